@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 from simulator.blocks import Words
+from simulator.form_blocks import Colour
 
 Values = Mapping[str, Any]
 """Fields of a form, as its page has them: a choice, a text, a list of choices."""
@@ -23,14 +24,16 @@ class Field:
     """A field of a desk's form.
 
     Its texts: ``DESK.field.NAME``, beside it ``DESK.field.NAME_note``; of a choice ``WORDS.CHOICE`` and
-    ``WORDS.CHOICE_note``.
+    ``WORDS.CHOICE_note``; of entries those of `simulator.form_blocks.Entries`.
 
     Attributes:
         name: of the value.
-        kind: one ``choice`` or several ``choices`` of a list, or a ``text``.
+        kind: one ``choice`` or several ``choices`` of a list, a ``text``, or ``entries``, each with `fields`.
         choices: of a choice; the first keys of the keyboard are those of the first field that has any.
         words: where the texts of choices stand; by default ``DESK.NAME``.
-        names: language -> the name of each choice and what to know about it, where no text has them.
+        names: language -> the name of each choice and what to know about it, where no text has them; an empty
+            name is for `words`.
+        colours: of the choices, in their order.
         sends: True if choosing sends the form.
         several: a field: this one is asked only while two of its choices or more are made.
         rows: of a text.
@@ -38,13 +41,17 @@ class Field:
         usual: the choice that a form means which makes none.
         free: True if a choice can be taken back.
         brief: True if choices stand in a row, and what to know about each behind its name.
+        fields: of an entry: a choice, which is its kind, and texts (`Case.originals`). For each choice of the
+            field `several` that is made there is an entry of this kind at least.
+        most: entries that there can be.
     """
 
     name: str
-    kind: Literal["choice", "choices", "text"] = "text"
+    kind: Literal["choice", "choices", "text", "entries"] = "text"
     choices: tuple[str, ...] = ()
     words: str = ""
     names: Callable[[str], Mapping[str, tuple[str, str]]] | None = None
+    colours: tuple[Colour, ...] = ()
     sends: bool = False
     several: str = ""
     rows: int = 2
@@ -52,6 +59,26 @@ class Field:
     usual: str = ""
     free: bool = False
     brief: bool = False
+    fields: tuple[Field, ...] = ()
+    most: int = 0
+
+    def colour(self, choice: str) -> Colour:
+        """Return the colour of a choice; empty if it has none."""
+        return self.colours[self.choices.index(choice)] if self.colours else ""
+
+
+class Offer(NamedTuple):
+    """A form of somebody else's that can be taken over, as a whole or in part.
+
+    Attributes:
+        values: its fields; of entries, those that are taken over are added to what is there.
+        name: of whose it is, if it is to be shown beside the others; they are numbered otherwise.
+        remark: more that was said, which is not taken over.
+    """
+
+    values: Values
+    name: Words = ""
+    remark: str = ""
 
 
 class Group(NamedTuple):

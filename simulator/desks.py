@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 from logs import LogReader
-from simulator.desk_forms import FINISHED, Field, Group, Sheet, Values
+from simulator.desk_forms import FINISHED, Field, Group, Offer, Sheet, Values
 from simulator.errors import InputError
 from simulator.figures import Column, Table
 from simulator.judging import JudgingForm, Opinions, in_own_order, require_known
@@ -29,7 +29,7 @@ from simulator.stats import Interval
 
 if TYPE_CHECKING:
     from logs.rows import Item, Judgment
-    from simulator.blocks import Block
+    from simulator.blocks import Block, Words
 
 FormT = TypeVar("FormT")
 ALL: Final = ""
@@ -52,7 +52,8 @@ class Case(Generic[FormT]):
         item: the row that the log needs before a judgment of it, if it is not there yet.
         thing: what it is, for `Desk.read`.
         proposed: what the form begins with, if its reader has filled in none yet.
-        offers: forms of others that can be taken over, whole or field by field, the oldest first.
+        offers: forms of others that can be taken over, the oldest first.
+        originals: the texts with which entries begin and with which they are compared, by field.
     """
 
     key: str
@@ -66,7 +67,8 @@ class Case(Generic[FormT]):
     item: Item | None = None
     thing: Any = None
     proposed: Values = field(default_factory=dict)
-    offers: Sequence[Values] = ()
+    offers: Sequence[Offer] = ()
+    originals: Mapping[str, str] = field(default_factory=dict)
 
     def form(self, rater: str) -> FormT | None:
         """Return the newest form of a rater, finished or not; None before there is one."""
@@ -100,6 +102,7 @@ class Desk(Generic[FormT]):
             default one judgment.
         values: the fields of a form.
         raters: people who judge each thing; None for any number.
+        most_raters: up to so many may judge each, if whoever begins there says so; 0: `raters` it is.
         decides: who ends a difference: a ``third`` person, who is not shown what the others said; in a
             ``discussion`` anybody who is through, with the others' forms before them; None: nobody.
         elsewhere: True if what people differ in was said elsewhere, in a run: here differences are ended, or
@@ -122,9 +125,10 @@ class Desk(Generic[FormT]):
     sheet: Callable[[Case[FormT], FormT | None], Sheet] | None = None
     rows: Callable[[Case[FormT], str, FormT | None, Any, str], Iterable[Judgment]] | None = None
     raters: int | None = RATERS
+    most_raters: int = 0
     decides: Literal["third", "discussion"] | None = "third"
     elsewhere: bool = False
-    tell: Callable[[Any, str], str] = lambda problem, language: str(problem)
+    tell: Callable[[Any, str], Words] = lambda problem, language: str(problem)
     own_order: bool = True
     agreement: Callable[[LogReader, str, str], Iterable[Section]] | None = None
     files: Mapping[str, Callable[[LogReader, str, Path], object]] = field(default_factory=dict)

@@ -51,7 +51,11 @@ BENCHMARK: Final = Benchmark[Any, Any](
     ),
     checker=later("simulator.ambient.files.kinds:TABLES.checker"),
     register=later("simulator.ambient.data_command:DATA.register"),
-    desks=(attribute("simulator.ambient.desks:KINDS"), attribute("simulator.ambient.desks:CLAIMS")),
+    desks=(
+        attribute("simulator.ambient.desks:ANNOTATIONS"),
+        attribute("simulator.ambient.desks:KINDS"),
+        attribute("simulator.ambient.desks:CLAIMS"),
+    ),
     judging=(
         attribute("simulator.ambient.annotation.consolidation:CONSOLIDATION"),
         attribute("simulator.ambient.annotation.desks:SORTING"),

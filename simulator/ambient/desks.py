@@ -5,14 +5,25 @@ The rules of what people say there are in `simulator.ambient.annotation.desks`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from logs import LogReader
 from simulator import blocks, datasets
-from simulator.ambient.annotation.consolidation import consolidated_examples
+from simulator.ambient.annotation.consolidation import (
+    CONSOLIDATION,
+    Consolidated,
+    Result,
+    agreement,
+    consolidated_examples,
+    export_dataset,
+    flow,
+    outcome,
+    results,
+)
 from simulator.ambient.annotation.desks import (
     MARKING,
     MARKS,
@@ -30,18 +41,22 @@ from simulator.ambient.annotation.desks import (
     records_marked_by,
     sorted_examples,
 )
+from simulator.ambient.annotation.linguists import linguist_measures
+from simulator.ambient.annotation.rules import MAX_REWRITES, check_annotation, read_annotation
 from simulator.ambient.claims import THRESHOLD, claim_measures, explanation
 from simulator.ambient.data import BUILTIN, load_examples, load_guidelines
 from simulator.ambient.examples import Example
 from simulator.ambient.items import BENCHMARK
-from simulator.ambient.labels import CATEGORIES, SIDES
+from simulator.ambient.labels import CATEGORIES, LABELS, SIDES
+from simulator.ambient.reporting.figures import FlowDiagram
 from simulator.ambient.reporting.measures import paper
-from simulator.ambient.trial_log import runs_with
+from simulator.ambient.show import COLOURS, SHOWN, told
+from simulator.ambient.trial_log import linguist_records, runs_with
 from simulator.blocks import Block, Cell, Heading, Revision, Text, message
-from simulator.desk_forms import Field
+from simulator.desk_forms import Field, Offer, Values
 from simulator.desks import Case, Desk, measures_section
 from simulator.figures import Column, Table
-from simulator.judging import Opinions
+from simulator.judging import DeskFormError, Opinions
 from simulator.reporting import Section, slug
 from simulator.word_diff import word_diff
 
@@ -142,6 +157,169 @@ KINDS: Final = Desk(
     agreement=_kinds_sections,
     files={"categories.jsonl": _export_kinds},
 )
+
+
+# ---- linguists' annotations, made one by validators
+
+_KEEP: Final = "keep"
+_SETS: Final[Mapping[str, str]] = {
+    **{label: f"Fleiss’ κ, {label}" for label in LABELS},
+    "whole": "Fleiss’ κ, whole sets",
+}
+
+
+def form_values(form: Consolidated) -> dict[str, Any]:
+    """Return a validator's form as the desk has it; labels are in the order of pages."""
+    values = form.model_dump(mode="json", exclude={"decides"})
+    labels = [label for label in SHOWN if label in form.labels]
+    return {**values, "labels": labels, "discard": form.discard or _KEEP}
+
+
+def consolidation_case(result: Result) -> Case[Consolidated]:
+    """Return an example that linguists have annotated as its desk has it."""
+    example = result.example
+    return Case(
+        key=result.key,
+        name=result.key,
+        title=f"{example.premise} / {example.hypothesis}",
+        show=partial(_show_pair, example),
+        opinions=result.opinions,
+        ready=result.state not in ("open", "dropped"),
+        thing=example,
+        proposed={"discard": _KEEP},
+        offers=tuple(_offers(result)),
+        originals={side: example.sentence(side) for side in SIDES},
+    )
+
+
+def _offers(result: Result) -> Iterator[Offer]:
+    """Yield what each linguist said, the oldest first, without who they are; then rewrites of them all."""
+    for number, voice in enumerate(result.voices, 1):
+        values = form_values(Consolidated(**voice.payload()))
+        own = {name: values[name] for name in ("labels", "rewrites", "discard")}
+        yield Offer(own, message("desks.consolidation.linguist", k=number), voice.comment)
+    if rewrites := [asdict(rewrite) for rewrite in result.merged]:
+        labels = [label for label in SHOWN if label in {rewrite["label"] for rewrite in rewrites}]
+        own = {"labels": labels, "rewrites": rewrites, "discard": _KEEP}
+        yield Offer(own, message("desks.consolidation.merged"))
+
+
+def _show_pair(example: Example) -> Iterator[Block]:
+    for side in SIDES:
+        yield Heading(message(f"desks.side.{side}"))
+        yield Text(example.sentence(side))
+
+
+def read_consolidation(case: Case[Consolidated], values: Values, deciding: bool) -> Consolidated:
+    """Return the form of a validator; what is discarded has neither labels nor rewrites.
+
+    Raises:
+        DeskFormError: if it breaks rules.
+        InputError: if it is no such form.
+    """
+    discard = None if values.get("discard") == _KEEP else values.get("discard")
+    empty = {"labels": (), "rewrites": ()} if discard else {}
+    annotation = read_annotation({**values, "discard": discard, **empty})
+    example: Example = case.thing
+    problems = check_annotation(example.premise, example.hypothesis, annotation, consolidated=True)
+    if problems:
+        raise DeskFormError([told(problem) for problem in problems])
+    ticked = values.get("checklist") or ()
+    points = tuple(name for name in _checklist("en") if name in ticked)
+    return Consolidated(**annotation.payload(), checklist=points, decides=deciding)
+
+
+def _consolidation_cases(reader: LogReader, run: str) -> list[Case[Consolidated]]:
+    return [consolidation_case(result) for result in results(reader, run)]
+
+
+def _consolidation_sections(reader: LogReader, run: str, rater: str) -> Iterator[Section]:
+    """Yield how far examples are, and how far validators and linguists agree."""
+    counts = flow(reader, run)
+    titles = {
+        "generated": "Given to linguists",
+        "annotated": "Annotated by two",
+        "dropped": "Discarded by a linguist",
+        "due": "Due",
+        "discuss": "In discussion",
+        "discarded": "Discarded by validators",
+        "validated": "In the dataset",
+    }
+    rows = [(title, asdict(counts)[name]) for name, title in titles.items()]
+    progress = Table(("Stage", Column("Examples", 0)), rows)
+    yield Section(
+        name="progress", title="Progress", tables=(progress,), figures=(FlowDiagram(counts, run, "flow"),)
+    )
+    found, printed = agreement(reader, run), paper()["validators"]
+    if found.raters is not None:
+        names = {**_SETS, "identical": "Identical sets", "contains_all": "One set contains all others"}
+        values = {**found.agreement, "alpha": found.alpha}
+        names["alpha"] = "Krippendorff’s α, MASI distance"
+        paper_says = ", ".join(f"{label} {printed[label]:.2f}" for label in LABELS)
+        remark = (
+            f"Examples that {found.raters} validators have seen and none has discarded: {found.rows}; left "
+            f"out: {found.discarded} that were discarded, {found.other} that another number have seen. In "
+            f"the paper, κ of 50 examples and four validators: {paper_says}."
+        )
+        for section in measures_section("Between validators", [(names[n], values[n]) for n in names]):
+            yield replace(section, remarks=(*section.remarks, remark))
+    linguists = linguist_measures(linguist_records(reader, [run]))
+    names = {**_SETS, "several": "Fleiss’ κ, several labels or one", "identical": "Identical sets"}
+    measures = [(names[name], linguists.two[name]) for name in names]
+    measures.append(("Annotations with several labels", linguists.ambiguous))
+    yield from measures_section("Between linguists", measures)
+
+
+def _discarding(language: str) -> dict[str, tuple[str, str]]:
+    return {reason: ("", when) for reason, when in load_guidelines(language).discard.items()}
+
+
+def _checklist(language: str) -> dict[str, tuple[str, str]]:
+    return {name: (text, "") for name, text in load_guidelines(language).checklist}
+
+
+_COLOURS: Final = tuple(COLOURS[label] for label in SHOWN)
+ANNOTATIONS: Final = Desk(
+    name="consolidation",
+    form=CONSOLIDATION,
+    fields=(
+        Field(name="labels", kind="choices", choices=SHOWN, words="labels", colours=_COLOURS),
+        Field(
+            name="rewrites",
+            kind="entries",
+            several="labels",
+            most=MAX_REWRITES,
+            fields=(
+                Field(name="label", kind="choice", choices=SHOWN, words="labels", colours=_COLOURS),
+                *(Field(name=side) for side in SIDES),
+            ),
+        ),
+        Field(name="checklist", kind="choices", choices=tuple(_checklist("en")), names=_checklist),
+        Field(name="comment"),
+        Field(
+            name="discard",
+            kind="choice",
+            choices=(_KEEP, *_discarding("en")),
+            words="discard",
+            names=_discarding,
+        ),
+    ),
+    sets=lambda reader: runs_with(reader, "annotate"),
+    cases=_consolidation_cases,
+    outcome=outcome,
+    read=read_consolidation,
+    values=form_values,
+    raters=1,
+    most_raters=5,
+    decides="discussion",
+    tell=lambda problem, language: problem.text,
+    agreement=_consolidation_sections,
+    files={"consolidated.jsonl": export_dataset},
+    command="askback run ambient --task annotate --model offline/gold",
+)
+
+
+# ---- claims
 
 
 def _claim_cases(reader: LogReader, run: str) -> list[Case[Mark]]:

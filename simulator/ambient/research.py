@@ -221,7 +221,7 @@ def _links(reader: LogReader, run: Run) -> list[Link]:
     tasks, name = tasks_of(reader, run), quote(run.id, safe="")
     links = []
     if "annotate" in tasks:
-        links.append(Link("consolidate", f"/research/consolidate?run={name}"))
+        links.append(Link("consolidate", f"/research/desk?desk=consolidation&data={name}"))
     if "claim" in tasks:
         links.append(Link("claims", f"/research/desk?desk=claims&data={name}"))
     return links

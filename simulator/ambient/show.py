@@ -41,7 +41,7 @@ from simulator.form_blocks import (
 SHOWN: Final[tuple[Label, ...]] = ("entailment", "neutral", "contradiction")
 """From what follows to what cannot be: the order on pages, and of the keys 1, 2, 3."""
 
-_COLOURS: Final[Mapping[Label, Colour]] = {
+COLOURS: Final[Mapping[Label, Colour]] = {
     "entailment": "green",
     "neutral": "gold",
     "contradiction": "clay",
@@ -134,7 +134,7 @@ def instructions(task: Task, *, tested: bool) -> tuple[Block, ...]:
 
 def tag(label: Label, right: bool | None = None) -> Tag:
     """Return a label in its colour."""
-    return Tag(message(f"labels.{label}"), _COLOURS[label], right)
+    return Tag(message(f"labels.{label}"), COLOURS[label], right)
 
 
 def pair(premise: str, hypothesis: str, replaced: Side | None = None) -> Quotes:
@@ -184,7 +184,7 @@ def _choices(*, notes: bool) -> tuple[Choice, ...]:
         Choice(
             label,
             message(f"labels.{label}"),
-            colour=_COLOURS[label],
+            colour=COLOURS[label],
             note=message(f"short.{label}") if notes else "",
         )
         for label in SHOWN

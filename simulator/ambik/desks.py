@@ -28,7 +28,7 @@ from simulator.ambik.pairs import Draft
 from simulator.ambik.records import PairForm
 from simulator.ambik.trial_log import forms
 from simulator.blocks import Block, Card, Facts, Heading, Revision, Text, Words, message
-from simulator.desk_forms import Field, Values
+from simulator.desk_forms import Field, Offer, Values
 from simulator.desks import Desk
 from simulator.errors import InputError
 from simulator.figures import Table
@@ -94,7 +94,7 @@ def desk_case(each: Case) -> desks.Case[PairForm]:
         ready=each.state != "open",
         thing=each.draft,
         proposed=proposed,
-        offers=[form_values(voice.form) for voice in each.voices if voice.form.pair is not None],
+        offers=[Offer(form_values(voice.form)) for voice in each.voices if voice.form.pair is not None],
     )
 
 

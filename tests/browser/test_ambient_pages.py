@@ -28,7 +28,7 @@ def through(page: Any, server: Any, look: Any) -> None:
     page.wait_for_selector(".st-instructions")
     look()
     begin(page)
-    page.click(".ae-help summary")
+    page.click(".fm-help summary")
     look()
     qualify(page, server)
     page.keyboard.press("2")
@@ -82,7 +82,7 @@ def linguist(page: Any, server: Any, look: Any) -> None:
     )
     page.fill("[name='rewrites[1].hypothesis']", "")
     page.keyboard.press("Control+Enter")
-    page.wait_for_selector(".ae-problems:visible")
+    page.wait_for_selector(".fm-problems:visible")
     look()
     page.fill("[name='rewrites[1].premise']", "A sentence that is quite another one.")
     page.fill("[name='rewrites[1].hypothesis']", pair_of(server, page)[1])
@@ -140,7 +140,7 @@ def test_the_next_form_begins_at_its_top(server: Any, open_page: Any) -> None:
     press_all(page, "12")
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
     page.keyboard.press("Control+Enter")
-    page.wait_for_selector(".ae-problems:focus")
+    page.wait_for_selector(".fm-problems:focus")
     seen = "document.activeElement.getBoundingClientRect().top"
     assert 0 <= page.evaluate(seen) < 640
     play(page, server, "crowd")

@@ -116,7 +116,7 @@ def test_an_annotator_is_told_two_mistakes_and_mends_them(server: Any, open_page
     page.wait_for_selector("#fm-problems-step:has-text('same line')")
     assert page.get_attribute("[name=step]", "aria-invalid") == "true"
     page.click(".fm-foot [type=submit]")
-    page.wait_for_selector(".ae-problems:focus")
+    page.wait_for_selector(".fm-problems:focus")
     assert stage(page) == "task"
 
     page.reload()  # long texts are not lost

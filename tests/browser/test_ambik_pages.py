@@ -88,7 +88,7 @@ def annotator(page: Any, server: Any, look: Any) -> None:
     fill_pair(page, draft_of(server, page))
     page.fill("[name=step]", "")
     page.click(".fm-foot [type=submit]")
-    page.wait_for_selector(".ae-problems:focus")
+    page.wait_for_selector(".fm-problems:focus")
     look()
     page.check("[name=deleting]", force=True)
     page.fill("[name=delete]", "Absurd.")
@@ -106,8 +106,8 @@ def test_every_page_keeps_the_accessibility_rules_and_fits_its_screen(server: An
 def english_words(page: Any) -> list[str]:
     """English words outside of what is marked as English, but examples of the guidelines."""
     assert page.evaluate("document.documentElement.lang") == "zh"
-    marked = "[lang=en], h1[dir], h3[dir], textarea, [hidden], .ae-problems"
-    marked += ", .ae-help .fm-in, .fm-step > .st-points"
+    marked = "[lang=en], h1[dir], h3[dir], textarea, [hidden], .fm-problems"
+    marked += ", .fm-help .fm-in, .fm-step > .st-points"
     known = "Ctrl|AmbiK|Enter|Shift|gpt|mini|claude|sonnet|OPENAI|ANTHROPIC|API|KEY"
     shown = foreign_words(page, marked)
     return [one for one in shown if not re.fullmatch(known, one)]

@@ -29,28 +29,32 @@ def filled(desk: Any) -> Any:
 
 def desk(page: Any, server: Any, validator: str, raters: int = 1) -> None:
     """From the start to the first example, by keyboard."""
-    page.goto(f"{server.url}/research/consolidate")
-    page.check(f"input[name=run][value={LINGUISTS}]")
+    page.goto(f"{server.url}/research/desk?desk=consolidation")
+    page.check(f"input[name=data][value={LINGUISTS}]")
     page.fill("[name=reviewer]", validator)
     page.select_option("[name=raters]", str(raters))
     page.press(".rs-start [type=submit]", "Enter")
-    page.wait_for_selector("[data-judge=consolidation][data-item]")
+    page.wait_for_selector("[data-desk][data-item]")
 
 
-def moved(page: Any, before: str | None, kind: str = "judge") -> None:
+def moved(page: Any, before: str | None) -> None:
     page.wait_for_function(
-        "([before, kind]) => document.querySelector(`[data-${kind}]`)?.dataset.item !== before",
-        arg=[before, kind],
+        "before => document.querySelector('[data-desk]')?.dataset.item !== before", arg=before
     )
 
 
 def item(page: Any) -> str | None:
-    return page.get_attribute("[data-judge]", "data-item")
+    return page.get_attribute("[data-desk]", "data-item")
 
 
 def saved(page: Any, before: str | None) -> None:
     moved(page, before)
     page.wait_for_selector(".rs-save-saved")
+
+
+def careful(page: Any) -> int:
+    """The number of the linguist who wrote rewrites."""
+    return 0 if page.locator("[data-offer='0'] .dk-entry").count() else 1
 
 
 def forms(server: Any, annotator: str, kind: str) -> list[dict[str, Any]]:
@@ -61,11 +65,10 @@ def forms(server: Any, annotator: str, kind: str) -> list[dict[str, Any]]:
 
 def consolidate_all(page: Any) -> None:
     """Take over what the more careful linguist said, by keyboard alone, until nothing is left."""
-    while page.locator("[data-judge][data-item]").count():
+    while page.locator("[data-desk][data-item]").count():
         before = item(page)
-        careful = "l" if page.locator("[data-voice=left] .ra-rewrite").count() else "r"
         page.evaluate("document.activeElement.blur()")
-        page.keyboard.press(careful)
+        page.keyboard.press("lr"[careful(page)])
         page.keyboard.press("Control+Enter")
         saved(page, before)
 
@@ -73,39 +76,41 @@ def consolidate_all(page: Any) -> None:
 def two_annotations_become_one_row_of_the_dataset(filled: Any, open_page: Any, tmp_path: Path) -> None:
     page = open_page().page
     desk(page, filled, "val")
-    left, right = page.locator("[data-voice=left]"), page.locator("[data-voice=right]")
+    left, right = page.locator("[data-offer='0']"), page.locator("[data-offer='1']")
     one, other = left.bounding_box(), right.bounding_box()
     assert one and other and one["y"] == other["y"] and one["x"] + one["width"] <= other["x"]
-    assert left.locator(".ae-tag").count() != right.locator(".ae-tag").count()
-    assert page.locator(".ra-rewrite ins").count() >= 1
+    assert left.locator(".rs-chip").count() != right.locator(".rs-chip").count()
+    assert page.locator(".dk-entry ins").count() >= 1
     # An empty form is refused, at its field.
-    page.click(".ra-form [type=submit]")
+    page.click(".dk-form [type=submit]")
     page.wait_for_selector("[data-problems=labels]:not([hidden])")
     # One rewrite is taken over and made sharper; the second label still lacks a reading.
-    side = "left" if left.locator(".ra-rewrite").count() else "right"
-    page.click(f"[data-voice={side}] [data-act=ra-take] >> nth=0")
-    assert page.locator(".ra-form [name=labels]:checked").count() == 1
-    page.click(f"[data-voice={side}] [data-act=ra-take] >> nth=1")
-    assert page.locator("[data-card]:visible").count() == 2
-    pair = json.loads(page.get_attribute("[data-judge]", "data-pair"))
-    texts = {name: page.input_value(f"[data-card='0'] [data-card-text={name}]") for name in pair}
+    side = careful(page)
+    page.click(f"[data-offer='{side}'] [data-entry-number='0']")
+    assert page.locator(".dk-form [name=labels]:checked").count() == 1
+    page.click(f"[data-offer='{side}'] [data-entry-number='1']")
+    assert page.locator("[data-entry]:visible").count() == 2
+    fields = {name: f"[name='rewrites[0].{name}']" for name in ("premise", "hypothesis")}
+    pair = {name: page.eval_on_selector(at, "field => field.defaultValue") for name, at in fields.items()}
+    texts = {name: page.input_value(at) for name, at in fields.items()}
     changed = next(name for name, text in texts.items() if text != pair[name])
-    field = page.locator(f"[data-card='0'] [data-card-text={changed}]")
+    field = page.locator(fields[changed])
     field.fill(pair[changed])
     page.keyboard.press("Control+Enter")
-    page.wait_for_selector(f"[data-problems='{changed}']:not([hidden])")
-    assert "Only one rewrite changes" in page.locator(f"[data-problems='{changed}']").inner_text()
+    problems = page.locator("[data-list=rewrites] > [data-problems]")
+    problems.wait_for()
+    assert "Only one rewrite changes" in problems.inner_text()
     assert forms(filled, "val", "ambient.consolidation") == []
     field.fill(f"{texts[changed].rstrip('.')}, {WORD}.")
-    assert WORD in page.locator(f"[data-card='0'] [data-diff={changed}] ins").last.inner_text()
+    assert WORD in page.locator(f"[data-after='rewrites[0].{changed}'] ins").last.inner_text()
     page.check("[name=checklist] >> nth=3")
-    page.fill("#ra-note", f"Sharper: {WORD}")
+    page.fill("#dk-comment", f"Sharper: {WORD}")
     # What was filled in outlasts a reload.
     page.reload()
-    page.wait_for_selector("[data-card]:visible")
-    assert WORD in page.input_value(f"[data-card='0'] [data-card-text={changed}]")
+    page.wait_for_selector("[data-entry]:visible")
+    assert WORD in page.input_value(fields[changed])
     before = item(page)
-    page.focus("#ra-note")
+    page.focus("#dk-comment")
     page.keyboard.press("Control+Enter")
     saved(page, before)
     (form,) = forms(filled, "val", "ambient.consolidation")
@@ -113,10 +118,10 @@ def two_annotations_become_one_row_of_the_dataset(filled: Any, open_page: Any, t
     assert form["comment"] == f"Sharper: {WORD}"
     assert form["checklist"] == ["one_label_each"]
     consolidate_all(page)
-    page.click("text=Progress and export >> nth=0")
-    page.wait_for_selector(".ra-flow")
-    told = page.locator(".ra-flow desc").text_content()
-    assert "discarded by a linguist 1" in told and "in the dataset 5" in told
+    page.click(".rs-tabs >> text=Agreement")
+    page.wait_for_selector(".rs-picture")
+    told = page.locator(".rs-figure figcaption").inner_text()
+    assert "1 discarded by a linguist" in told and "5 validated" in told
     with page.expect_download() as download:
         page.click("text=The dataset so far")
     path = tmp_path / "consolidated.jsonl"
@@ -140,21 +145,22 @@ def a_second_validator_is_blind_and_a_third_decides(filled: Any, open_page: Any)
         before = item(page)
         page.evaluate("document.activeElement.blur()")
         page.keyboard.press("1")
-        assert page.locator(".ra-form [name=labels]:checked").count() == 1
-        page.click(".ra-form [type=submit]")
+        assert page.locator(".dk-form [name=labels]:checked").count() == 1
+        page.click(".dk-form [type=submit]")
         saved(page, before)
     assert len(forms(filled, "wu", "ambient.consolidation")) == wanted
-    assert all(WORD not in said and "Validator val" not in said for said in (page.content(), *heard))
-    page.click("text=Agreement >> nth=0")
-    page.wait_for_selector(".ra-differing")
-    assert page.locator(".ra-differing > li").count() == wanted
-    page.wait_for_selector(".ra-measures")
-    page.goto(f"{filled.url}/research/consolidate?run={LINGUISTS}&reviewer=xi&raters=2&tab=decide")
-    page.wait_for_selector("[data-voice=o1]")
-    assert "Validator val" in page.locator("[data-voice=o0]").inner_text()
+    assert all(WORD not in said and "Rater val" not in said for said in (page.content(), *heard))
+    page.click(".rs-tabs >> text=Agreement")
+    page.wait_for_selector(".dk-differing")
+    assert page.locator(".dk-differing tbody tr").count() == wanted
+    page.wait_for_selector(".rs-scores:has-text('Identical sets')")
+    asked = f"desk=consolidation&data={LINGUISTS}&reviewer=xi&raters=2&tab=decide"
+    page.goto(f"{filled.url}/research/desk?{asked}")
+    page.wait_for_selector("[data-offer='3']")
+    assert "Rater val" in page.locator("[data-offer='2']").inner_text()
     before = item(page)
-    page.click("[data-voice=o0] [data-act=ra-take-all]")
-    page.click(".ra-form [type=submit]")
+    page.click("[data-offer='2'] header [data-act=dk-take]")
+    page.click(".dk-form [type=submit]")
     saved(page, before)
     assert [form["decides"] for form in forms(filled, "xi", "ambient.consolidation")] == [True]
 
@@ -163,22 +169,47 @@ def a_pair_is_discarded_and_the_last_form_changed(filled: Any, open_page: Any) -
     page = open_page().page
     desk(page, filled, "yo", raters=4)
     first = item(page)
-    page.click(".ra-later")
+    page.click("text=Put it off")
     moved(page, first)
     before = item(page)
     page.check("[name=discard][value=incoherent]")
-    page.click(".ra-form [type=submit]")
+    page.click(".dk-form [type=submit]")
     saved(page, before)
     assert forms(filled, "yo", "ambient.consolidation")[-1]["discard"] == "incoherent"
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("u")
-    page.wait_for_selector(f"[data-judge][data-item='{before}']")
+    page.wait_for_selector(f"[data-desk][data-item='{before}']")
     assert page.is_checked("[name=discard][value=incoherent]")
-    page.check("[name=discard][value='']")
+    page.check("[name=discard][value=keep]")
     page.keyboard.press("2")
-    page.click(".ra-form [type=submit]")
+    page.click(".dk-form [type=submit]")
     saved(page, before)
     assert forms(filled, "yo", "ambient.consolidation")[-1]["labels"] == ["neutral"]
+
+
+def what_was_written_for_a_label_comes_back_with_it(filled: Any, open_page: Any) -> None:
+    page = open_page().page
+    desk(page, filled, "za", raters=5)
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("lr"[careful(page)])
+    shown = page.locator("[data-entry]:visible")
+    assert shown.count() == 2
+    texts = [field.input_value() for field in shown.locator("textarea").all()]
+    label = page.locator(".dk-form [name=labels]:checked").last
+    at = f"[name=labels][value={label.get_attribute('value')}]"
+    page.uncheck(at)
+    assert shown.count() == 0, "a pair with one label has nothing to rewrite"
+    page.reload()
+    page.wait_for_selector("[data-desk][data-item]")
+    page.check(at)
+    assert [field.input_value() for field in shown.locator("textarea").all()] == texts
+    # What both linguists say stands there once, and places are limited.
+    page.evaluate("document.activeElement.blur()")
+    for key in "lraaa":
+        page.keyboard.press(key)
+        page.evaluate("document.activeElement.blur()")
+    assert shown.count() == 4
+    assert page.locator("[data-act=fm-add]").is_disabled()
 
 
 def kinds_are_sorted_by_two_and_exported(filled: Any, open_page: Any) -> None:
@@ -197,12 +228,12 @@ def kinds_are_sorted_by_two_and_exported(filled: Any, open_page: Any) -> None:
             for key in keys:
                 page.keyboard.press(key)
             if len(keys) > 1:
-                page.wait_for_selector("[data-several]:not([hidden])")
+                page.wait_for_selector("[data-field=several]:not([hidden])")
                 if sorted_by_first == 0:
                     page.check("[name=several][value=one]")
                 sorted_by_first += 1
             page.keyboard.press("Control+Enter")
-            moved(page, before, "desk")
+            moved(page, before)
             page.wait_for_selector(".rs-save-saved")
     said = [form["categories"] for form in forms(filled, "cat", "ambient.category")]
     assert said[0] == ["lexical"]
@@ -220,6 +251,7 @@ def test_from_two_annotations_to_sorted_examples(filled: Any, open_page: Any, tm
     two_annotations_become_one_row_of_the_dataset(filled, open_page, tmp_path)
     a_second_validator_is_blind_and_a_third_decides(filled, open_page)
     a_pair_is_discarded_and_the_last_form_changed(filled, open_page)
+    what_was_written_for_a_label_comes_back_with_it(filled, open_page)
     kinds_are_sorted_by_two_and_exported(filled, open_page)
 
 
@@ -238,7 +270,7 @@ def test_claims_are_marked_and_flags_measured(filled: Any, open_page: Any) -> No
         page.wait_for_selector("[data-desk][data-item] input:checked")
         assert page.input_value("#dk-note") == note
         page.keyboard.press("Control+Enter")
-        moved(page, before, "desk")
+        moved(page, before)
     page.wait_for_selector(".rs-progress-text:has-text('2 of 4')")
     assert [form["marks"] for form in forms(filled, "rev", "ambient.claim")] == [["a"], ["f"]]
     page.click(".rs-tabs >> text=Agreement")
@@ -267,10 +299,9 @@ def test_a_histogram_of_log_odds(filled: Any, open_page: Any) -> None:
 PLACES = (
     "/research/data?benchmark=ambient",
     "/research/data?benchmark=ambient&item=b001",
-    "/research/consolidate",
-    f"/research/consolidate?run={LINGUISTS}&reviewer=zoe&raters=9",
-    f"/research/consolidate?run={LINGUISTS}&tab=agreement&raters=2",
-    f"/research/consolidate?run={LINGUISTS}&tab=flow",
+    "/research/desk?desk=consolidation",
+    f"/research/desk?desk=consolidation&data={LINGUISTS}&reviewer=zoe&raters=5",
+    f"/research/desk?desk=consolidation&data={LINGUISTS}&tab=agreement&raters=2",
     "/research/desk?desk=kinds",
     "/research/desk?desk=kinds&data=builtin&reviewer=zoe",
     f"/research/desk?desk=kinds&tab=agreement&data=run:{LINGUISTS}",
@@ -290,11 +321,10 @@ def every_place(page: Any, server: Any) -> Any:
         page.goto(f"{server.url}{place}")
         page.wait_for_selector("#ab-content h1")
         if "consolidate" in place and "reviewer" in place:
-            page.wait_for_selector("[data-voice=left]")
-            side = "left" if page.locator("[data-voice=left] .ra-rewrite").count() else "right"
-            page.click(f"[data-voice={side}] [data-act=ra-take] >> nth=0")
-            page.click(".ra-form label:has([name=labels]:not(:checked)) >> nth=0")
-            page.click(".ra-form [type=submit]")
+            page.wait_for_selector("[data-offer='0']")
+            page.click("[data-entry-number='0']")
+            page.click(".dk-form label:has([name=labels]:not(:checked)) >> nth=0")
+            page.click(".dk-form [type=submit]")
             page.wait_for_selector("[data-problems]:not([hidden])")
         yield place
     for run in EPISODES:

@@ -208,7 +208,7 @@ def test_a_robot_of_ambik_asks_and_acts_by_keyboard_alone(server: Any, open_page
     page.wait_for_selector(".fm-form")
     settled(page)
     assert page.evaluate("document.activeElement.tagName") == "H1"
-    options = page.locator(".ae-choice strong").all_inner_texts()
+    options = page.locator(".fm-choice strong").all_inner_texts()
     assert sorted(options) == sorted(kitchen_of(server, page).options)
 
     page.keyboard.press("2")

@@ -130,7 +130,7 @@ def attacks(house: House) -> Iterator[Attack]:
         "?token=x",
     ):
         yield Attack(f"research{path}", "GET", f"/research{path}")
-    for fn in ("call_page", "call_judge_desk", "call_judge", "call_figure", "call_code"):
+    for fn in ("call_page", "call_judge_desk", "call_figure", "call_code"):
         yield call(f"research function {fn}", fn, {}, path=RESEARCH_CALL)
     yield call("research function over the players' side", "call_judge_desk", {"item": "success"})
     for name, value in (

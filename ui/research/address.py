@@ -14,11 +14,17 @@ STUDIES = "/research/studies"
 PART = "/research/part"
 DATA = "/research/data"
 DESK = "/research/desk"
-CONSOLIDATE = "/research/consolidate"
 REPORT = "/research/report"
 COMPARE = "/research/compare"
 ASKING = "/research/asking"
-MOVED = {"coding": "coding", "categories": "kinds", "claims": "claims", "pairs": "pairs", "review": "review"}
+MOVED = {
+    "coding": "coding",
+    "categories": "kinds",
+    "claims": "claims",
+    "consolidate": "consolidation",
+    "pairs": "pairs",
+    "review": "review",
+}
 """Addresses that desks had before they had one in common -> the desk."""
 MOVED_PARTS = {"/research/sets": "sets"}
 """Addresses of their own that parts of runs had -> the part."""
@@ -34,7 +40,6 @@ PLACES = {
             COMPARE,
             DATA,
             DESK,
-            CONSOLIDATE,
             ASKING,
         ),
         *(f"{RESEARCH}/{name}" for name in MOVED),
@@ -46,7 +51,6 @@ NAVIGATION = (
     (STUDIES, "research.studies.heading", (STUDIES,)),
     (DATA, "research.data.nav", (DATA,)),
     (DESK, "research.desk.nav", (DESK,)),
-    (CONSOLIDATE, "research.ambient.nav", (CONSOLIDATE,)),
     (ASKING, "research.asking.nav", (ASKING,)),
 )
 """The entries of the bar: where each leads, the name of its text, and the places that stand under it."""
@@ -77,10 +81,7 @@ class Address:
         item: the item of the data set, or the thing at a desk, that is shown.
         step: the turn after which a logged episode is shown.
         desk: where somebody judges.
-        set: filter: letters of a label set (``EN``).
-        kind: filter: kind of ambiguity.
-        split: filter: part of the data set.
-        raters: how many validators see each example.
+        raters: how many judge each thing at a desk.
         by: what the table of asking has a row for, besides the robot: ``kind``, ``user``.
         runs: those that are reported or compared.
         settings: of a report, by name.
@@ -104,9 +105,6 @@ class Address:
     item: str = ""
     step: str = ""
     desk: str = ""
-    set: str = ""
-    kind: str = ""
-    split: str = ""
     raters: str = ""
     by: str = ""
     runs: tuple[str, ...] = ()

@@ -18,13 +18,11 @@ from ui.i18n import strings
 from ui.problems import problem_text
 from ui.research.address import (
     ASKING,
-    CONSOLIDATE,
     DATA,
     DESK,
     RESEARCH,
     Address,
 )
-from ui.research.ambient_calls import consolidation_place, judged
 from ui.research.asking_page import asking_page
 from ui.research.browse_page import browse_page
 from ui.research.data_page import data_page
@@ -82,12 +80,6 @@ class Calls:
         answer, page = desk_judged(visit, self.desk.reader, self.writer, call)
         return {**answer, **(_answer(page) if page else {})}
 
-    def judge(self, call: Mapping[str, Any]) -> Answer:
-        """Save what is said of an example or a draft; answers with the next page, or what is wrong where."""
-        visit = self._visit(_Call.model_validate(call))
-        answer, page = judged(visit, self.desk.reader, self.writer, call)
-        return {**answer, **(_answer(page) if page else {})}
-
     def progress(self) -> Answer:
         """Return where the runs stand, for a page that waits."""
         return {
@@ -111,8 +103,6 @@ class Calls:
             return desk_page(visit, self.desk.reader)
         if at.path == ASKING:
             return asking_page(visit, self.desk)
-        if at.path == CONSOLIDATE:
-            return consolidation_place(visit, self.desk)
         return self._run(visit)
 
     def _run(self, visit: Visit) -> Page:

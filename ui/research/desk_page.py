@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,9 +21,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic import Field as Sent
 
 from logs import LogError, LogReader, LogWriter
-from simulator import catalog
+from simulator import catalog, form_blocks
 from simulator.benchmark import Benchmark
-from simulator.desk_forms import FINISHED, Field, Group, Values
+from simulator.blocks import Block, Revision, Translated
+from simulator.desk_forms import FINISHED, Field, Group, Offer, Values
 from simulator.desks import (
     ALL,
     Case,
@@ -37,9 +38,11 @@ from simulator.desks import (
     standing,
 )
 from simulator.errors import AskbackError, InputError, SeatError
+from simulator.form_blocks import Choice, Entries
 from simulator.forms import LONGEST
 from simulator.judging import DeskFormError
 from simulator.reporting import Report
+from simulator.word_diff import word_diff
 from ui.i18n import DECLARED, DEFAULT, Strings, strings
 from ui.problems import problem_text
 from ui.research.address import Address
@@ -110,17 +113,38 @@ class Place:
 
     def choice(self, field: Field, value: str) -> tuple[str, str]:
         """Return the name of a choice, by default its value, and what to know about it."""
-        if field.names is not None:
-            return field.names(self.t.language)[value]
+        name, note = (field.names(self.t.language) if field.names else {}).get(value, ("", ""))
         words = f"{field.words or f'{self.desk.name}.{field.name}'}.{value}"
-        name = self.say(words)
-        return value if name == words else name, self.note(f"{words}_note")
+        said = name or self.say(words)
+        return value if said == words else said, note or self.note(f"{words}_note")
+
+    def entries(self, field: Field, case: Case[Any]) -> Entries:
+        """Return the places for entries of a thing's form, as blocks."""
+        kind, *texts = field.fields
+
+        def at(place: int) -> Iterator[Block]:
+            head, usual = f"{field.name}[{place}].", kind.choices[place % len(kind.choices)]
+            choices = [
+                Choice(value, self.choice(kind, value)[0], colour=kind.colour(value))
+                for value in kind.choices
+            ]
+            label = self.label(kind.name)
+            yield form_blocks.Field(f"{head}{kind.name}", "menu", usual, choices, label=label)
+            for text in texts:
+                name, original = f"{head}{text.name}", case.originals.get(text.name, "")
+                yield form_blocks.Field(name, "text", original, label=self.label(text.name), rows=text.rows)
+                yield form_blocks.Difference("", name, self.t("research.desk.changes"), text=original)
+
+        places = [tuple(at(place)) for place in range(field.most)]
+        return Entries(field.name, places, kind.name, field.several)
 
     def problems(self, error: DeskFormError[Any]) -> dict[str, list[str]]:
         """Return what is wrong with a form, by the place that it is about."""
         places: dict[str, dict[str, None]] = {}
         for problem in error.problems:
-            text = self.note(f"problem.{problem.code}") or self.desk.tell(problem, self.t.language)
+            told = self.desk.tell(problem, self.t.language)
+            here = f"{DECLARED}.{self.benchmark.name}"
+            text = self.note(f"problem.{problem.code}") or self.t.say(here, told)
             places.setdefault(problem.field, {})[text] = None
         return {place: list(texts) for place, texts in places.items()}
 
@@ -160,7 +184,7 @@ def desk_page(visit: Visit, reader: LogReader) -> Page:
         checked_name(at.reviewer)
     if not at.desk:
         return visit.page("desks", places=_places(visit.t))
-    place = _place(visit.t, visit.at.desk)
+    place = _place(visit)
     if not at.data and ALL not in place.desk.sets(reader):
         return _start(visit, place, reader)
     if at.tab == AGREEMENT:
@@ -170,13 +194,16 @@ def desk_page(visit: Visit, reader: LogReader) -> Page:
 
 def work_page(visit: Visit, reader: LogReader) -> Page:
     """Return what a rater is to judge next, or what they look at again."""
-    at, place = visit.at, _place(visit.t, visit.at.desk)
+    at, place = visit.at, _place(visit)
     desk = place.desk
     work = next_work(desk, reader, at.data, at.reviewer, name=at.item, deciding=at.tab == DECIDE)
     case = work.case
     form = case.form(at.reviewer) if case and (work.again or desk.sheet is not None) else None
     filled = desk.values(form) if form is not None else case.proposed if case else {}
-    others = case.opinions.blind if case and work.deciding and desk.decides == "discussion" else {}
+    offers = [*case.offers] if case else []
+    if case and work.deciding and desk.decides == "discussion":
+        raters = case.opinions.blind.items()
+        offers += [Offer(desk.values(form), visit.t("research.desk.as", rater=name)) for name, form in raters]
     asked = _asked(desk, case, (form,)) if case else {}
     return visit.page(
         "desk",
@@ -186,9 +213,8 @@ def work_page(visit: Visit, reader: LogReader) -> Page:
         blocks=tuple(case.show()) if case else (),
         sheet=desk.sheet(case, form) if case and desk.sheet is not None else None,
         asked=asked,
-        others={name: desk.values(form) for name, form in others.items()},
-        offers=case.offers if case else (),
-        takes=_takes(asked, case.offers) if case else {},
+        offers=offers,
+        takes=_takes(asked, [offer.values for offer in offers if not offer.name]),
         filled=json.dumps(filled, ensure_ascii=False) if filled else "",
         values=filled,
         **_speaking(place, case.language if case else DEFAULT),
@@ -201,7 +227,7 @@ def desk_file(reader: LogReader, at: Address, name: str) -> bytes:
     Raises:
         InputError: if there is no such desk or file, or nothing to be written.
     """
-    desk = _place(strings(DEFAULT), at.desk).desk
+    desk = _place(Visit(strings(DEFAULT), at)).desk
     if name not in desk.files:
         raise InputError(f"There is no file {name!r}; there are {', '.join(desk.files)}.")
     with TemporaryDirectory() as folder:
@@ -217,7 +243,7 @@ def judged(
     place = None
     try:
         asked = DeskCall.model_validate(call)
-        place = _place(visit.t, visit.at.desk)
+        place = _place(visit)
         rater = checked_name(visit.at.reviewer)
         rows = judgments(
             place.desk,
@@ -248,9 +274,13 @@ def judged(
 
 
 def _speaking(place: Place, language: str) -> dict[str, Any]:
-    """Return what templates of blocks know: whose texts are meant, and the language of a thing."""
+    """Return what templates know: whose texts are meant, the language of a thing, words that differ."""
     room = SimpleNamespace(name=f"{DECLARED}.{place.benchmark.name}")
-    return {"room": room, "view": SimpleNamespace(language=language, seat="")}
+    return {"room": room, "view": SimpleNamespace(language=language, seat=""), "revision": _revision}
+
+
+def _revision(label: str, original: str, text: str) -> Revision:
+    return Revision(Translated(label, label), word_diff(original, text))
 
 
 def _asked(desk: Desk[Any], case: Case[Any], forms: Iterable[Any]) -> Asked:
@@ -327,18 +357,28 @@ def _places(t: Strings) -> tuple[Place, ...]:
     return tuple(Place(benchmark, desk(), t) for benchmark in catalog.installed() for desk in benchmark.desks)
 
 
-def _place(t: Strings, name: str) -> Place:
+def _place(visit: Visit) -> Place:
     """Return the desk that an address names, with its benchmark's name or without."""
-    for place in _places(t):
+    name, raters = visit.at.desk, visit.at.raters
+    for place in _places(visit.t):
         if name in (place.name, place.desk.name):
-            return place
+            known = map(str, range(1, place.desk.most_raters + 1))
+            return replace(place, desk=replace(place.desk, raters=int(raters))) if raters in known else place
     raise InputError(f"There is no desk {name!r}.", code="no_desk", desk=name)
 
 
 def _checked(form: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that were sent, if none is longer than what is kept."""
+    """Return the fields that were sent, without space around texts, if none is longer than what is kept."""
     if len(json.dumps(form)) > MOST or any(
         isinstance(value, str) and len(value) > LONGEST for value in form.values()
     ):
         raise InputError(f"A text has {LONGEST} letters at most.", code="long_note", most=LONGEST)
-    return dict(form)
+    return {name: _stripped(value) for name, value in form.items()}
+
+
+def _stripped(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_stripped(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _stripped(each) for name, each in value.items()}
+    return value.strip() if isinstance(value, str) else value

@@ -24,7 +24,6 @@ from ui.i18n import strings
 from ui.problems import problem_text
 from ui.render.environment import render
 from ui.research.address import MOVED_PARTS, PLACES, RESEARCH, RUN, Address
-from ui.research.ambient_routes import add_ambient_routes
 from ui.research.asking_files import add_asking_files
 from ui.research.blocks import ResearchPage, research_blocks
 from ui.research.calls import Answer, Calls
@@ -131,17 +130,14 @@ def research_pages(calls: Calls, office: Office) -> tuple[ResearchPage, ...]:
 
 def _put_desk(calls: Calls) -> None:
     """Put a desk on a page: one HTML component, of which ``/config`` holds no markup."""
-    judging = {"judge_desk": calls.judge_desk, "judge": calls.judge}
-    saved: dict[str, Callable[[Any], Answer]] = {
-        name: partial(_judging, calls.writer, name, call) for name, call in judging.items()
-    }
+    judge = partial(_judging, calls.writer, "judge_desk", calls.judge_desk)
     gr.HTML(
         value='<div class="rs-boot"></div>',
         elem_classes=["ab", "ab-stage"],
         apply_default_css=False,
         head=_head(),
         js_on_load=_MOUNT,
-        server_functions=[_named(name, call) for name, call in {"page": calls.page, **saved}.items()],
+        server_functions=[_named("page", calls.page), _named("judge_desk", judge)],
     )
 
 
@@ -208,11 +204,9 @@ def _head() -> str:
         f'<link rel="stylesheet" href="{_versioned("research.css")}">'
         f'<link rel="stylesheet" href="{_versioned("desk.css")}">'
         f'<link rel="stylesheet" href="{_versioned("research-office.css")}">'
-        f'<link rel="stylesheet" href="{_versioned("research-ambient.css")}">'
         f'<link rel="stylesheet" href="{_versioned("research-asking.css")}">'
         f'<script src="{_versioned("research-plots.js")}" data-plotly="{plotly}"></script>'
         f'<script src="{_versioned("desk.js")}"></script>'
-        f'<script src="{_versioned("research-ambient.js")}"></script>'
         f'<script src="{_versioned("research.js")}"></script>'
     )
 
@@ -235,7 +229,6 @@ def _add_routes(app: FastAPI, calls: Calls) -> None:
     async def plotly() -> Response:
         return FileResponse(script, media_type="text/javascript", headers={"Cache-Control": _YEAR})
 
-    add_ambient_routes(app, desk.reader)
     add_asking_files(app, desk.reader)
 
     @app.get(f"{RESEARCH}/api/progress")

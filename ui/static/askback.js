@@ -207,5 +207,5 @@ window.askback = (() => {
     window.askback.page.load();
   }
 
-  return { mount, part, store, tab, sleep, token, language };
+  return { mount, part, methods: Page.prototype, store, tab, sleep, token, language };
 })();

@@ -4,18 +4,13 @@
 // methods of the page.
 "use strict";
 
-// What is typed and not sent lives in this tab.
-window.askbackDraft = {
-  read(name) { try { return JSON.parse(sessionStorage.getItem(name)); } catch { return null; } },
-  write(name, value) { try { sessionStorage.setItem(name, JSON.stringify(value)); } catch { /* lasts as long as the page */ } },
-  drop(name) { try { sessionStorage.removeItem(name); } catch { /* there is none */ } },
-};
-
 window.askbackDesk = (() => {
-  const draft = window.askbackDraft;
+  const { study, tab: draft } = window.askback;
   const parsed = (text) => (text ? JSON.parse(text) : null);
 
   return {
+    ...Object.fromEntries(Object.entries(window.askback.methods).filter(([name]) => name.startsWith("fm"))),
+
     newKey() { return [...crypto.getRandomValues(new Uint32Array(4))].map((n) => n.toString(36)).join("-"); },
 
     // A call whose answer is lost is made again: under its key it is the same one.
@@ -51,41 +46,74 @@ window.askbackDesk = (() => {
     deskShown() {
       if (!this.deskStage() || !this.deskForm()) return;
       if (this.one("[data-sheet]")) { this.deskTyped(); return; }
-      this.deskFill(draft.read(this.deskName()) || parsed(this.deskStage().dataset.filled) || {});
+      const kept = draft.read(this.deskName());
+      study.fill(this.deskForm(), kept);
+      if (!kept) this.deskFill(parsed(this.deskStage().dataset.filled) || {});
+      this.fmDraw();
     },
 
-    deskFill(state) {
-      for (const field of this.deskFields("input")) field.checked = [state[field.name] ?? []].flat().includes(field.value);
-      for (const field of this.deskFields("textarea[name]")) field.value = state[field.name] || "";
-      this.deskAsked();
+    // Entries stand in their places, one after the other.
+    deskFill(values) {
+      for (const at of this.deskFields("[data-field]:not([data-list] *)")) if (at.dataset.field in values) this.deskPut(at, values[at.dataset.field]);
+      for (const list of this.deskFields("[data-list]")) (values[list.dataset.list] || []).forEach((entry, place) => this.deskPutEntry(this.fmEntries(list)[place], entry));
     },
 
-    // Takes over a form of somebody else's, or a field of it.
-    deskTake({ side, field }) {
+    deskPut(at, value) {
+      for (const field of at.querySelectorAll("[name]")) {
+        if (field.matches("[type=radio], [type=checkbox]")) field.checked = [value ?? []].flat().includes(field.value);
+        else field.value = value || "";
+      }
+    },
+
+    deskPutEntry(entry, values) {
+      this.fmTaken(entry).checked = true;
+      for (const [name, value] of Object.entries(values)) this.deskPut(entry.querySelector(`[data-field$=".${name}"]`), value);
+    },
+
+    // Takes over a form of somebody else's, a field of it, or an entry of that. Entries, and the choices that are
+    // their kinds, are added to those that are there.
+    deskTake({ side, of, entryNumber }) {
       const offer = parsed(this.deskStage().dataset.offers)[Number(side)];
-      this.deskFill({ ...this.deskState(), ...(field ? { [field]: offer[field] } : offer) });
-      this.deskChanged();
+      let values = of ? { [of]: offer[of] } : offer;
+      const full = {};
+      for (const list of this.deskFields("[data-list]")) {
+        const { list: name, follows, kindField, full: said } = list.dataset;
+        const entries = (values[name] || []).filter((_, place) => entryNumber === undefined || place === Number(entryNumber));
+        const kinds = entryNumber === undefined ? offer[follows] : entries.map((entry) => entry[kindField]);
+        for (const entry of entries) if (!this.deskAdd(list, entry)) full[name] = [said];
+        values = { ...values, [name]: [], [follows]: [...this.deskChosen(follows), ...kinds] };
+      }
+      this.deskFill(values);
+      for (const list of this.deskFields("[data-list]")) this.fmFollow(list, this.deskChosen(list.dataset.follows));
+      this.fmChanged();
+      this.deskProblems(full);
     },
 
-    // What is asked only while several choices of another field are made.
-    deskAsked() {
-      for (const part of this.deskFields("[data-several]")) part.hidden = this.deskFields(`[name=${part.dataset.several}]:checked`).length < 2;
+    deskChosen(name) { return this.deskFields(`[name=${name}]:checked`).map((field) => field.value); },
+
+    // An entry that still is as it began makes room; false if there is none.
+    deskAdd(list, values) {
+      const kind = list.dataset.kindField;
+      const texts = (entry) => [...entry.querySelectorAll("textarea")];
+      const is = (entry) => texts(entry).every((field) => field.value === values[field.name.split(".")[1]]);
+      const taken = this.fmEntries(list).filter((entry) => this.fmTaken(entry).checked);
+      const same = taken.filter((entry) => this.fmKind(entry).value === values[kind]);
+      if (same.some(is)) return true;
+      const place = same.find((entry) => texts(entry).every((field) => field.value === field.defaultValue)) || this.fmEntries(list).find((entry) => !taken.includes(entry));
+      if (place) this.deskPutEntry(place, values);
+      return Boolean(place);
     },
 
-    deskState() {
-      const state = {};
-      for (const field of this.deskFields("input[type=checkbox]")) state[field.name] = [...(state[field.name] || []), ...(field.checked ? [field.value] : [])];
-      for (const field of this.deskFields("input[type=radio]:checked")) state[field.name] = field.value;
-      for (const field of this.deskFields("textarea[name]")) state[field.name] = field.value.trim();
-      for (const part of this.deskFields("[data-several][hidden]")) for (const field of part.querySelectorAll("input")) delete state[field.name];
-      return state;
-    },
-
-    deskChanged() {
+    deskHeard(field) {
       if (this.one("[data-sheet]")) { this.deskKeep(); return; }
-      this.deskAsked();
-      draft.write(this.deskName(), this.deskState());
+      const name = field.closest("[data-field]")?.dataset.field;
+      for (const list of this.all(`[data-follows="${name}"]`)) this.fmFollow(list, this.deskChosen(name));
+      this.fmChanged();
     },
+
+    // What the parts of a form tell the page that it stands on: it has changed, and is to be checked.
+    stFilled() { draft.write(this.deskName(), study.filled(this.deskForm())); },
+    fmCheck() { /* when it is sent */ },
 
     deskKey(event) {
       const form = this.deskForm();
@@ -98,7 +126,9 @@ window.askbackDesk = (() => {
       if (event.ctrlKey || event.metaKey || event.altKey || !this.one("[data-shortcuts]")?.checked) return false;
       if (event.target.matches?.("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]")) return false;
       const pressed = event.key.toLowerCase();
-      const control = pressed === "u" ? this.one("[data-undo]") : this.deskFields(`[data-key="${CSS.escape(pressed)}"]`).find((each) => !each.closest("[hidden]"));
+      const keys = { u: "[data-undo]", a: "[data-act=fm-add]", l: '[data-act=dk-take][data-side="0"]', r: '[data-act=dk-take][data-side="1"]' };
+      const found = [...(keys[pressed] ? this.all(keys[pressed]) : []), ...this.deskFields(`[data-key="${CSS.escape(pressed)}"]`)];
+      const control = found.find((each) => !each.closest("[hidden]"));
       if (!control || control.disabled) return false;
       event.preventDefault();
       if (!control.matches("textarea")) control.click();
@@ -109,10 +139,12 @@ window.askbackDesk = (() => {
     // Tells what is wrong at the fields that it is about; true if there is such a thing.
     deskProblems(places) {
       let first = null;
+      const names = this.fmNames();
       for (const place of this.all("[data-desk] [data-problems]")) {
-        const texts = places[place.dataset.problems] || [];
+        const at = place.closest("[data-field], [data-list]");
+        const texts = places[place.dataset.problems || names.get(at) || at.dataset.list] || [];
         place.hidden = !texts.length;
-        place.replaceChildren(...texts.map((text) => Object.assign(document.createElement("p"), { textContent: text })));
+        place.replaceChildren(...texts.map((text) => Object.assign(document.createElement(place.matches("ul") ? "li" : "p"), { textContent: text })));
         if (texts.length) first ||= place;
       }
       first?.focus();
@@ -125,7 +157,7 @@ window.askbackDesk = (() => {
       this.deskSending = true;
       this.saving("saving");
       const name = this.deskName();
-      const form = { ...this.deskState(), ...(button?.name ? { [button.name]: button.value } : {}) };
+      const form = { ...this.fmSaid(), ...(button?.name ? { [button.name]: button.value } : {}) };
       for (const other of button?.name ? this.deskFields(`[name=${button.name}]`) : []) other.setAttribute("aria-pressed", String(other === button));
       // The same form sent again, after the answer was lost, is the same judgment.
       const filled = name + JSON.stringify(form);

@@ -36,7 +36,6 @@
     place.dataset.language ??= place.lang;
     place.lang = changed ? place.dataset.language : document.documentElement.lang;
     place.replaceChildren(...(changed ? pieces.flatMap(([kind, text]) => drawPiece(kind, text, place.dataset[kind])) : [place.dataset.unchanged]));
-    place.classList.toggle("ae-same", !changed);
   }
 
   // What is marked is also said in a word.

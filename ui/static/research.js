@@ -1,13 +1,12 @@
 // The browser's part of the researchers' pages: asks the server for the page at its address, follows runs
-// that are being played, steps through dialogues. research-plots.js draws, desk.js judges at desks,
-// research-ambient.js examples.
+// that are being played, steps through dialogues. research-plots.js draws, desk.js judges at desks.
 "use strict";
 
 window.askbackResearch = (() => {
   const REVIEWER = "askback.reviewer";
   const SHORTCUTS = "askback.research.shortcuts";
   const POLL_MS = 2000;
-  const PATHS = ["/research/part", "/research/data", "/research/desk", "/research/consolidate", "/research/asking"];
+  const PATHS = ["/research/part", "/research/data", "/research/desk", "/research/asking"];
 
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const read = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
@@ -91,7 +90,6 @@ window.askbackResearch = (() => {
       this.replay();
       this.planShown();
       this.watched();
-      this.judging();
       this.deskShown();
       this.shortcuts();
       this.draw();
@@ -275,8 +273,9 @@ window.askbackResearch = (() => {
       else if (act === "dk-doubt") this.deskDoubt();
       else if (act === "dk-finish") this.deskFinish(control.dataset.value);
       else if (act === "rl-pick") for (const box of this.all("[name=runs]")) box.checked = control.dataset.value !== "";
+      else if (act === "fm-add") this.fmAdd(control.closest("[data-list]"));
+      else if (act === "fm-drop") this.fmDrop(control.closest("[data-entry]"));
       else if (act === "copy-text") this.copy(control.dataset.text);
-      else if (act.startsWith("ra-")) this.judgeAct(control, act.slice(3));
     }
 
     async copy(text) {
@@ -288,7 +287,6 @@ window.askbackResearch = (() => {
       const form = event.target;
       if (form.dataset.plain !== undefined) return;
       event.preventDefault();
-      if (form.dataset.form === "judge") { this.judge(form); return; }
       if (form.dataset.form === "desk") { this.deskSend(event.submitter); return; }
       if (form.dataset.form !== "go") return;
       const fields = [...new FormData(form)].filter(([, value]) => value !== "");
@@ -300,19 +298,17 @@ window.askbackResearch = (() => {
       const form = event.target.closest("form");
       if (event.target.matches("[data-shortcuts]")) write(SHORTCUTS, event.target.checked ? "on" : "off");
       else if (form?.dataset.form === "go" && form.dataset.remember === undefined && event.target.matches("select")) form.requestSubmit();
-      else if (form?.dataset.form === "judge") this.judgeChanged(event.target);
-      else if (form?.dataset.form === "desk") this.deskChanged();
+      else if (form?.dataset.form === "desk") this.deskHeard(event.target);
       else if (event.target.matches("[data-watch-slider]")) { this.watchPlay(false); this.watchTo(Number(event.target.value)); }
     }
 
     onInput(event) {
       if (event.target.matches("[data-slider]")) this.goTo(Number(event.target.value));
-      if (event.target.closest("form[data-form=judge]")) this.judgeTyped(event.target);
-      else if (event.target.closest("form[data-form=desk]")) this.deskChanged();
+      if (event.target.closest("form[data-form=desk]")) this.deskHeard(event.target);
     }
 
     onKey(event) {
-      if (this.deskKey(event) || this.judgeKey(event)) return;
+      if (this.deskKey(event)) return;
       const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (way && this.one("[data-watch]") && !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.matches?.("input, textarea, select")) {
         event.preventDefault();
@@ -331,7 +327,7 @@ window.askbackResearch = (() => {
   }
 
   function mount(element, props, server) {
-    Object.assign(Desk.prototype, askbackDesk, askbackJudging, askbackPlan.methods, askbackPlan.watching);
+    Object.assign(Desk.prototype, askbackDesk, askbackPlan.methods, askbackPlan.watching);
     const desk = new Desk(element, props, server);
     desk.load();
     return desk;

@@ -46,7 +46,7 @@
 
   // ---- a form's fields by name: texts, the radio button and the boxes that are checked
 
-  const named = (form) => [...form.elements].filter((field) => field.name);
+  const named = (form) => [...form.elements].filter((field) => field.name && field.type !== "submit");
   const marked = (field) => field.type === "radio" || field.type === "checkbox";
 
   function filled(form) {
@@ -330,5 +330,5 @@
     if (page) page.byKey = event.detail === 0;
   }, true);
 
-  window.askback.study = { answers };
+  window.askback.study = { answers, filled, fill };
 })();

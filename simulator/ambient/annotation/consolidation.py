@@ -9,34 +9,29 @@ discussed, and one form more decides.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
 from logs import LogReader
-from logs.rows import Judgment
-from simulator.ambient.annotation.linguists import Annotated, ValidatorMeasures, annotated, validator_measures
-from simulator.ambient.annotation.rules import (
-    Annotation,
-    Problem,
-    check_annotation,
-    consolidated_example,
-    flags,
+from simulator.ambient.annotation.linguists import (
+    Annotated,
+    ValidatorMeasures,
+    annotated,
+    validator_measures,
 )
-from simulator.ambient.data import load_guidelines
-from simulator.ambient.examples import Disambiguation, Example
+from simulator.ambient.annotation.linguists import Form as LinguistForm
+from simulator.ambient.annotation.rules import Annotation, consolidated_example
+from simulator.ambient.examples import Disambiguation, Example, squeeze
 from simulator.ambient.files.dataset import DATASET
+from simulator.ambient.labels import SIDES
 from simulator.errors import InputError
-from simulator.judging import DecidingForm, DeskFormError, JudgingForm, Opinions, in_own_order, require_known
+from simulator.judging import DecidingForm, JudgingForm, Opinions
 
 State = Literal["open", "dropped", "due", "discuss", "discarded", "validated"]
 """Too few annotations; discarded by a linguist; no validator yet; validators differ and nobody has decided;
 discarded by validators; a row of the dataset."""
-
-
-class FormProblems(DeskFormError[Problem]):
-    """A validator's form breaks rules; nothing is written."""
 
 
 class Consolidated(Annotation, DecidingForm):
@@ -61,7 +56,7 @@ class Result:
 
     @property
     def key(self) -> str:
-        """Names it in `consolidate`."""
+        """Names it at its desk."""
         return self.annotated.key
 
     @property
@@ -90,35 +85,26 @@ class Result:
         """Return the form that holds; None unless the state is ``discarded`` or ``validated``."""
         return None if self.annotated.dropped else self._settled
 
-    def awaits(self, validator: str, validators: int) -> bool:
-        """Return True if a validator is to see it alone."""
-        return self.state not in ("open", "dropped") and self.opinions.awaits(validator, validators)
+    @property
+    def voices(self) -> tuple[Annotation, ...]:
+        """Return what each linguist said; no rewrites where a published row does not say whose they are."""
+        return tuple(
+            form.annotation.model_copy(update={"rewrites": ()}) if self._shared(form) else form.annotation
+            for form in self.annotated.forms
+        )
+
+    @property
+    def merged(self) -> tuple[Disambiguation, ...]:
+        """Return rewrites by one or several linguists, as published rows have them."""
+        forms = self.annotated.forms
+        return tuple(rewrite for form in forms if self._shared(form) for rewrite in form.annotation.rewrites)
+
+    def _shared(self, form: LinguistForm) -> bool:
+        return form.merged and len(self.annotated.forms) > 1
 
     @property
     def _settled(self) -> Consolidated | None:
-        return self.opinions.settled(lambda form: _outcome(self.example, form))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """A validator's view of an example.
-
-    Attributes:
-        key: names it in `consolidate`.
-        id: of the example.
-        voices: what the linguists said, the oldest first, without who they are; no rewrites where a published
-            row does not attribute them.
-        merged: rewrites by one or both of them, as published rows have them: whose each is, nobody knows.
-        mine: the validator's own newest form, None before there is one.
-    """
-
-    key: str
-    id: str
-    premise: str
-    hypothesis: str
-    voices: tuple[Annotation, ...] = ()
-    merged: tuple[Disambiguation, ...] = ()
-    mine: Consolidated | None = None
+        return self.opinions.settled(outcome)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,11 +130,6 @@ class Flow:
     validated: int
 
 
-def checklist_points() -> tuple[str, ...]:
-    """Return the names of the points that validators may tick; texts are in `data.load_guidelines`."""
-    return tuple(name for name, _ in load_guidelines().checklist)
-
-
 def results(reader: LogReader, run_id: str) -> tuple[Result, ...]:
     """Return how far every example of a run is, in the run's order.
 
@@ -158,69 +139,6 @@ def results(reader: LogReader, run_id: str) -> tuple[Result, ...]:
     opinions = CONSOLIDATION.read(reader, run_id)
     examples = annotated(reader, run_id).values()
     return tuple(Result(example, opinions.get(example.key, Opinions())) for example in examples)
-
-
-def to_consolidate(
-    reader: LogReader, run_id: str, validator: str, *, validators: int = 1
-) -> tuple[Case, ...]:
-    """Return the examples that a validator is to see next, in an order of the validator's own.
-
-    Left out is what the validator has consolidated, and what `validators` others have.
-    """
-    due = [_case(result) for result in results(reader, run_id) if result.awaits(validator, validators)]
-    return in_own_order(due, "consolidation", validator, lambda case: case.key)
-
-
-def case(reader: LogReader, run_id: str, key: str, validator: str = "") -> Case:
-    """Return one example that may be consolidated, with the validator's own form if there is one.
-
-    Raises:
-        InputError: if there is none of that key, linguists are not done with it, or one discarded it.
-    """
-    return _case(_consolidable(reader, run_id, key), validator)
-
-
-def consolidate(
-    reader: LogReader,
-    run_id: str,
-    key: str,
-    validator: str,
-    annotation: Annotation,
-    *,
-    submission: str,
-    checklist: Iterable[str] = (),
-    decides: bool = False,
-) -> Judgment:
-    """Return the row that a validator's form makes; nothing is written here.
-
-    The same `submission` is the same form, however often it is sent; a form that `decides` ends a discussion.
-
-    Raises:
-        FormProblems: if the form breaks rules.
-        InputError: if the example cannot be consolidated, a point is unknown, or nothing is to be decided.
-    """
-    CONSOLIDATION.require_name(validator)
-    result = _consolidable(reader, run_id, key)
-    example = result.example
-    if problems := check_annotation(example.premise, example.hypothesis, annotation, consolidated=True):
-        raise FormProblems(problems)
-    ticked, known = tuple(checklist), checklist_points()
-    require_known(ticked, known, "point of the checklist")
-    if decides and result.state != "discuss" and result.opinions.decided is None:
-        message = f"Example {example.id}: validators do not differ, so nothing is to be decided."
-        raise InputError(message, code="validators_agree", example=example.id)
-    points = tuple(name for name in known if name in ticked)
-    form = Consolidated(**annotation.payload(), checklist=points, decides=decides)
-    return CONSOLIDATION.judgment(key, validator, form, submission=submission, source=run_id)
-
-
-def to_discuss(reader: LogReader, run_id: str, validator: str, *, validators: int = 1) -> tuple[Result, ...]:
-    """Return the examples on which validators differ, without those that `validator` has yet to see alone."""
-    return tuple(
-        result
-        for result in results(reader, run_id)
-        if result.state == "discuss" and not result.awaits(validator, validators)
-    )
 
 
 def flow(reader: LogReader, run_id: str) -> Flow:
@@ -269,44 +187,12 @@ def export_dataset(reader: LogReader, run_id: str, path: str | Path) -> int:
     return len(examples)
 
 
-def _case(result: Result, validator: str = "") -> Case:
-    example, forms = result.example, result.annotated.forms
-    # The rewrites of a published row may be somebody else's, too.
-    several = len(forms) > 1
-    return Case(
-        key=result.key,
-        id=example.id,
-        premise=example.premise,
-        hypothesis=example.hypothesis,
-        voices=tuple(
-            form.annotation.model_copy(update={"rewrites": ()})
-            if form.merged and several
-            else form.annotation
-            for form in forms
-        ),
-        merged=tuple(
-            rewrite for form in forms if form.merged and several for rewrite in form.annotation.rewrites
-        ),
-        mine=result.forms.get(validator),
+def outcome(annotation: Annotation) -> Hashable:
+    """Return what validators may differ in: not the words of rewrites or the reasons of discarding.
+
+    Of a valid form all rewrites leave a side as it was, or make two distinct readings of it at least.
+    """
+    ambiguous = tuple(
+        len({squeeze(rewrite.sentence(side)) for rewrite in annotation.rewrites}) > 1 for side in SIDES
     )
-
-
-def _outcome(example: Example, annotation: Annotation) -> tuple[object, ...]:
-    """Return what validators may differ in: not the words of rewrites or the reasons of discarding."""
-    ambiguous = flags(example.premise, example.hypothesis, annotation)
     return annotation.discard is None, annotation.labels, ambiguous
-
-
-def _consolidable(reader: LogReader, run_id: str, key: str) -> Result:
-    result = next((result for result in results(reader, run_id) if result.key == key), None)
-    if result is None:
-        message = f"There is no example {key!r} in {run_id}."
-        raise InputError(message, code="no_example", example=key, data=run_id)
-    id = result.example.id
-    if result.state == "dropped":
-        message = f"Example {id} was discarded by a linguist; it is dropped."
-        raise InputError(message, code="dropped", example=id)
-    if result.state == "open":
-        message = f"Example {id} has too few annotations to be consolidated."
-        raise InputError(message, code="too_few_annotations", example=id)
-    return result

@@ -6,7 +6,6 @@ import base64
 import re
 import sqlite3
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,12 @@ from markup import checked, page_at, words
 from pairs import CROWD, LINGUISTS, RUNS, SECRET, fill
 
 from logs import LogReader, LogWriter, erase_participant
-from simulator.ambient.annotation.consolidation import Flow
 from simulator.ambient.crowd import crowd_measures
 from simulator.ambient.data import load_examples
 from simulator.ambient.show import SHOWN
 from simulator.ambient.statistics import label_sets
 from simulator.ambient.trial_log import crowd_records, true_false_records
 from simulator.ambient.true_false import true_false_measures
-from ui.i18n import strings
-from ui.research.address import Address
-from ui.research.ambient_flow import drawing
 from ui.research.calls import Calls
 from ui.research.desk import Desk
 from ui.research.kept import CachedReports
@@ -176,46 +171,3 @@ def test_data_that_are_not_there_are_said(log: Calls) -> None:
     for path, query in ((DATA, "benchmark=ambient&data=nowhere"), ("/research/categories", "data=nowhere")):
         assert "no data “nowhere”" in words(page(log, query, path=path))
         assert "没有“nowhere”这份数据" in words(page(log, query, path=path, language="zh"))
-
-
-# ---- the flow
-
-
-def test_bars_and_bands_of_the_flow_are_as_high_as_their_counts() -> None:
-    counts = Flow(generated=40, annotated=30, dropped=6, due=10, discuss=2, discarded=4, validated=8)
-    made = drawing(strings("en"), counts)
-    heights = {node.name: node.height for node in made.nodes}
-    unit = heights["generated"] / 40
-    assert heights["kept"] == pytest.approx(24 * unit, abs=0.1)
-    assert heights["validated"] == pytest.approx(8 * unit, abs=0.1)
-    assert sum(node.count for node in made.nodes[-4:]) == 24
-    assert [band.to for band in made.bands] == [
-        *("annotated", "waiting", "kept", "dropped"),
-        *("validated", "due", "discuss", "discarded"),
-    ]
-    columns: dict[float, list[Any]] = {}
-    for node in made.nodes:
-        columns.setdefault(node.x, []).append(node)
-    for some in columns.values():
-        assert all(one.y + one.height < two.y for one, two in pairwise(some))
-    assert "generated" not in made.said and "given to linguists 40" in made.said
-
-
-def test_an_empty_flow_can_be_drawn() -> None:
-    made = drawing(
-        strings("zh"), Flow(generated=0, annotated=0, dropped=0, due=0, discuss=0, discarded=0, validated=0)
-    )
-    assert made.bands == ()
-    assert len(made.nodes) == 9
-
-
-def test_addresses_of_the_new_places() -> None:
-    at = Address.read("/research/consolidate", "run=r&reviewer=val&raters=2&set=EN&kind=scopal&split=dev")
-    assert (at.path, at.raters, at.set, at.kind, at.split) == (
-        "/research/consolidate",
-        "2",
-        "EN",
-        "scopal",
-        "dev",
-    )
-    assert Address.read(at.path, at.query) == at

@@ -22,12 +22,11 @@ from simulator.ambient.files.dataset import CATEGORY_ROWS
 from simulator.ambient.files.results import CROWD
 from simulator.ambient.files.results import LINGUISTS as LINGUIST_FILES
 from simulator.seats import ScriptSeat
-from ui.research.ambient_routes import add_ambient_routes
 from ui.research.calls import Calls
 from ui.research.desk import Desk
 from ui.research.downloads import add_downloads
 
-DESK = "/research/consolidate"
+DESK = "/research/desk"
 DATA = f"run:{LINGUISTS}"
 
 
@@ -70,22 +69,20 @@ def data(answer: dict[str, Any], name: str) -> str:
 
 def query(validator: str, raters: int = 1, **more: str) -> str:
     rest = "".join(f"&{name}={value}" for name, value in more.items())
-    return f"run={LINGUISTS}&reviewer={validator}&raters={raters}{rest}"
+    return f"desk=consolidation&data={LINGUISTS}&reviewer={validator}&raters={raters}{rest}"
 
 
-def judge(
-    calls: Calls, path: str, asked: str, what: str, item: str, form: dict[str, Any], **more: Any
-) -> Any:
-    call = {"path": path, "query": asked, "what": what, "item": item, "form": form}
+def judge(calls: Calls, asked: str, item: str, form: dict[str, Any], **more: Any) -> Any:
+    call = {"path": DESK, "query": asked, "item": item, "form": form}
     key = re.sub(r"[^\w-]", "-", f"{asked}-{item}")[-60:]
-    return calls.judge({**call, "key": key, **more})
+    return calls.judge_desk({**call, "key": key, **more})
 
 
 def careful(answer: dict[str, Any]) -> dict[str, Any]:
     """The form of the linguist who wrote rewrites."""
-    said = [json.loads(html.unescape(one)) for one in re.findall(r'data-form-of="([^"]*)"', answer["html"])]
-    assert len(said) == 2
-    return next(one for one in said if one["rewrites"])
+    offers = json.loads(data(answer, "offers"))
+    assert len(offers) == 2
+    return next(offer for offer in offers if offer["rewrites"])
 
 
 def consolidate(calls: Calls, validator: str, form: dict[str, Any] | None = None, raters: int = 1) -> int:
@@ -93,9 +90,7 @@ def consolidate(calls: Calls, validator: str, form: dict[str, Any] | None = None
     answer, number = page(calls, DESK, query(validator, raters)), 0
     while key := data(answer, "item"):
         said = form or careful(answer)
-        answer = judge(
-            calls, DESK, query(validator, raters), "consolidation", key, said, key=f"{validator}-{number:08}"
-        )
+        answer = judge(calls, query(validator, raters), key, said, key=f"{validator}-{number:08}")
         assert answer["saved"], answer
         number += 1
     return number
@@ -104,8 +99,8 @@ def consolidate(calls: Calls, validator: str, form: dict[str, Any] | None = None
 def test_both_annotations_stand_side_by_side_without_names(calls: Calls) -> None:
     for language in ("en", "zh"):
         answer = page(calls, DESK, query("val"), language)
-        assert answer["html"].count("data-voice=") == 2
-        assert answer["html"].count('data-act="ra-take"') == 2
+        assert answer["html"].count("data-offer=") == 2
+        assert answer["html"].count("data-entry-number=") == 2
         assert "<ins>" in answer["html"]
         people_of_run = {one.participant_id for one in calls.desk.reader.episodes(LINGUISTS)}
         assert all(str(one) not in answer["html"] for one in people_of_run)
@@ -115,18 +110,18 @@ def test_both_annotations_stand_side_by_side_without_names(calls: Calls) -> None
 def test_a_form_that_breaks_rules_is_told_at_its_fields_and_not_saved(calls: Calls) -> None:
     answer = page(calls, DESK, query("val"))
     key, good = data(answer, "item"), careful(answer)
-    empty = judge(calls, DESK, query("val"), "consolidation", key, {"labels": [], "rewrites": []})
+    empty = judge(calls, query("val"), key, {"labels": [], "rewrites": []})
     assert not empty["saved"] and list(empty["places"]) == ["labels"] and "html" not in empty
     one = {**good, "rewrites": good["rewrites"][:1]}
-    said = judge(calls, DESK, query("val"), "consolidation", key, one)["places"]
+    said = judge(calls, query("val"), key, one)["places"]
     assert "There is no rewrite for" in said["labels"][0]
     lacking = {**good, "labels": good["labels"][:1]}
-    assert judge(calls, DESK, query("val"), "consolidation", key, lacking)["places"]["rewrites"]
+    assert judge(calls, query("val"), key, lacking)["places"]["rewrites"]
     blank = [{**good["rewrites"][0], "premise": " "}, *good["rewrites"][1:]]
-    assert (
-        "card-0-premise"
-        in judge(calls, DESK, query("val"), "consolidation", key, {**good, "rewrites": blank})["places"]
-    )
+    told = judge(calls, query("val"), key, {**good, "rewrites": blank})["places"]
+    assert "rewrites[0].premise" in told
+    more = {**good, "rewrites": [{**good["rewrites"][0], "label": "maybe"}]}
+    assert "problem" in judge(calls, query("val"), key, more)
     assert calls.desk.reader.judgments(kind="ambient.consolidation") == []
 
 
@@ -142,14 +137,13 @@ def test_a_form_that_breaks_rules_is_told_at_its_fields_and_not_saved(calls: Cal
         (query("val"), {"form": {"labels": ["neutral"], "comment": "x" * 5000}}),
         (query("val"), {"decides": True}),
         (query("val"), {"key": "short"}),
-        (query("val"), {"what": "rumour"}),
-        ("run=nowhere&reviewer=val", {}),
+        ("desk=consolidation&data=nowhere&reviewer=val", {}),
     ],
 )
 def test_a_false_call_is_refused(calls: Calls, asked: str, change: dict[str, Any]) -> None:
     key = data(page(calls, DESK, query("val")), "item")
-    call = {"path": DESK, "query": asked, "what": "consolidation", "item": key, "key": "a-key-of-mine"}
-    answer = calls.judge({**call, "form": {"labels": ["neutral"], "rewrites": []}, **change})
+    call = {"path": DESK, "query": asked, "item": key, "key": "a-key-of-mine"}
+    answer = calls.judge_desk({**call, "form": {"labels": ["neutral"], "rewrites": []}, **change})
     assert not answer["saved"]
     assert answer["problem"]
     assert calls.desk.reader.judgments(kind="ambient.consolidation") == []
@@ -159,20 +153,20 @@ def test_the_same_form_sent_twice_counts_once(calls: Calls) -> None:
     key = data(page(calls, DESK, query("val")), "item")
     for _ in range(3):
         form = {"labels": ["neutral"], "rewrites": [], "checklist": ["vagueness"]}
-        answer = judge(calls, DESK, query("val"), "consolidation", key, form, key="one-and-the-same")
+        answer = judge(calls, query("val"), key, form, key="one-and-the-same")
         assert answer["saved"]
         assert data(answer, "item") not in ("", key)
     (row,) = calls.desk.reader.judgments(kind="ambient.consolidation")
     assert (row.annotator, row.item_hash, row.value["checklist"]) == ("val", key, ["vagueness"])
     again = page(calls, DESK, query("val", item=key))
     assert json.loads(data(again, "filled"))["checklist"] == ["vagueness"]
-    assert "You have consolidated this one" in words(again)
+    assert "You judged this one before" in words(again)
 
 
 def test_validators_are_blind_until_they_have_decided(calls: Calls) -> None:
     key = data(page(calls, DESK, query("val", 2)), "item")
     secret = {"discard": "offensive", "labels": [], "rewrites": [], "comment": "a word of val"}
-    assert judge(calls, DESK, query("val", 2), "consolidation", key, secret)["saved"]
+    assert judge(calls, query("val", 2), key, secret)["saved"]
     for asked in (
         query("wu", 2),
         query("wu", 2, item=key),
@@ -181,38 +175,36 @@ def test_validators_are_blind_until_they_have_decided(calls: Calls) -> None:
     ):
         answer = page(calls, DESK, asked)
         assert "a word of val" not in answer["html"]
-        assert "Validator val" not in answer["html"]
+        assert "Rater val" not in answer["html"]
         assert "offensive" not in words(answer).replace("offensive The pair could hurt", "")
-    assert data(page(calls, DESK, query("wu", 2, item=key)), "filled") == ""
+    assert json.loads(data(page(calls, DESK, query("wu", 2, item=key)), "filled")) == {"discard": "keep"}
     said = {"labels": ["neutral"], "rewrites": []}
-    assert judge(calls, DESK, query("wu", 2), "consolidation", key, said)["saved"]
-    assert "discarded: offensive" in words(page(calls, DESK, query("wu", 2, tab="agreement")))
+    assert judge(calls, query("wu", 2), key, said)["saved"]
+    assert "offensive" in words(page(calls, DESK, query("wu", 2, tab="agreement")))
     decide = page(calls, DESK, query("wu", 2, tab="decide", item=key))
-    assert "Validator val" in words(decide) and data(decide, "decides") == "true"
-    last = judge(
-        calls,
-        DESK,
-        query("wu", 2, tab="decide"),
-        "consolidation",
-        key,
-        said,
-        decides=True,
-        key="to-decide-it",
-    )
+    assert "Rater val" in words(decide) and data(decide, "decides") == "true"
+    last = judge(calls, query("wu", 2, tab="decide"), key, said, decides=True, key="to-decide-it")
     assert last["saved"]
-    assert "There is nothing to decide" in words(last)
+    assert "Everything that waits for you is judged" in words(last)
+
+
+def test_what_is_discarded_has_neither_labels_nor_rewrites(calls: Calls) -> None:
+    answer = page(calls, DESK, query("val"))
+    form = {**careful(answer), "discard": "offensive"}
+    assert judge(calls, query("val"), data(answer, "item"), form)["saved"]
+    (row,) = calls.desk.reader.judgments(kind="ambient.consolidation")
+    assert (row.value["discard"], row.value["labels"], row.value["rewrites"]) == ("offensive", [], [])
 
 
 def test_what_is_consolidated_is_exported_and_read_back(calls: Calls, tmp_path: Path) -> None:
     app = FastAPI()
-    add_ambient_routes(app, calls.desk.reader)
     add_downloads(app, calls.desk, calls.kept)
     client = TestClient(app)
-    address = f"/research/download/ambient/consolidated.jsonl?run={LINGUISTS}"
+    address = f"/research/download/desk/consolidated.jsonl?desk=consolidation&data={LINGUISTS}"
     assert client.get(address).status_code == 404
     assert consolidate(calls, "val") == 5
-    flow = page(calls, DESK, f"run={LINGUISTS}&tab=flow")
-    assert "in the dataset 5" in flow["html"] and "discarded by a linguist 1" in flow["html"]
+    seen = page(calls, "/research/consolidate", f"run={LINGUISTS}&tab=agreement")
+    assert "1 discarded by a linguist" in seen["html"] and "5 validated" in seen["html"]
     path = tmp_path / "consolidated.jsonl"
     path.write_bytes(client.get(address).content)
     examples = load_examples(path)
@@ -233,14 +225,16 @@ def test_what_is_consolidated_is_exported_and_read_back(calls: Calls, tmp_path: 
 
 
 def test_two_validators_agree_or_not_with_intervals(calls: Calls) -> None:
-    assert "Agreement needs two validators" in words(page(calls, DESK, f"run={LINGUISTS}&tab=agreement"))
+    asked = f"desk=consolidation&data={LINGUISTS}&tab=agreement&raters=2"
+    assert "Between validators" not in words(page(calls, DESK, asked))
     consolidate(calls, "val", raters=2)
     consolidate(calls, "wu", {"labels": ["neutral"], "rewrites": []}, raters=2)
-    answer = page(calls, DESK, f"run={LINGUISTS}&tab=agreement&raters=2")
+    answer = page(calls, DESK, asked)
     said = words(answer)
-    assert "5 examples that 2 validators have seen" in said
+    assert "Examples that 2 validators have seen and none has discarded: 5" in said
     assert all(number in said for number in ("0.62", "0.65", "0.44"))
-    assert answer["html"].count('class="ra-differing-pair"') == 5
+    assert answer["html"].count('<th scope="row" dir="auto">') == 5
+    page(calls, DESK, asked, "zh")
 
 
 # ---- kinds and claims

@@ -98,7 +98,7 @@ def test_no_function_that_writes_listens_to_a_viewer(server, bench):
     components = browser.get("/research/config").json()["components"]
     functions = {(each["id"], name) for each in components for name in each["props"].get("server_fns", ())}
     functions = {(id, name) for id, name in functions if name != "call_page"}
-    assert {name for _, name in functions} >= {"call_judge_desk", "call_judge"}
+    assert {name for _, name in functions} >= {"call_judge_desk"}
     with bench.reader.connection() as connection:
         before = connection.execute("PRAGMA data_version").fetchone()
         for id, name in functions:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +11,23 @@ import pytest
 from logs import LogReader, LogWriter, erase_participant
 from logs.rows import Run
 from simulator.ambient.annotation.consolidation import (
-    FormProblems,
     agreement,
-    case,
-    checklist_points,
-    consolidate,
     consolidated_examples,
     export_dataset,
     flow,
     results,
-    to_consolidate,
-    to_discuss,
 )
 from simulator.ambient.annotation.linguists import annotated, worker_forms, worker_statistics
 from simulator.ambient.annotation.rules import Annotation
-from simulator.ambient.data import load_examples
+from simulator.ambient.data import load_examples, load_guidelines
+from simulator.ambient.desks import ANNOTATIONS
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.files.results import LINGUISTS
 from simulator.ambient.importing.runs import import_file
 from simulator.ambient.trial_log import linguist_records
+from simulator.desks import Case, differences, judgments, next_work
 from simulator.errors import InputError
+from simulator.judging import DeskFormError
 
 RUN = "linguists"
 P, H = "They met at the bank.", "They met near water."
@@ -57,10 +54,35 @@ def submit(desk: Any) -> Callable[..., None]:
     count = iter(range(1000))
 
     def put(key: str, validator: str, annotation: Annotation, **more: Any) -> None:
-        more = {"submission": str(next(count)), **more}
-        desk.judge(consolidate(desk.reader, RUN, key, validator, annotation, **more))
+        values = {**annotation.payload(), "checklist": more.pop("checklist", [])}
+        more = {"submission": str(next(count)), "deciding": more.pop("decides", False), **more}
+        desk.put(*judgments(ANNOTATIONS, desk.reader, RUN, validator, key, values, **more))
 
     return put
+
+
+def case(reader: LogReader, run: str, key: str) -> Case[Any]:
+    return next(each for each in ANNOTATIONS.cases(reader, run) if each.key == key)
+
+
+def due(desk: Any, validator: str, validators: int = 1) -> list[str]:
+    """Ids of the examples that wait for a validator, in the order in which they come."""
+    table = replace(ANNOTATIONS, raters=validators)
+    ids, name = [], ""
+    waiting = {each.name for each in table.cases(desk.reader, RUN) if table.awaits(each, validator)}
+    for _ in waiting:
+        work = next_work(table, desk.reader, RUN, validator, name=name)
+        assert work.case is not None
+        ids.append(work.case.thing.id)
+        name = work.later
+    return ids
+
+
+def to_discuss(desk: Any, validator: str, validators: int = 1) -> list[str]:
+    """Ids of the examples on which validators differ, and that this one may decide."""
+    table = replace(ANNOTATIONS, raters=validators)
+    cases = table.cases(desk.reader, RUN)
+    return [each.thing.id for each in cases if table.may_decide(each, validator)]
 
 
 def states(desk: Any) -> dict[str, str]:
@@ -69,27 +91,23 @@ def states(desk: Any) -> dict[str, str]:
 
 def test_what_a_validator_sees(desk: Any, keys: dict[str, str]) -> None:
     one = case(desk.reader, RUN, keys["1"])
-    assert (one.id, one.premise, one.hypothesis, one.mine) == ("1", P, H, None)
-    first, second = one.voices
-    assert first.labels == {"entailment", "neutral"}
-    assert first.comment == "two of them"
-    assert first.rewrites[0] == Disambiguation(RIVER, H, "entailment")
-    assert second.labels == {"neutral"}
-    assert second.rewrites == ()
-    assert "ann" not in str(asdict(one))
+    assert (one.thing.id, one.originals) == ("1", {"premise": P, "hypothesis": H})
+    first, second = one.offers
+    assert first.values["labels"] == ["entailment", "neutral"]
+    assert first.remark == "two of them"
+    assert first.values["rewrites"][0] == {"premise": RIVER, "hypothesis": H, "label": "entailment"}
+    assert (second.values["labels"], second.values["rewrites"]) == (["neutral"], [])
+    assert "ann" not in f"{one.offers}{list(one.show())}"
 
 
 def test_what_is_due(desk: Any, keys: dict[str, str], form: Form, submit: Callable[..., None]) -> None:
-    assert sorted(one.id for one in to_consolidate(desk.reader, RUN, "vi")) == ["1", "2", "3", "4"]
-    orders = {
-        tuple(one.id for one in to_consolidate(desk.reader, RUN, name)) for name in ("vi", "wu", "xi", "yo")
-    }
+    assert sorted(due(desk, "vi")) == ["1", "2", "3", "4"]
+    orders = {tuple(due(desk, name)) for name in ("vi", "wu", "xi", "yo")}
     assert len(orders) > 1
     submit(keys["1"], "vi", form("N"))
-    assert sorted(one.id for one in to_consolidate(desk.reader, RUN, "vi")) == ["2", "3", "4"]
-    assert sorted(one.id for one in to_consolidate(desk.reader, RUN, "wu")) == ["2", "3", "4"]
-    several = to_consolidate(desk.reader, RUN, "wu", validators=2)
-    assert sorted(one.id for one in several) == ["1", "2", "3", "4"]
+    assert sorted(due(desk, "vi")) == ["2", "3", "4"]
+    assert sorted(due(desk, "wu")) == ["2", "3", "4"]
+    assert sorted(due(desk, "wu", 2)) == ["1", "2", "3", "4"]
     assert states(desk) == {
         "1": "validated",
         "2": "due",
@@ -105,14 +123,14 @@ def test_the_newest_form_of_a_validator_counts_and_nobody_else_sees_it(
 ) -> None:
     submit(keys["1"], "vi", form("N"))
     submit(keys["1"], "vi", form("EN", comment="changed"), checklist=["vagueness", "temporal_order"])
-    mine = case(desk.reader, RUN, keys["1"], "vi").mine
+    one = case(desk.reader, RUN, keys["1"])
+    mine = one.own("vi")
     assert mine is not None
     assert mine.payload() == form("EN", comment="changed").payload()
-    assert mine.checklist == tuple(
-        name for name in checklist_points() if name in ("vagueness", "temporal_order")
-    )
-    assert case(desk.reader, RUN, keys["1"], "wu").mine is None
-    assert all(one.mine is None for one in to_consolidate(desk.reader, RUN, "wu", validators=2))
+    known = [name for name, _ in load_guidelines().checklist]
+    assert mine.checklist == tuple(name for name in known if name in ("vagueness", "temporal_order"))
+    assert one.own("wu") is None
+    assert not replace(ANNOTATIONS, raters=2).may_see(one, "wu")
     (first, *_) = consolidated_examples(desk.reader, RUN)
     assert first.labels == {"entailment", "neutral"}
 
@@ -136,10 +154,12 @@ def test_validators_who_differ_discuss_and_one_form_decides(
     (one,) = consolidated_examples(desk.reader, RUN)
     assert one.disambiguations[0].premise == RIVER
     # Who has yet to see an example alone is not told of it.
-    assert [one.example.id for one in to_discuss(desk.reader, RUN, "vi")] == ["2", "3"]
-    assert to_discuss(desk.reader, RUN, "xi", validators=3) == ()
-    assert list(to_discuss(desk.reader, RUN, "vi")[0].forms) == ["vi", "wu"]
-    with pytest.raises(InputError, match="Example 1: validators do not differ"):
+    assert to_discuss(desk, "vi") == ["2", "3"]
+    assert to_discuss(desk, "xi", 3) == []
+    table = replace(ANNOTATIONS, raters=3)
+    shown, hidden = differences(table, table.cases(desk.reader, RUN), "xi")
+    assert (shown, hidden) == ((), 2)
+    with pytest.raises(InputError, match="nothing is to be decided"):
         submit(keys["1"], "vi", form("N"), decides=True)
     submit(keys["2"], "wu", form("CEN"), decides=True)
     submit(keys["2"], "wu", form("CN"), decides=True)
@@ -147,9 +167,8 @@ def test_validators_who_differ_discuss_and_one_form_decides(
     assert states(desk)["2"] == "validated"
     assert states(desk)["3"] == "discarded"
     assert consolidated_examples(desk.reader, RUN)[1].labels == {"contradiction", "neutral"}
-    assert to_discuss(desk.reader, RUN, "vi") == ()
-    due = to_consolidate(desk.reader, RUN, "xi", validators=3)
-    assert sorted(one.id for one in due) == ["1", "4"]
+    assert to_discuss(desk, "vi") == []
+    assert sorted(due(desk, "xi", 3)) == ["1", "4"]
     measured = agreement(desk.reader, RUN)
     # Of four examples that both saw, one of them discarded two; 1: EN EN, 2: EN N.
     assert (measured.raters, measured.rows, measured.discarded) == (2, 2, 2)
@@ -179,16 +198,15 @@ def test_what_cannot_be_consolidated(
 ) -> None:
     rewrites = (*form("EN").rewrites[:1], Disambiguation(P, H, "neutral"))
     one_changed = form("EN").model_copy(update={"rewrites": rewrites})
-    with pytest.raises(FormProblems, match="Only one rewrite changes the premise") as raised:
+    with pytest.raises(DeskFormError) as raised:
         submit(keys["1"], "vi", one_changed)
     assert [one.code for one in raised.value.problems] == ["one_changed"]
-    with pytest.raises(InputError, match="Example 6 was discarded by a linguist"):
-        submit(keys["6"], "vi", form("E"))
-    with pytest.raises(InputError, match="Example 5 has too few annotations"):
-        submit(keys["5"], "vi", form("E"))
-    with pytest.raises(InputError, match="no example 'x' in linguists"):
-        case(desk.reader, RUN, "x")
-    with pytest.raises(InputError, match="'mood' is no point of the checklist; they are temporal_order"):
+    for closed in ("5", "6"):  # too few annotations; discarded by a linguist
+        with pytest.raises(InputError, match="cannot be judged now"):
+            submit(keys[closed], "vi", form("E"))
+    with pytest.raises(InputError, match="nothing called 'x'"):
+        submit("x", "vi", form("E"))
+    with pytest.raises(InputError, match="'mood' is no choice of checklist; they are temporal_order"):
         submit(keys["1"], "vi", form("E"), checklist=["mood"])
     with pytest.raises(InputError, match="who consolidates"):
         submit(keys["1"], " ", form("E"))
@@ -254,7 +272,7 @@ def test_whoever_is_erased_said_nothing(
     erase_participant(desk.path, "bo")
     # What a validator made of it is the validator's; all else waits for another linguist.
     assert states(desk) == {"1": "validated", "2": "open", "3": "open", "4": "open", "5": "open", "6": "open"}
-    assert len(case(desk.reader, RUN, keys["1"]).voices) == 1
+    assert len(case(desk.reader, RUN, keys["1"]).offers) == 1
 
 
 def test_other_runs_are_refused(desk: Any) -> None:
@@ -283,8 +301,9 @@ def test_rewrites_of_a_merged_row_are_under_neither_linguist(tmp_path):
     with LogWriter(log, durable=False) as writer:
         run = import_file(path, writer).run.id
     with LogReader(log) as reader:
-        (shared,) = (case(reader, run, key, "val") for key in annotated(reader, run))
-        assert [voice.rewrites for voice in shared.voices] == [(), ()]
-        assert {one.label for one in shared.merged} == {"entailment", "neutral"}
+        (shared,) = ANNOTATIONS.cases(reader, run)
+        *voices, merged = [offer.values for offer in shared.offers]
+        assert [voice["rewrites"] for voice in voices] == [[], []]
+        assert {rewrite["label"] for rewrite in merged["rewrites"]} == {"entailment", "neutral"}
         (back,), (given,) = linguist_records(reader, [run]), LINGUISTS.read(path).rows
         assert (back.annotations, back.rewrites) == (given.annotations, given.rewrites)
