@@ -19,7 +19,7 @@ from simulator.ambibench.views import Replay
 from simulator.errors import InputError
 from simulator.runner.declared import read_rules
 from simulator.runner.declared_views import Result
-from simulator.runner.lobby import PERSON, require_choice
+from simulator.runner.lobby import require_choice
 from simulator.seeds import derive_seed
 from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import COMMENT, CONSENT, READY
@@ -73,7 +73,7 @@ class AmbiBenchSessions(PlaySessions):
         language: str = "en",
     ) -> str:
         """See `PlaySessions.start`; the benchmark's own text is English, whatever the pages' language."""
-        require_choice("seat", seat, (PARTICIPANT,))
+        seats = self.seated(seat, others or {})
         play = Play.model_validate(read_rules(Play, rules))
         seed = uuid4().int >> 97
         random = Random(derive_seed(seed, "play"))
@@ -86,7 +86,7 @@ class AmbiBenchSessions(PlaySessions):
         )
         options = {"language": require_choice("language", language, get_args(Language))}
         # The item's own name tells what the labels follow, and an episode's id may be seen.
-        return await self.start_item(prompt, {PARTICIPANT: PERSON}, options, name=play.played)
+        return await self.start_item(prompt, seats, options, name=play.played)
 
     def _revealed(self, here: Any, judgments: Sequence[Judgment]) -> Result:
         replay = super()._revealed(here, tuple(judgments))

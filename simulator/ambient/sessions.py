@@ -17,7 +17,7 @@ from simulator.ambient.prepare import annotate_items, crowd_items, true_false_it
 from simulator.ambient.reveal import result_blocks
 from simulator.runner.declared import read_rules
 from simulator.runner.declared_views import Result
-from simulator.runner.lobby import PERSON, require_choice
+from simulator.runner.lobby import require_choice
 from simulator.seeds import derive_seed
 from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import CONSENT, READY
@@ -53,12 +53,12 @@ class AmbientSessions(PlaySessions):
         language: str = "en",
     ) -> str:
         """See `PlaySessions.start`; the benchmark's own text is English, whatever the pages' language."""
-        require_choice("seat", seat, (ANNOTATOR,))
+        seats = self.seated(seat, others or {})
         play = Play.model_validate(read_rules(Play, rules))
         options = {"language": require_choice("language", language, get_args(Language))}
         drawn = _drawn_item(play.task, uuid4().int >> 97)
         # The item's own name is an example's, which may be looked up; an episode's id may be seen.
-        return await self.start_item(drawn, {ANNOTATOR: PERSON}, options, name=play.task)
+        return await self.start_item(drawn, seats, options, name=play.task)
 
     def _revealed(self, here: Any, judgments: tuple[Judgment, ...]) -> Result:
         replay = super()._revealed(here, judgments)

@@ -24,7 +24,7 @@ from simulator.ambik.trial_log import conformal_sets
 from simulator.ambik.views import Replay
 from simulator.runner.declared import read_rules
 from simulator.runner.declared_views import Result
-from simulator.runner.lobby import PERSON, Opponent, require_choice, require_offered
+from simulator.runner.lobby import PERSON, Opponent, require_choice
 from simulator.runner.logged import ENDED
 from simulator.runner.rooms import ActiveEpisode
 from simulator.seeds import derive_seed
@@ -82,20 +82,17 @@ class AmbikSessions(PlaySessions):
 
         A language model as robot plays the method Binary.
         """
-        require_choice("seat", seat, (ROBOT, USER, ANNOTATOR))
+        seats = self.seated(seat, others)
         options: dict[str, Any] = {"language": require_choice("language", language, get_args(Language))}
         play = Play.model_validate(read_rules(Play, rules))
         drawn = uuid4().int >> 97
         if seat == ANNOTATOR:
             draft = DraftItem(draft=Random(drawn).choice(load_drafts()))
             options["task"] = "annotate"
-            return await self.start_item(draft, {ANNOTATOR: PERSON}, options, name=seat)
-        (opposite,) = self.beside(seat)
-        require_offered(who := others.get(opposite, ""), opposite, self.opponents(opposite))
+            return await self.start_item(draft, seats, options, name=seat)
         options |= {"task": "decide", "questions": 1}
-        if opposite == ROBOT and who != PERSON and not who.startswith("offline/"):
+        if seats[ROBOT] != PERSON and not seats[ROBOT].startswith("offline/"):
             options["method"] = MODEL_METHOD
-        seats = {name: PERSON if name == seat else who for name in (ROBOT, USER)}
         # The item's own name tells which member of a pair it is, and an episode's id may be seen.
         return await self.start_item(drawn_item(play.type, drawn), seats, options, name=seat)
 

@@ -19,7 +19,7 @@ from simulator.field_options import logged_values
 from simulator.fields import Fields
 from simulator.forms import NO, YES
 from simulator.runner.declared_views import ItemChoice, ItemGroup, Result, SeatPage
-from simulator.runner.lobby import PERSON, Opponent, require_choice, require_offered
+from simulator.runner.lobby import Opponent
 from simulator.runner.logged import ENDED
 from simulator.seats import Reply
 from simulator.studies.declared import PlaySessions, chosen_item
@@ -68,6 +68,11 @@ class ClarqSessions(PlaySessions):
         """Return who can sit in `seat`: built-in, a second person, models with a key."""
         return self._menu([self.benchmark.seat(seat).usual])
 
+    def offered(self, seat: str) -> Sequence[Opponent]:
+        """See `PlaySessions.offered`: the built-in seeker has styles that the menu does not list."""
+        styles = [Opponent(f"offline/seeker:{style}", True) for style in STYLES if seat == SEEKER]
+        return [*self.opponents(seat), *styles]
+
     async def start(
         self,
         *,
@@ -78,16 +83,11 @@ class ClarqSessions(PlaySessions):
         language: str = "en",
     ) -> str:
         """See `PlaySessions.start`."""
-        require_choice("seat", seat, (SEEKER, PROVIDER))
-        opposite = PROVIDER if seat == SEEKER else SEEKER
-        # The built-in seeker has styles that the menu does not list.
-        styles = [Opponent(f"offline/seeker:{style}", True) for style in STYLES if opposite == SEEKER]
-        require_offered(who := others.get(opposite, ""), opposite, [*self.opponents(opposite), *styles])
+        seats = self.seated(seat, others)
         tasks = self._tasks(language)
         if not tasks:
             raise InputError("There are no tasks in this language.", code="no_tasks")
         task = chosen_item(tasks, item)
-        seats = {name: PERSON if name == seat else who for name in (SEEKER, PROVIDER)}
         chosen = Choices.model_validate({name: rules[name] for name in Choices.model_fields if name in rules})
         return await self.start_item(task, seats, logged_values(chosen) if chosen.multi else {})
 

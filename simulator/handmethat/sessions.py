@@ -12,13 +12,13 @@ from typing import Any, ClassVar, Final, Literal, get_args
 from simulator.errors import InputError
 from simulator.fields import Fields
 from simulator.handmethat.data import load_tasks
-from simulator.handmethat.playing import GIVER, HUMAN, PARTNER, ROBOT, Posed
+from simulator.handmethat.playing import GIVER, HUMAN, PARTNER, Posed
 from simulator.handmethat.reveal import result
 from simulator.handmethat.task import LEVELS, Task
 from simulator.handmethat.views import Replay
 from simulator.runner.declared import read_rules
 from simulator.runner.declared_views import Result
-from simulator.runner.lobby import PERSON, Opponent, require_choice, require_offered
+from simulator.runner.lobby import Opponent, require_choice
 from simulator.studies.declared import PlaySessions, chosen_item
 from simulator.studies.graph import CONSENT, READY
 from trees import Language
@@ -65,16 +65,13 @@ class HandMeThatSessions(PlaySessions):
         language: str = "en",
     ) -> str:
         """See `PlaySessions.start`; everything is said in `language` but commands, which are English."""
-        require_choice("seat", seat, (ROBOT, HUMAN))
+        seats = self.seated(seat, others)
         require_choice("language", language, self.languages)
-        opposite = HUMAN if seat == ROBOT else ROBOT
-        require_offered(who := others.get(opposite, ""), opposite, self.opponents(opposite))
         chosen = Choices.model_validate(read_rules(Choices, rules))
         # Reading the episodes for the first time takes seconds; meanwhile others are served.
         tasks = await asyncio.to_thread(lambda: self.tasks)
         task = chosen_item(tasks if item else _of_level(tasks, chosen.level), item)
         spoken: Language = "zh" if language == "zh" else "en"
-        seats = {name: PERSON if name == seat else who for name in (ROBOT, HUMAN)}
         return await self.start_item(Posed(task, spoken), seats, {"mode": chosen.mode}, name=_key(task.id))
 
     async def replay(self, episode_id: str, seat: str) -> Result:

@@ -91,6 +91,23 @@ class PlaySessions(StudySessions, ABC):
         """Return the other seats of an episode in which a person sits in `seat`."""
         return [spec.name for spec in self.benchmark.seats if spec.name != seat]
 
+    def offered(self, seat: str) -> Sequence[Opponent]:
+        """Return who may sit in `seat`: `opponents`, and whoever is not on the menu."""
+        return self.opponents(seat)
+
+    def seated(self, seat: str, others: Mapping[str, str]) -> dict[str, str]:
+        """Return who sits where in an episode of a person in `seat`.
+
+        Raises:
+            InputError: if there is no such seat, or somebody was not offered for theirs.
+        """
+        seats = [spec.name for spec in self.benchmark.seats]
+        require_choice("seat", seat, seats)
+        chosen = {name: others.get(name, "") for name in seats if name in self.beside(seat)}
+        for name, who in chosen.items():
+            require_offered(who, name, self.offered(name))
+        return {name: PERSON if name == seat else chosen[name] for name in seats if name in (seat, *chosen)}
+
     @abstractmethod
     async def start(
         self,
@@ -146,12 +163,7 @@ class DeclaredSessions(PlaySessions):
         language: str = "en",
     ) -> str:
         """See `PlaySessions.start`."""
-        seats = tuple(spec.name for spec in self.benchmark.seats)
-        require_choice("seat", seat, seats)
-        seated = {name: PERSON if name == seat else others.get(name, "") for name in seats}
-        for name, who in seated.items():
-            if name != seat:
-                require_offered(who, name, self.opponents(name))
+        seated = self.seated(seat, others)
         options = read_rules(self.choices, rules)
         # An item's own name may tell what is to be found out, and an episode's id may be seen.
         spoken = [] if item else [each for each in self.items if language_of(each) == language]
