@@ -30,8 +30,11 @@
       this.thinking(!this.myTurn && !this.trouble);
       this.followNewest();
       this.toNewest();
-      // The keys of choices are heard while these have the focus.
-      if (this.myTurn && document.activeElement === document.body) this.one("[data-choices]")?.focus({ preventScroll: true });
+      // The keys of choices are heard while these have the focus. A field gets it where a step has led here: at the
+      // top of a page that has just come are the skip links, and on a small screen it would call the keyboard.
+      if (this.myTurn && document.activeElement === document.body) {
+        this.one(this.stTurn && !NARROW.matches ? "#ab-reply" : "[data-choices]")?.focus({ preventScroll: true });
+      }
       this.follow(); // also where a step of a study has led here
     },
 
