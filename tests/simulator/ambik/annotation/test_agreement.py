@@ -16,8 +16,15 @@ from simulator.ambik.annotation.agreement import (
 )
 from simulator.ambik.records import PairForm
 from simulator.ambik.terms import AMBIGUITIES
-from simulator.judging.agreement import alpha_measure, kappa_measure, masi_distance, point, tally
+from simulator.judging.agreement import Measure, alpha_measure, intervals, kappa_measure, masi_distance, tally
 from simulator.stats import cohen_kappa, wilson
+
+
+def point(measure: Measure) -> float:
+    """The estimate alone."""
+    interval = intervals({"": measure})[""]
+    assert interval is not None
+    return interval.value
 
 
 def said(form: PairForm, annotator: str, draft: str, **changes: Any) -> PairForm:
