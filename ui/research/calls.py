@@ -5,7 +5,6 @@ Every call comes from a browser: its form is checked here. That it may come at a
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,8 +31,6 @@ from ui.research.desk_page import desk_page
 from ui.research.desk_page import judged as desk_judged
 from ui.research.kept import CachedReports
 from ui.research.view import Page, Visit
-
-log = logging.getLogger(__name__)
 
 Answer = dict[str, Any]
 
