@@ -6,6 +6,8 @@
 
 window.askbackDesk = (() => {
   const { study, tab: draft } = window.askback;
+  // As long as a click may take that began by leaving a text: a page drawn anew would swallow it.
+  const CLICK_MS = 400;
   const parsed = (text) => (text ? JSON.parse(text) : null);
 
   return {
@@ -197,8 +199,16 @@ window.askbackDesk = (() => {
     deskLeft(field) {
       const { bit, savedText } = field.dataset;
       const text = field.value.trim();
-      if (text === savedText || this.pending.get(bit) === text) return;
-      this.deskSay(bit, text, { [bit]: text });
+      if (text !== savedText && this.pending.get(bit) !== text) this.deskSay(bit, text, { [bit]: text });
+      else setTimeout(() => this.deskCaughtUp(), CLICK_MS);
+    },
+
+    // Whoever types is not disturbed: the page that came meanwhile is shown when they have left the text.
+    async deskCaughtUp() {
+      const { item, answer } = this.deskWaits || {};
+      if (!answer || document.activeElement?.matches("[data-bit]")) return;
+      this.deskWaits = null;
+      if (this.deskStage()?.dataset.item === item) await this.show(answer);
     },
 
     deskPress({ name, value, kind, free }) {
@@ -242,7 +252,13 @@ window.askbackDesk = (() => {
         address.searchParams.delete("item");
         history.replaceState(null, "", address);
       }
-      await this.show(answer);
+      this.deskWaits = { item: this.deskStage().dataset.item, answer };
+      for (const button of this.deskFields("[data-name]")) {
+        const value = form[button.dataset.name];
+        if (value !== undefined) button.setAttribute("aria-pressed", String([value].flat().includes(button.dataset.value)));
+      }
+      for (const field of this.all("[data-bit]")) if (form[field.dataset.bit] !== undefined) field.dataset.savedText = form[field.dataset.bit];
+      await this.deskCaughtUp();
       if (form.finished === "yes") scrollTo(0, 0);
     },
   };
