@@ -15,11 +15,6 @@ TEXTS = {".py", ".md", ".yaml", ".sql", ".json", ".jinja", ".html", ".css", ".js
 SHARED = ("simulator", "askback", "logs", "app.py", "trees", "personas")
 EXAMPLES = {"askback/__init__.py": 2}
 """Files whose docstring shows a call with a name -> in how many lines."""
-BY_HAND = re.compile(
-    r"ui/(research/(calls|address|mount|ambient_\w+)\.py|static/research(-ambient)?\.\w+"
-    r"|strings/research-ambient\.\w+\.yaml|templates/research/(ambient_\w+|differences)\.html\.jinja)"
-)
-"""Files of a desk that was made by hand before benchmarks declared theirs: they may only become fewer."""
 
 
 def ours() -> tuple[str, ...]:
@@ -64,4 +59,4 @@ def test_what_is_shared_names_no_benchmark(place):
 
 
 def test_pages_name_no_benchmark():
-    assert [name for name in naming("ui") if not BY_HAND.fullmatch(name)] == []
+    assert naming("ui") == {}
