@@ -12,7 +12,7 @@ from simulator import catalog
 
 ROOT = Path(__file__).parents[1]
 TEXTS = {".py", ".md", ".yaml", ".sql", ".json", ".jinja", ".html", ".css", ".js"}
-SHARED = ("simulator", "askback", "logs", "app.py", "trees", "personas")
+SHARED = ("simulator", "askback", "logs", "app.py", "trees", "personas", "ui")
 EXAMPLES = {"askback/__init__.py": 2}
 """Files whose docstring shows a call with a name -> in how many lines."""
 
@@ -30,8 +30,9 @@ def files(place: str) -> Iterator[Path]:
     path = ROOT / place
     for file in [path] if path.is_file() else sorted(path.rglob("*")):
         parts = file.relative_to(ROOT).parts
-        # Templates and trees in folders called like a benchmark are its own.
-        if file.is_file() and file.suffix in TEXTS and not {*parts[1:-1]} & {*ours()}:
+        # Prompts and trees in folders called like a benchmark are its own; pages have none.
+        own = place != "ui" and {*parts[1:-1]} & {*ours()}
+        if file.is_file() and file.suffix in TEXTS and not own:
             yield file
 
 
@@ -39,7 +40,7 @@ def naming(place: str) -> dict[str, int]:
     """In how many lines each file names a benchmark."""
     counts = {
         file.relative_to(ROOT).as_posix(): sum(
-            bool(NAMED.search(line)) for line in file.read_text(encoding="utf-8").splitlines()
+            bool(NAMED.search(line)) for line in (file.name, *file.read_text(encoding="utf-8").splitlines())
         )
         for file in files(place)
     }
@@ -56,7 +57,3 @@ def test_the_five_are_those_that_are_searched_for():
 @pytest.mark.each("place", SHARED)
 def test_what_is_shared_names_no_benchmark(place):
     assert naming(place) == {name: count for name, count in EXAMPLES.items() if name.startswith(place)}
-
-
-def test_pages_name_no_benchmark():
-    assert naming("ui") == {}

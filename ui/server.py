@@ -157,14 +157,12 @@ async def _not_there(request: Request, error: Exception) -> Response:
 def page_head(language: str) -> str:
     """Return what our pages have in their head beside Gradio's: style, script, icon, description."""
     texts = strings(language)
-    styles = "\n".join(f'<link rel="stylesheet" href="{_versioned(name)}">' for name in STYLES)
-    scripts = "\n".join(f'<script src="{_versioned(name)}"></script>' for name in SCRIPTS)
     return (
         f'<meta name="description" content="{texts("app.tagline")}">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f'<link rel="icon" type="image/svg+xml" href="{_versioned("mark.svg")}">\n'
-        f"{styles}\n"
-        f"{scripts}\n"
+        f'<link rel="icon" type="image/svg+xml" href="{versioned("mark.svg")}">\n'
+        f"{styles(STYLES)}\n"
+        f"{scripts(SCRIPTS)}\n"
         f"<noscript>{texts('app.noscript')}</noscript>"
     )
 
@@ -174,8 +172,19 @@ def _missing_page(language: str) -> str:
     return render("missing", texts, other=Frame(texts).other_language)
 
 
+def styles(names: Sequence[str]) -> str:
+    """Return the tags of style sheets."""
+    return "\n".join(f'<link rel="stylesheet" href="{versioned(name)}">' for name in names)
+
+
+def scripts(names: Sequence[str]) -> str:
+    """Return the tags of scripts."""
+    return "\n".join(f'<script src="{versioned(name)}"></script>' for name in names)
+
+
 @cache
-def _versioned(name: str) -> str:
+def versioned(name: str) -> str:
+    """Return the address of a file that changes with what it holds."""
     return f"/askback/{name}?v={sha256((STATIC / name).read_bytes()).hexdigest()[:12]}"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from hashlib import sha256
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,9 +38,9 @@ from ui.research.studies_page import StudiesPage
 from ui.research.study_downloads import add_study_downloads
 from ui.research.view import Visit
 from ui.security import page_language
-from ui.server import Mount, page_head
+from ui.server import Mount, page_head, scripts, styles, versioned
 
-STATIC = Path(__file__).parent.parent / "static"
+_STYLES = ("research.css", "desk.css", "research-office.css", "research-asking.css")
 _MOUNT = "askbackResearch.mount(element, props, server)"
 _YEAR = "public, max-age=31536000, immutable"
 
@@ -200,19 +199,8 @@ def _named(name: str, call: Callable[[Any], Answer]) -> Callable[[dict[str, Any]
 
 def _head() -> str:
     plotly = f"{RESEARCH}/assets/plotly.js?v={version('plotly')}"
-    return (
-        f'<link rel="stylesheet" href="{_versioned("research.css")}">'
-        f'<link rel="stylesheet" href="{_versioned("desk.css")}">'
-        f'<link rel="stylesheet" href="{_versioned("research-office.css")}">'
-        f'<link rel="stylesheet" href="{_versioned("research-asking.css")}">'
-        f'<script src="{_versioned("research-plots.js")}" data-plotly="{plotly}"></script>'
-        f'<script src="{_versioned("desk.js")}"></script>'
-        f'<script src="{_versioned("research.js")}"></script>'
-    )
-
-
-def _versioned(name: str) -> str:
-    return f"/askback/{name}?v={sha256((STATIC / name).read_bytes()).hexdigest()[:12]}"
+    plots = f'<script src="{versioned("research-plots.js")}" data-plotly="{plotly}"></script>'
+    return styles(_STYLES) + plots + scripts(("desk.js", "research.js"))
 
 
 def _plotly() -> Path:
