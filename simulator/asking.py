@@ -60,7 +60,6 @@ class Asked:
         manner: how the robot played, point by point, where its seat's name does not say it.
         price: what the questions cost, in points of the room's score; None where they are free.
         later: decisions after the first that are told apart, by what was then open.
-        aborted: whether a failing seat broke it off.
     """
 
     kind: str
@@ -145,7 +144,6 @@ class AskingRecords:
         askings: by room, run, item and episode.
         left_out: why episodes are not among them -> how many.
         aborted: why seats failed -> how many episodes that aborted; they were not right in the end.
-        exclude_aborted: whether these are left out instead.
     """
 
     askings: tuple[Asking, ...]

@@ -54,7 +54,6 @@ class Dataset:
     Attributes:
         name: what ``--data`` calls it.
         content: hash of the files; names the copy.
-        source: where it was registered from.
         added_at: UTC, ISO 8601.
         details: what the benchmark's own check found (numbers of tasks, …).
     """

@@ -34,7 +34,6 @@ class Option:
         name: typed in place of the field's, such as ``turn_limit``.
         kind: the type that it is typed as, if that is not the field's: a `Path` that is logged as a text.
         unset: has no default there: until it is typed, others decide (the data, the model).
-        hidden: is not typed at all.
         sparse: is logged only where it is not the default, as it is younger than logs that are continued.
     """
 
@@ -54,7 +53,6 @@ class OptionField:
         default: that it has unless it is typed.
         least: of a number; None where there is none.
         most: likewise.
-        several: True if it may be given again.
         flags: it as it is typed; of a switch, for on and for off.
     """
 

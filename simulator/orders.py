@@ -47,7 +47,6 @@ class Selection(Fields):
 
     Attributes:
         data: where they come from.
-        limit: at most so many.
     """
 
     data: str = Field(default="builtin", description="builtin, the name of added data, or a path")
@@ -60,7 +59,6 @@ class RunOrder(Generic[SelectionT, RulesT]):
 
     Attributes:
         players: seat -> the names of who is to sit there, each once.
-        console: for what is told on the way.
         typed: the options that were typed, even if with the value that they have anyway.
         played: the items of an earlier run, if this one keeps to them.
     """

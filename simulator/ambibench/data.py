@@ -83,7 +83,6 @@ class Drawing(Fields):
 
     Attributes:
         per_cell: None for the paper's numbers; finetuning sets have a size of their own.
-        design: stratified by salient feature, or free coins.
     """
 
     per_cell: Limit = Field(

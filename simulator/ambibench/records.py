@@ -83,7 +83,6 @@ class TrialRecord:
         feature_a: coded value of feature a of the sentence; `feature_b` of feature b.
         history: what was shown before, or the `trial_id` of the trial before, whose sentence and gold label
             come after what it was shown itself.
-        prompt_text: exactly what was shown or sent.
         actor_id: a model's name, or a person's pseudonym.
         decoding: temperature, tokens, size of the table, service, …
         raw_answer: as typed or written; `answer` as it was read; `normalised` if lower case was taken.

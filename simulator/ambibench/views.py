@@ -96,7 +96,6 @@ class Replay:
     Attributes:
         item: the prompt, with what the task was about.
         trials: every position of the prompt, also those that were not asked for.
-        comment: the participant's, if any.
     """
 
     item: Prompt

@@ -66,7 +66,6 @@ class BackTranslation:
 
     Attributes:
         distractor: None if nothing that came back can be one.
-        resampled: whether the way back had to be drawn.
     """
 
     pivot: str

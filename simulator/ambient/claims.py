@@ -35,8 +35,6 @@ class ClaimMeasures:
     Attributes:
         n: claims that have been marked; the others are not counted below.
         unscored: marked claims without any paraphrase; they are never flagged.
-        flagged: claims whose score is above the threshold.
-        flagged_of_all: claims that are flagged, marked or not.
         ambiguous: claims marked ``a``.
         precision: share of the flagged that are marked ``a`` (claims resampled); None if none is flagged.
         recall: share of those marked ``a`` that are flagged; None if there are none.

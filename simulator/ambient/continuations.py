@@ -177,7 +177,6 @@ class ContinuationMeasures:
         random_examples: chance as the paper counts it: mean over ambiguous examples of 1 / (1 + entries in
             the list of disambiguations); None without the examples.
         right: instances in which the distractor ranks first.
-        missing: ids of instances that lack an estimate.
         tied: ids of instances in which a rewrite equals the distractor, and none is above it.
         options: number of rewrites -> instances.
         num_conts: smallest and mean number of continuations per option; None without instances.

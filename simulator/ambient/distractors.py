@@ -190,7 +190,6 @@ class _Token(NamedTuple):
 
     Attributes:
         word: without its clitic.
-        start: where it begins.
         clitic: ``'s``, ``'ll``, …, or empty.
         before: the word in front in small letters with its clitic, or empty.
     """

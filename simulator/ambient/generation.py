@@ -136,7 +136,6 @@ class GenerationMeasures:
         warnings: of `parser`, by code: rows.
         empty: rows in which nothing was written before the first blank line.
         unparsable: rows in which something was written, and no labelled rewrite was found.
-        null: labels that a file stores without a rewrite.
     """
 
     edit_f1: Interval | None
@@ -152,11 +151,7 @@ class GenerationMeasures:
 
 
 class Difference(NamedTuple):
-    """A stored value that recomputation does not give.
-
-    Attributes:
-        computed: what the row's own content gives.
-    """
+    """A stored value that recomputation does not give."""
 
     id: str
     field: str

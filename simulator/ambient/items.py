@@ -43,7 +43,6 @@ class CrowdItem:
     Attributes:
         id: of the item; unlike `example_id`, it is its own in a data set.
         candidates: three, in the order in which everybody sees them.
-        gold: the label set of the example.
         origin: the model whose rewrites are evaluated (spec 6.5); empty in the crowdworkers' task.
         task: follows from `origin`.
     """
@@ -115,7 +114,6 @@ class ContinueItem:
     """A flagged sentence, its distinct rewrites and a distractor, to be continued (spec 8).
 
     Attributes:
-        distractor: the sentence with a word replaced.
         wanted: continuations to be sampled per option.
     """
 

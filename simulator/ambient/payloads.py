@@ -75,11 +75,7 @@ class FormError(SeatFormError[Problem]):
 
 
 class Form(NamedTuple):
-    """A form that may be logged.
-
-    Attributes:
-        text: the turn's text: the answer in words.
-    """
+    """A form that may be logged."""
 
     text: str
     answers: dict[str, Any]

@@ -99,7 +99,6 @@ class TrueFalseMeasures:
             not necessarily" and "can only" both judged true.
         mass: mean probability of the two words, over statements of which it is known.
         answered: share of statements with an answer.
-        null: statements without an answer.
         incomplete: (example, side, rewrite) without all four statements; they are not all answered rightly.
         doubled: statements that occur more than once beyond the first; the last one's answer counts in the
             measures over several statements.

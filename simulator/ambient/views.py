@@ -33,7 +33,6 @@ class Shown:
         candidates: what is asked about: candidate interpretations (plausible), in display order.
         pairs: premise and hypothesis with each candidate in place (relabel), in display order.
         side: where the candidates were put in (relabel).
-        statement: what is to be judged true or false.
     """
 
     premise: str = ""
@@ -91,7 +90,6 @@ class ParticipantView(SeatPage):
 
     Attributes:
         done: steps that have been answered; `total` steps of the episode (without consent, instructions).
-        shown: the texts of the step that is due.
         earlier: the participant's own locked answers, in words of the steps before: label of the original;
             yes or no per candidate.
     """
@@ -137,7 +135,6 @@ class Replay:
     """An ended episode of a person's task, with what was hidden.
 
     Attributes:
-        gold: the label set of the dataset.
         label: the participant's label of the original pair, if asked for.
         correct: answers that agree with the dataset; None where that means nothing.
     """

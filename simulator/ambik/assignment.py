@@ -75,7 +75,6 @@ class Settings(StudySettings):
             seed; None: as many as there are.
         options: what is offered to a person as robot: ``item``: the data's own options, of the built-in
             robot where they have none; ``kitchen``: the built-in robot's; ``none``; or those of a run.
-        questions: that are answered at most.
     """
 
     task: Task

@@ -56,11 +56,8 @@ class Guidelines(BaseModel, frozen=True):
     """The guidelines for people, in one language (spec 1, 11.1).
 
     Attributes:
-        steps: of an annotator's work, in order.
         type_test: how an annotator tells the types apart.
         types: by type, in the order of `terms.AMBIGUITIES`.
-        robot: points for a person in the robot's seat.
-        user: points for a person in the user's seat.
     """
 
     steps: tuple[Step, ...]

@@ -52,7 +52,6 @@ class RowForm:
 
     Attributes:
         delete: why the row is deleted; nothing else is then read.
-        one_ambiguity: True if exactly one thing is open.
     """
 
     delete: FormText = ""

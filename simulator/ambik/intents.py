@@ -70,11 +70,9 @@ class Intent:
     """A parsed cell.
 
     Attributes:
-        text: as it stands in the data.
         concepts: none if it is malformed.
         malformed: a line break, or more than `LONGEST` letters: text in the wrong column; or no concept at
             all. Nothing is measured by it.
-        warnings: odd forms that were read nevertheless.
     """
 
     text: str

@@ -37,7 +37,6 @@ class Pair:
         clear: the unambiguous task (``unambiguous_direct``).
         indirect: the same with objects named loosely; empty where the data have none.
         shortlist: objects among which a person would be undecided; often empty.
-        question: what a good robot would ask.
         clear_plan: steps, without their numbers.
         ambiguous_plan: likewise.
         step: index, from 0, of the step at which the ambiguity arises; None if the data do not say.
@@ -150,7 +149,6 @@ class Draft:
         candidates: by type; the order in which annotators look at them is the screen's.
         plan: of the clear task, steps without numbers; may be empty.
         ambiguous_plan: of the ambiguous task as proposed; may be empty.
-        objects: of the scene, without articles.
         indirect: the clear task with objects named loosely, as proposed; may be empty.
     """
 

@@ -191,7 +191,6 @@ class RobotKnows:
         item: scene, task, plan and offered options, and nothing that a robot must not know
             (`playing.blinded`); the data's question and answer only where the option dialogue is ``after``.
         exchanges: what it has asked in this episode, and what it was told.
-        may_ask: whether a question would be answered.
         must_act: whether the decision cannot be to ask: the questions are used up. Where nobody answers from
             the start (the option questions is 0), a robot still decides whether it would ask.
         actions: the prediction set by which it has been decided to ask: only the question's words are wanted

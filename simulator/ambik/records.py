@@ -184,8 +184,6 @@ class Calibrated:
         without: calibration items none of whose options is acceptable.
         unknown: calibration items left out, because the data do not say what is right.
         unaffordable: LAP: calibration items all of whose right options have affordance 0.
-        settings: what it was made under, as plain values.
-        run: where it comes from.
     """
 
     q_hat: float

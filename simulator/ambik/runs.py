@@ -50,7 +50,6 @@ class Ready(NamedTuple):
     """A calibration that can be used.
 
     Attributes:
-        calibrated: the threshold, and what it rests on.
         missing: items of its run that gave no decision, as aborted episodes.
     """
 

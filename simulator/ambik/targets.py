@@ -49,7 +49,6 @@ class Laid:
 
     Attributes:
         target: 1 - epsilon.
-        own: whether that is the run's own.
         calibrated: the threshold; None where the method has none.
         outcomes: sets and decisions; none in a calibration run.
     """

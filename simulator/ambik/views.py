@@ -26,10 +26,7 @@ class ParticipantView(SeatPage):
         scene: objects by name, in the data's order.
         appliances: what stands in every kitchen of the data.
         opening: it, and what the data say to it before the episode begins.
-        previous: plan steps before the one that is due.
-        step: the step to be made concrete.
         options: actions that are offered, in display order; empty: the robot writes its own.
-        may_ask: whether the robot may (still) ask.
         wish: what the user wants, in words (the clear task); shown to the user alone.
         wish_language: in which it is said.
         detail: what matters to them besides (the data's answer to the data's question); likewise.
@@ -55,13 +52,10 @@ class Replay:
 
     Attributes:
         type: what resolves the ambiguity; None where the task is clear.
-        step: that was to be made concrete.
         shortlist: between which a person would hesitate.
         marked: what the robot held for possible.
         conformal: prediction sets of runs on the same item, by run; empty if there are none.
         question: what the data would have asked; empty if they do not say.
-        needed: whether a good robot asks here.
-        action: what was done in the end.
         right: whether that realises the intent; None if there is none.
         right_before: whether the first choice did.
         form: what an annotator filled in, field by field, for the page.

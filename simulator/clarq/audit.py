@@ -47,9 +47,6 @@ class Compared:
 
     Attributes:
         type: the task's type, by which intervals are clustered.
-        available: indices of the nodes that could be given.
-        logged: indices that were given.
-        decided: indices that the audited provider gives.
     """
 
     dialogue: str

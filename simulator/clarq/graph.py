@@ -94,7 +94,6 @@ class Table:
     Attributes:
         prompt: the seeker's background as prompt text.
         record: puts a turn into the log; when it returns, the turn counts.
-        turn_limit: seeker turns after which the dialogue is cut.
     """
 
     episode_id: str
@@ -115,8 +114,6 @@ class State(TypedDict):
 
     Attributes:
         lines: ``[seat, text]`` per turn.
-        opened: whether the opening has been given.
-        given: indices of the nodes given.
         decision: what the provider will do in this turn, as far as it knows (a `Decision`'s fields).
         since: when the seat that is due became so (seconds, monotonic).
     """

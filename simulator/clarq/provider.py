@@ -55,8 +55,6 @@ class ProviderTurn:
     """A finished turn of the provider.
 
     Attributes:
-        give: indices of the nodes the text gives.
-        frontier: where the dialogue stands afterwards.
         guards: which of an expert's words were not used, and why.
     """
 

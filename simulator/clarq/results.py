@@ -55,7 +55,6 @@ class ProviderStep:
     Attributes:
         position: index into the dialogue's lines.
         given: indices given by the line, in index order; empty for a Response II.
-        opens: whether the line gave the opening response.
     """
 
     position: int
@@ -113,7 +112,6 @@ class ResultsFile:
     """The readable part of a results file.
 
     Attributes:
-        dialogues: the dialogues, in the file's order.
         unplayed: rows without a dialogue.
         faults: what is wrong with other rows, one each; such a row is left out, unless it is a warning's.
     """

@@ -44,9 +44,7 @@ class DialogueScores:
             unless a judgment says otherwise.
         needs_judge: nodes are missing, some provider line contains no node, and nobody has judged
             whether such a line serves instead: `success` is then a lower bound.
-        obtained: indices of nodes whose text was given.
         judged: indices of missing nodes that a judge counts as obtained.
-        missing: indices of the other nodes.
         reached: number of provider responses after which every node was obtained; None without success.
         aqd: `responses` minus the item's response lines, the opening included.
         aql: mean length of the seeker's lines (English: blanks; Chinese: characters); 0 without any.

@@ -82,8 +82,6 @@ class AskingReport:
     """The report on some runs.
 
     Attributes:
-        rows: by robot.
-        by_kind: by robot and kind.
         figure: who asked under which need; None if nothing is known of any.
     """
 

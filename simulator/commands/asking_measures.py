@@ -43,7 +43,6 @@ class Row:
         after: share of the same that was right in the end.
         gain: `after` less `before` (paired bootstrap).
         open: episodes whose success a judge has still to settle.
-        aborted: episodes that a failing seat aborted.
         seat: who could ask, by name alone.
         manner: how they played (`Asked.manner`); with the name it makes `robot`.
     """

@@ -204,8 +204,6 @@ class Figure:
 
     Attributes:
         name: short, fit for a file name and for the id of an element on a page.
-        panels: at least one.
-        caption: how to read it; a sentence or two.
         columns: of the grid; chosen if None.
     """
 

@@ -41,7 +41,6 @@ class Drawn:
 
     Attributes:
         tasks: sorted by level, quest type, goal and number.
-        population: of how many they were drawn.
         sample: how; None if they are all that there are.
     """
 

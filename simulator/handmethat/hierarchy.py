@@ -40,7 +40,6 @@ class Kind:
         subclass: its subclass; for a location how things are placed there (``ontop`` or ``inside``).
         abilities: as the published files list them, ``<tool>-cleanable`` included.
         states: the dynamic states that it can have, in the order of `STATES`.
-        cleaners: types of the tools that clean it.
         relation: how it holds things; None if it holds none.
         role: of an appliance: ``heats``, ``cools`` or ``soaks`` when it is on; else empty.
     """
@@ -94,7 +93,6 @@ class Hierarchy:
     Attributes:
         kinds: type -> kind, locations first, in the order of the table.
         subclasses: those of movable things, in the order of sampling.
-        starts_on: locations that are switched on at first.
     """
 
     kinds: Mapping[str, Kind]

@@ -21,7 +21,6 @@ class EpisodeSelection(Selection):
     """The episodes that are played.
 
     Attributes:
-        lang: language of everything that is said.
         mode: what the robot sees; ``both``: a run for each.
         levels: as numbers and ranges; None for all.
         per_level: at most so many of each level; None for all.

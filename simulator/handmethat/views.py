@@ -50,12 +50,9 @@ class Replay:
     """An ended episode with everything that was hidden.
 
     Attributes:
-        story: what the human did before asking.
         goal: the goal in words, one line per subgoal.
         why: why it is of this level, one sentence.
-        readings: the likeliest meanings, likeliest first.
         counts: sizes of A(m), A(u), A(G), A(r).
-        deeds: what the robot did and asked, in order.
         over: why it ended: ``success``, ``limit``; ``stopped`` after the instruction had been carried out
             with something else, ``gave_up`` if it never had been; empty if it ended before its time.
         carried_out: the last deed by which the instruction was carried out, in words; empty if there is none.

@@ -81,7 +81,6 @@ class World:
 
     Attributes:
         names: ``floor``, ``apple#0``, … in the order of creation.
-        kinds: the kind of each.
         colors: the colour of each, None where it has none.
         sizes: the size of each, None where it has none.
     """

@@ -44,7 +44,6 @@ class Decoding:
     Attributes:
         temperature: 0 for the likeliest text.
         top_p: probability mass that is drawn from.
-        max_tokens: length of a text at most.
         seed: the run's; sampled requests that would be greedy get seeds descended from it.
 
     Raises:

@@ -122,11 +122,7 @@ class Malformed(ModelError):
 
 
 class Refused(ModelError):
-    """The model or a content filter declined to answer.
-
-    Attributes:
-        text: what was said instead of an answer.
-    """
+    """The model or a content filter declined to answer."""
 
     code = "model_refused"
     maybe_billed = True

@@ -43,7 +43,6 @@ class Needs:
     Attributes:
         top_logprobs: alternatives per token; None for no log-probabilities.
         samples: several answers to one request; where a server gives one, they are drawn one by one.
-        schema: answers that follow a JSON schema.
         plain: the continuation of a plain text; all the requests are plain then.
         scoring: the probabilities of a given text.
     """

@@ -20,8 +20,6 @@ class RetryPolicy:
     """The conditions of another try.
 
     Attributes:
-        max_attempts: requests sent in all, the first included.
-        max_malformed: how many malformed answers are asked for again.
         max_timed_out: how many requests without an answer are sent again.
         first_delay: upper bound of the first pause, in seconds; it doubles with every attempt.
         max_delay: upper bound of any pause that the server did not ask for, in seconds.

@@ -47,7 +47,6 @@ class Wheel(NamedTuple):
     Attributes:
         package: the package that holds it. It is only looked at, never imported: it may need what nobody
             has installed.
-        install: the line that installs all it needs.
     """
 
     package: str

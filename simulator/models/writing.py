@@ -147,9 +147,7 @@ class Job:
         top_p: only the likeliest tokens whose probabilities add up to this are drawn.
         top: likeliest tokens wanted at each place; None for no probabilities.
         seed: of what is drawn; None for chance.
-        most: tokens of an answer at most.
         over: whether an answer has come to its end, by what it has written.
-        written: the tokens of each answer.
         looks: what was expected at each place of the first answer, if asked for.
         generator: where chance comes from.
     """

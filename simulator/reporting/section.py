@@ -125,7 +125,6 @@ class Report:
 
     Attributes:
         sections: in order; each has a name of its own.
-        warnings: what a reader must know before any number.
         endings: of their episodes; None where no run is reported.
         problems: with the files that are reported.
     """

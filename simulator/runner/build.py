@@ -237,12 +237,7 @@ def _flat(values: Iterable[Any]) -> Iterator[Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A run before it starts: every episode it will have, and who plays them.
-
-    Attributes:
-        items: each item with its row.
-        repeats: how often each item is played.
-    """
+    """A run before it starts: every episode it will have, and who plays them."""
 
     run: Run
     room: AnyRoom

@@ -55,7 +55,6 @@ class RunSettings:
     Attributes:
         log: the log's file.
         models: how models are reached; see `ModelFlags`.
-        repeats: how often each item is played.
         name: of the run, or what the names of several begin with; None to name each after its configuration.
         workers: processes that share them; None to choose.
         typed: the options of the command that asked for it, for the log; None if no command did.

@@ -62,7 +62,6 @@ class Table:
 
     Attributes:
         live: the episode with who sits where.
-        start: the state before the first move.
     """
 
     benchmark: AnyBenchmark

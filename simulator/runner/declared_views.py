@@ -30,19 +30,13 @@ class SeatPage:
     """A page for a person in a seat.
 
     Attributes:
-        people: the other seats in which people sit.
         stage: what a study shows instead of the task, ``qualification`` where somebody shows that they may do
             it, ``task`` while it goes on, ``done`` at the end.
         due: the move that this seat is to make; while it waits, the last that it made.
-        my_turn: True if it is due now.
         waits_for: the seat that is due; empty if that is this one, or nobody.
         moves: of the task so far.
         first: the number of the first of them in the log.
-        number: of the turn that is to come.
-        ending: how the episode ended, if it did.
         warning: what a seat opposite met with.
-        study: whether it is part of a study.
-        tested: True if there is a qualification.
     """
 
     episode_id: str

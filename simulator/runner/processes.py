@@ -36,7 +36,6 @@ class StartedRun:
     """A command that was started.
 
     Attributes:
-        words: of the command, without the program.
         stopped: is set when somebody stops it.
     """
 

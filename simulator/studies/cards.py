@@ -44,7 +44,6 @@ class StudyCard:
         titles: what it is called, by every language of the pages.
         texts: the study's own words in place of the pages' (``consent``, ``instructions``), by language.
         questions: the study's own, before and after the task.
-        sets: the most sets that one person may do.
         builtin: whether it comes with Askback: its pay is then a paper's, and nobody's promise here.
         contact: whom participants can write to, by language; empty if nobody is named.
         seats: the participants', two where they are paired.

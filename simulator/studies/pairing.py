@@ -58,7 +58,6 @@ class Guest(NamedTuple):
     """A participant in a set that is live.
 
     Attributes:
-        participant: the pseudonym.
         set: names the set (`set_name`).
     """
 

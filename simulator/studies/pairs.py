@@ -57,7 +57,6 @@ class Waiting:
     """The state of somebody's wait, as they are told.
 
     Attributes:
-        until: when the wait ends, whoever comes.
         then: what comes then: ``model`` or ``paid_exit``.
     """
 

@@ -23,7 +23,6 @@ class Person(NamedTuple):
     """Somebody who comes.
 
     Attributes:
-        participant: the pseudonym.
         identities: what goes into the log's table of identities, and nowhere else.
         proven: whether their link was signed for them alone.
     """

@@ -18,7 +18,6 @@ class CellProgress:
     """One cell with a wanted number.
 
     Attributes:
-        states: places by state.
         finer: completed and live places by finest cell within it.
     """
 
@@ -41,12 +40,9 @@ class StudyProgress:
         cells: in the order of the design, without places of people who have withdrawn: when these are
             erased it is not known any more where they were.
         states: places by state, those of people who have withdrawn included.
-        late: completed after their time had run out.
-        failed_checks: completed, with an attention check missed.
         refused: who got no place, by the code they were told.
         median_minutes: from beginning to completion; None before the first completion.
         hourly_pay: what the median comes to per hour, in the study's currency.
-        committed: pay of the completed and the live ones.
         closed_since: when it was closed for new participants; None if it is open.
         pairs: tasks of people who are paired (`count_pairs`); empty where nobody is.
     """

@@ -45,7 +45,6 @@ class Place:
 
     Attributes:
         number: 1, 2, 3, … in the order given.
-        participant: whose it is, by pseudonym.
         cell: None if the person's data have been erased; so is `seed`.
         attempt: 0; one more each time the set was begun anew.
         since: when the person was first given it.
@@ -53,10 +52,7 @@ class Place:
         completed_at: when they were done; None if they are not.
         moved_at: when something last happened in it.
         continues: the place that this one goes on from, whose time had run out.
-        late: completed after its time had run out.
-        failed_check: completed, with an attention check missed.
         reason: why it stands as it does, if the log says so.
-        erased: the person's data have been erased.
     """
 
     id: str

@@ -67,7 +67,6 @@ class Balance:
     """The ledgers' totals and what does not agree.
 
     Attributes:
-        places: by state.
         episodes: by how they ended; ``running`` if they have not.
         submissions: by status, None without an export.
         findings: what there is to say, those to look at first.

@@ -29,7 +29,6 @@ class StudySettings(Fields):
     """Settings of a study.
 
     Attributes:
-        show_result: participants see in the end how they did.
         languages: of the pages; a benchmark's own text is English.
     """
 

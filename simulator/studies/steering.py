@@ -24,7 +24,6 @@ class Plan:
     """The size, seats and cost of a study.
 
     Attributes:
-        people: that it takes at least.
         seating: seat -> who sits there.
         total: pay of all sets; None if nothing is paid.
         hourly: pay, if a set takes as long as the file says.

@@ -30,11 +30,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """Somebody who has withdrawn and is not erased yet.
-
-    Attributes:
-        participant: the pseudonym.
-    """
+    """Somebody who has withdrawn and is not erased yet."""
 
     participant: str
     run_id: str

@@ -59,7 +59,6 @@ class ImportedRun:
     """The outcome of importing a file's rows.
 
     Attributes:
-        rows: of the file that are in it.
         differences: stored values that recomputation does not give, a sentence each.
         faults: of rows of the file that are not in it, where it is the only run of its file.
     """

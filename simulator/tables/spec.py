@@ -49,7 +49,6 @@ class TableSpec(Generic[RowT]):
     """A kind of file.
 
     Attributes:
-        title: what such files hold, in words.
         is_of: whether an object is a row of such a file; of CSV files, whether these are the columns.
         csv: whether it is a table of cells, not JSON.
         parse: makes a row of an object; raises `FieldError`. Either this is given, or `reader`.

@@ -87,7 +87,6 @@ class Results:
     Attributes:
         trials: every answer, scored.
         frame: the same as a frame (`trial_frame`).
-        agreements: of every two raters of outputs.
         faults: trials that a file holds twice; runs whose models gave probabilities that are none.
     """
 

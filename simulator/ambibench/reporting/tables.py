@@ -40,11 +40,7 @@ _MEASURES: Final = {"correct": "all", "strict": "strict", "valid": "valid", "bay
 
 
 class Slice(NamedTuple):
-    """Trials that belong into one table.
-
-    Attributes:
-        title: what they are.
-    """
+    """Trials that belong into one table."""
 
     key: str
     title: str

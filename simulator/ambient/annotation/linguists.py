@@ -85,7 +85,6 @@ class ValidatorMeasures:
 
     Attributes:
         raters: that an example needs to count: as many as most have.
-        discarded: examples that a validator discarded, which do not.
         other: examples that another number of validators saw, which do not, either.
     """
 

@@ -253,7 +253,6 @@ class DistractorRow:
     ``askback generate ambient-distractors`` writes more into a row; people who write one need not.
 
     Attributes:
-        side: where the sentence is.
         distractor: None if none was found.
         sentence: empty if the file does not say.
     """

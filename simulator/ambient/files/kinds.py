@@ -57,7 +57,6 @@ class Merged:
     Attributes:
         examples: by id, in the order in which they first occur.
         splits: the ids of each split, in the order of its own file.
-        faults: where files contradict each other.
     """
 
     examples: Mapping[str, Example]

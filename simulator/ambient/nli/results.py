@@ -61,7 +61,6 @@ class Inferred:
 
     Attributes:
         gold: label sets of the examples that were predicted, of the first model that says them.
-        checks: how stored scores compare with those made anew.
         problems: what could not be read or scored, a sentence each; the rest was.
     """
 

@@ -225,9 +225,7 @@ class Material:
 
     Attributes:
         base: folder or hub's id of what is trained.
-        name: what the base is called in the files.
         held_out: pairs by whose loss the best epoch is chosen.
-        dev: examples that thresholds are tuned on.
         files: facts that tell the files from others.
     """
 

@@ -154,11 +154,9 @@ class Results:
     Attributes:
         kind: of results, as `wording.yaml` names it.
         name: the model's, or the file's; different within a kind.
-        left_out: rows that could not be.
         remarks: what else deserves a look, a sentence each.
         tables: further tables, by name.
         exact: those of them that are another table with all digits.
-        data: further values for JSON, by name.
         listed: whether people are told the measures as a list, not by the tables alone.
     """
 

@@ -94,8 +94,6 @@ class Contents:
 
     Attributes:
         results: of runs, then of files in the order of the paper, then of inference.
-        tasks: of the runs, with what was answered.
-        flows: how far the examples of linguists' runs came.
     """
 
     results: tuple[Results, ...]

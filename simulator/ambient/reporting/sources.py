@@ -30,10 +30,7 @@ class Answers:
     """The answers of a model, or of some people, in one file or run.
 
     Attributes:
-        rows: one record each.
         files: what they were read from: a file, or ``run NAME``.
-        left_out: rows that could not be read.
-        remarks: on what is not among them.
     """
 
     kind: str

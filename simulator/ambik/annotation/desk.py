@@ -140,8 +140,6 @@ class Flow:
         annotated: of them, by as many as are needed.
         due: of the annotated, to be decided by a third person.
         agreed: on which annotators left the same.
-        consolidated: decided by a third person.
-        deleted: by all annotators, or by a third person.
     """
 
     drafts: int
@@ -219,8 +217,6 @@ class Exported:
     """Pairs that were written, and how many drafts were left out.
 
     Attributes:
-        due: annotators differ, and nobody has decided.
-        deleted: by all, or by a third person.
         broken: what all annotators left alike breaks rules.
     """
 

@@ -102,14 +102,7 @@ class AnswerLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionsFile:
-    """The contents of a log of decisions.
-
-    Attributes:
-        rows: the decisions, in the file's order.
-        faults: of lines that cannot be read.
-        answers: of people, in the file's order.
-        forms: how many lines are annotators' forms.
-    """
+    """The contents of a log of decisions."""
 
     rows: tuple[DecisionLine, ...]
     faults: tuple[Fault, ...] = ()

@@ -291,12 +291,8 @@ class LineDetails(BaseModel, frozen=True):
 
     Attributes:
         time: when it was made, ISO 8601, UTC.
-        actor: the person's pseudonym.
-        shown_at: when a person saw the form.
-        version: of the program that wrote the line.
         decoding: by role: what requests were made with.
         help: what the set said, as stored.
-        offered: actions that a person chose from.
         icr, hr, chr, ssc: metrics as stored; None where they did not count.
     """
 

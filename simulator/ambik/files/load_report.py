@@ -329,8 +329,6 @@ class Loaded(NamedTuple):
 
     Attributes:
         pairs: in the order in which they first occur.
-        faults: of all rows that are not among them.
-        report: on what is odd about all files.
     """
 
     pairs: tuple[Pair, ...]

@@ -163,9 +163,7 @@ class PairsFile:
     """A file of pairs.
 
     Attributes:
-        table: all of it as it stands.
         records: of the table, one for each of the pairs.
-        faults: what is wrong with the other rows.
     """
 
     table: Table
@@ -269,11 +267,8 @@ class Seen:
     """The kind of a file of pairs.
 
     Attributes:
-        file: its path.
         why: what it was told by, in words.
         pairs: good ones.
-        parts: how many of them are of which part.
-        has_ids: whether there is a column of ids.
         new: how many are of the kind that was added in 2025 (spec 2.5).
     """
 

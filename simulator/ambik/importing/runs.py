@@ -49,7 +49,6 @@ class ImportedFile:
         source: the file, with what could not be read of it.
         calibrations: runs of which a threshold is taken.
         faults: of lines that are not in a run, by line.
-        refused: why runs of it could not be written.
     """
 
     source: Source
@@ -138,7 +137,6 @@ class _Job:
 
     Attributes:
         episodes: what is logged of the batch, with stored values that do not come out, a sentence each.
-        faults: of lines that cannot be.
     """
 
     source: Source

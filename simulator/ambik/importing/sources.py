@@ -92,7 +92,6 @@ class Batch:
     """The episodes that become one run, of one robot, method and configuration.
 
     Attributes:
-        source: the run, as the file calls it.
         episodes: in the order in which the file has them.
     """
 
@@ -242,7 +241,6 @@ class Source:
     Attributes:
         digest: of its content, SHA-256.
         batches: what becomes a run each.
-        faults: of lines that are in none.
         forms: lines that are annotators' forms, and are in none.
         bare: decisions on scenarios of which the number alone is known.
     """
@@ -261,7 +259,6 @@ class Sources:
 
     Attributes:
         unreadable: files that were named and cannot be imported, with the reason.
-        passed_over: files in folders that hold something else.
     """
 
     files: tuple[Source, ...]

@@ -29,7 +29,6 @@ class Mention:
         before: the word in front of it, and of its amount.
         amount: the measure in front: the slice of a slice of bread; empty if there is none.
         exact: it names one thing, or several of one name, in full.
-        plural: whether it stands in the plural.
     """
 
     start: int

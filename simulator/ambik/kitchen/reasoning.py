@@ -32,7 +32,6 @@ class Judgement:
     Attributes:
         marked: the actions that it holds for possible, the likeliest first; one if it acts.
         question: in words, if it asks; in English and Chinese.
-        notes: its reasons, in order.
     """
 
     action: str

@@ -151,12 +151,7 @@ class Decoding:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A task that is not used.
-
-    Attributes:
-        task: as far as it could be read.
-        names: what it names that is not there.
-    """
+    """A task that is not used."""
 
     scene: str
     task: str

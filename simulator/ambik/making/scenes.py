@@ -55,7 +55,6 @@ class Scene:
         id: of the seed and the scene's number under it.
         objects: without articles, group by group, kitchenware first; appliances are not among them.
         words: the same with articles.
-        groups: names of the groups, in that order.
     """
 
     id: str

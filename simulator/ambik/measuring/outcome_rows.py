@@ -150,7 +150,6 @@ class Matched:
 
     Attributes:
         values: AmbDif of each; where a member was decided on several times, the mean over all combinations.
-        unmatched: outcomes whose other member is missing.
         plain: whether each member is there once, so that every value is 0 or 1.
     """
 

@@ -71,7 +71,6 @@ class PeopleSets:
 
     Attributes:
         type: of the tasks, or ``all``.
-        people: distinct ones.
         decisions: pairs of a person's decision and the model's.
         measures: by name; None where none counts. `Interval.n` counts pairs of decisions.
     """
@@ -90,7 +89,6 @@ class Compared:
     """People's sets against models'.
 
     Attributes:
-        pairs: decision by decision.
         rows: by run, each over all types first, then by type.
         people_alone: decisions of people left out, as no model decided on the task.
         models_alone: decisions of models left out, as no person did.

@@ -48,7 +48,6 @@ class Group:
         decisions: the first of each episode; there is one.
         calibration: those of its calibration items; empty where they are not at hand.
         logged: the threshold that was in force; None where there was none.
-        exchanges: of episodes in which somebody could ask.
         part: which pairs they are of (`files.versions.KINDS`); empty: nobody asked.
     """
 
@@ -107,7 +106,6 @@ class Material:
 
     Attributes:
         published: KnowNo's decisions on calibration items that say which options are right, by run.
-        remarks: on what is not measured.
     """
 
     groups: list[Group] = field(default_factory=list)

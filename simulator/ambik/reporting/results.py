@@ -31,11 +31,8 @@ class Result:
 
     Attributes:
         name: the robot's in tables, told apart from others of the same method.
-        settings: under which the sets are made.
-        outcomes: in the order of the decisions.
         calibrated: the threshold; None of methods that have none.
         coverage: the report on it; None likewise, and where what it rests on is not at hand.
-        remarks: on this result alone.
     """
 
     group: Group

@@ -37,7 +37,6 @@ class CoverageReport:
             beta-binomial law; of endlessly many (Beta) if none were.
         tested: decisions, those included that were never made.
         coverage: of those sets whose true answer is known; None if there are none.
-        unknown: sets without a known true answer.
         mean_size: of the sets that were made; None if there are none.
         empty: share of empty sets; None likewise.
         sizes: set size -> how many sets.

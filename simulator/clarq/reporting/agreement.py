@@ -65,7 +65,6 @@ class Disagreement:
     Attributes:
         turn_number: the turn it is about, None for the whole dialogue.
         node: the missing node it is about, if it is about one.
-        first: the first's answer.
         second: the second's.
         flagged: by the automatic rule alone the dialogue still needed a judge.
     """

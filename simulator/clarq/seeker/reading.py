@@ -26,8 +26,6 @@ class Segment:
         explained: whether the step says well enough how it is done.
         achieves: whether the step is of those that say what to bring about rather than what to do.
         made: whether the step is to make what is offered.
-        wanted: things to be got hold of.
-        used: things that are only put to use.
         offered: things that somebody wants to be brought, or that something is made of.
         vague: nouns that leave open which one is meant, and the sort of question they call for.
         names: people and places called by a name.

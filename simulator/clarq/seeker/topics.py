@@ -36,7 +36,6 @@ class Case:
 
     Attributes:
         background: what the seeker was told beforehand.
-        said: the provider's lines without the greeting.
     """
 
     background: Background

@@ -68,10 +68,8 @@ class GameState(NamedTuple):
 
     Attributes:
         state: of the household, the robot being the agent.
-        moves: commands so far, of any kind.
         question_cost: points spent on questions, a positive number.
         success: whether something of A(m) is as the human wants it.
-        truncated: whether the limit cut the episode.
     """
 
     state: State
@@ -93,7 +91,6 @@ class Outcome(NamedTuple):
 
     Attributes:
         observation: what the robot reads; empty without text.
-        reward: of this command alone.
         error: why nothing happened; None if it did.
         reason: the precondition that does not hold, in the words of tables/actions.yaml, or the word that
             has no meaning here; else empty.

@@ -164,8 +164,6 @@ class Job:
 
     Attributes:
         closed: levels of which no more episodes are wanted; they are not finished then.
-        row: whether a row for the log is wanted.
-        file: whether the content of the file is wanted.
     """
 
     plan: Plan
@@ -185,7 +183,6 @@ class Attempt:
         facts: of the episode; None if it was not finished, for its level is closed or it cannot be used.
         file: content of the episode's file, its task index 0.
         row: as `task_to_row` makes it.
-        rejections: how many households were rejected, by cause.
         cpu: seconds.
     """
 

@@ -58,7 +58,6 @@ class _Gate:
     """The gate of a batch: episodes in the order of their attempts, while their level is open.
 
     Attributes:
-        kept: of each level.
         numbers: running number within goal and quest type.
     """
 

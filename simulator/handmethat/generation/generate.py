@@ -52,7 +52,6 @@ class Generated:
 
     Attributes:
         task: without demonstration, its number 0.
-        pool: meanings that might have been meant.
         strict: whether the paper defines its level for it.
     """
 

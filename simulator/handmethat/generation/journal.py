@@ -32,7 +32,6 @@ class Tally(BaseModel):
     Attributes:
         kept: file name (empty where none was written) and facts of each episode, in order.
         surplus: by level, episodes that were not wanted any more.
-        rejections: households rejected, by cause.
         cpu: seconds of CPU of all attempts.
     """
 

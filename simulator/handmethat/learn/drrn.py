@@ -161,7 +161,6 @@ class Progress:
     """The experience of a training.
 
     Attributes:
-        losses: of each update.
         scores: of each episode, in the order of their ends.
     """
 

@@ -224,7 +224,6 @@ class RsaView:
         listener: L(m | u); shape (meanings, utterances).
         pool: how many meanings there are in all.
         said: how many utterances there are in all.
-        depth: rounds of the recursion.
     """
 
     meanings: tuple[Meaning, ...]

@@ -29,7 +29,6 @@ class Walk:
     """A walk through a household.
 
     Attributes:
-        at: where the person stands.
         holding: what is in the hand, or `NOTHING`.
         place: as in `State`.
         states: the dynamic states by name, as bit sets.

@@ -34,7 +34,6 @@ class RobotKnows:
         questions: what may be asked; empty if nothing may be asked any more. Other words may be understood.
         questions_left: how many more will be answered; None for any number.
         moves: commands and questions so far, of at most `limit`.
-        cost: points spent so far.
         one_thing: the paper's protocol holds: one thing may be taken, one try.
     """
 
@@ -54,11 +53,7 @@ class RobotKnows:
 
 @dataclass(frozen=True, slots=True)
 class InsiderKnows:
-    """The knowledge of a built-in robot; each keeps to what its description lets it see.
-
-    Attributes:
-        answers: each question that was answered, and the answer.
-    """
+    """The knowledge of a built-in robot; each keeps to what its description lets it see."""
 
     play: Play
     commands: tuple[str, ...]
@@ -77,7 +72,6 @@ class AskedKnows:
 
     Attributes:
         heard: what was asked, what the built-in expert would answer, and what may be told.
-        exchange: questions and answers before this one.
     """
 
     task: Task
