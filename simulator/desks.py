@@ -171,7 +171,7 @@ class Work(NamedTuple, Generic[FormT]):
         case: what is to be judged now; None if nothing is left.
         deciding: True if it ends a difference.
         again: True if the rater judged it before.
-        done: things that the rater has judged.
+        done: things that the rater has judged and that wait no more.
         left: things that wait, this one too.
         differing: differences that the rater may end.
         last: the name of what the rater judged last; empty before that.
@@ -238,7 +238,7 @@ def next_work(
         case,
         deciding and case is not None and case.name in names,
         case is not None and case.name not in names and case.own(rater) is not None,
-        sum(each.own(rater) is not None for each in cases),
+        sum(each.own(rater) is not None and each.name not in names for each in cases),
         len(waiting),
         len(differing),
         last,
@@ -300,11 +300,22 @@ def _require_fields(desk: Desk[FormT], case: Case[FormT], form: FormT | None, va
     fields = {group.key(field): field for group in desk.groups(case, form) for field in group.fields}
     for name, value in values.items():
         field = fields.get(name)
-        if field is not None and field.choices and value:
-            chosen = [value] if isinstance(value, str) else value
-            require_known(chosen, field.choices, f"choice of {field.name}")
+        if field is not None:
+            _require_kind(field, value)
         elif field is None and desk.sheet is not None and name != FINISHED:
             raise InputError(f"{name!r} is not asked for here.", code="not_asked", field=name)
+
+
+def _require_kind(field: Field, value: Any) -> None:
+    """Refuse what is no value of a field, and choices that there are not; entries are left to `Desk.read`."""
+    if field.kind == "entries":
+        return
+    chosen = value if field.kind == "choices" else [value] if value or field.kind == "text" else []
+    if not isinstance(chosen, list) or not all(isinstance(each, str) for each in chosen):
+        message = f"{value!r} is no {field.kind} of {field.name}."
+        raise InputError(message, code="no_choice", value=value)
+    if field.choices:
+        require_known(chosen, field.choices, f"choice of {field.name}")
 
 
 def standing(desk: Desk[FormT], cases: Sequence[Case[FormT]]) -> Standing:

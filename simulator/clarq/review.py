@@ -91,11 +91,6 @@ def read_reviews(judgments: Iterable[Judgment]) -> dict[tuple[str, str], Review]
     return {place: _review(place[1], rows) for place, rows in grouped.items()}
 
 
-def read_review(judgments: Iterable[Judgment], annotator: str) -> Review:
-    """Return an annotator's review out of the judgments of one episode."""
-    return _review(annotator, [row for row in judgments if row.annotator == annotator])
-
-
 def _review(annotator: str, judgments: Sequence[Judgment]) -> Review:
     provider: dict[int, ProviderMark] = {}
     seeker: dict[str, Failure] = {}

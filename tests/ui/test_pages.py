@@ -189,6 +189,15 @@ def refusals(*modules: ModuleType) -> set[str]:
 REFUSALS = {"clarq": refusals(graph, provider), "handmethat": refusals(household)}
 
 
+def test_icons_that_templates_name_are_there() -> None:
+    folder = Path(environment.__file__).parents[1] / "templates"
+    sources = [path.read_text(encoding="utf-8") for path in folder.rglob("*.jinja")]
+    names = {name for source in sources for name in re.findall(r'icon\("([\w-]+)"\)', source)}
+    drawn = re.findall(r'name == "([\w-]+)"', (folder / "icons.html.jinja").read_text(encoding="utf-8"))
+    assert names
+    assert not names - set(drawn)
+
+
 def test_every_rule_that_a_person_may_break_is_told_in_both_languages() -> None:
     assert len(REFUSALS["clarq"]) >= 4
     for language in LANGUAGES:

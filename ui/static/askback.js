@@ -8,6 +8,7 @@ window.askback = (() => {
 
   const language = () => document.documentElement.dataset.language || "en";
   const token = () => new URLSearchParams(location.search).get("t") || "";
+  const MOST_PASTED = 1e6; // more is refused with the move
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
   // What this browser, or this tab, keeps. Without storage (a private window) it lasts as long as the page.
@@ -181,7 +182,10 @@ window.askback = (() => {
       Page.forms[event.target.dataset.form]?.call(this, event.target);
     }
 
-    onPaste(event) { this.pasted += (event.clipboardData || event.dataTransfer)?.getData("text").length || 0; }
+    onPaste(event) {
+      const { length } = (event.clipboardData || event.dataTransfer)?.getData("text") || "";
+      this.pasted = Math.min(this.pasted + length, MOST_PASTED);
+    }
 
     onToggle(event) {
       const name = event.target.dataset?.keep;

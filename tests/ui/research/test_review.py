@@ -70,6 +70,11 @@ def test_the_same_click_counts_once(calls, filled):
         ({"everything": "yes"}, {}),
         ({"dialogue.success": "perhaps"}, {}),
         ({"dialogue.note": 5000 * "x"}, {}),
+        ({"dialogue.note": None}, {}),
+        ({"dialogue.note": ["x"]}, {}),
+        ({"dialogue.success": ["yes"]}, {}),
+        ({"4.hallucination": [["yes"]]}, {}),
+        ({"4.type": 1}, {}),
         ({"dialogue.success": "yes"}, {"key": "short"}),
         ({"dialogue.success": "yes"}, {"item": "nowhere"}),
         ({"dialogue.success": "yes"}, {"query": "desk=review&data=one"}),
@@ -96,7 +101,7 @@ def test_what_is_still_played_or_of_another_benchmark_is_not_reviewed(calls, fil
     open_one = filled.play("one", filled.tasks["zh"][2], status=None)
     assert not say(calls, {"dialogue.success": "yes"}, item=open_one)["saved"]
     filled.run("house", benchmark="handmethat")
-    refused = calls.page({"path": "/research/review", "query": "run=house&reviewer=ann"})
+    refused = calls.page({"path": "/research/desk", "query": "desk=review&data=house&reviewer=ann"})
     assert "cannot be shown here" in words(checked(refused))
 
 

@@ -156,6 +156,8 @@ def test_validators_who_differ_discuss_and_one_form_decides(
     # Who has yet to see an example alone is not told of it.
     assert to_discuss(desk, "vi") == ["2", "3"]
     assert to_discuss(desk, "xi", 3) == []
+    work = next_work(ANNOTATIONS, desk.reader, RUN, "vi", deciding=True)
+    assert (work.done, work.left) == (2, 2)  # what is to be decided waits, though "vi" has judged it
     table = replace(ANNOTATIONS, raters=3)
     shown, hidden = differences(table, table.cases(desk.reader, RUN), "xi")
     assert (shown, hidden) == ((), 2)
