@@ -54,7 +54,6 @@ def test_a_claim_is_cleaned_of_who_says_it(claim, cleaned):
 def test_the_prompt_ends_where_the_paraphrase_begins():
     item = ClaimItem(id="1", claim="Says taxes rose.", cleaned="Taxes rose.")
     assert paraphrase_prompt(item).text == "Paraphrase the text.\n\nTaxes rose.\nParaphrase:"
-    assert "Taxes rose." in paraphrase_prompt(item, "zh").text
 
 
 def test_paraphrases_are_kept_once_and_empty_ones_and_echoes_dropped():
