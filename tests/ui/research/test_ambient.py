@@ -16,10 +16,12 @@ from pairs import CROWD, LINGUISTS, RUNS, SECRET, fill
 from logs import LogReader, LogWriter, erase_participant
 from simulator.ambient.crowd import crowd_measures
 from simulator.ambient.data import load_examples
+from simulator.ambient.reporting.measures import wording
 from simulator.ambient.show import SHOWN
 from simulator.ambient.statistics import label_sets
 from simulator.ambient.trial_log import crowd_records, true_false_records
 from simulator.ambient.true_false import true_false_measures
+from ui.i18n import strings
 from ui.research.calls import Calls
 from ui.research.desk import Desk
 from ui.research.kept import CachedReports
@@ -171,3 +173,11 @@ def test_data_that_are_not_there_are_said(log: Calls) -> None:
     for path, query in ((DATA, "benchmark=ambient&data=nowhere"), ("/research/categories", "data=nowhere")):
         assert "no data “nowhere”" in words(page(log, query, path=path))
         assert "没有“nowhere”这份数据" in words(page(log, query, path=path, language="zh"))
+
+
+def test_measures_of_runs_are_chinese_on_chinese_pages() -> None:
+    texts = strings("zh")
+    of_runs = set(wording()) - {"summary", "dataset", "categories", "edit_f1_cases"}
+    measures = [measure for kind in of_runs for measure in wording()[kind]["measures"].values()]
+    words = {text for title, _, counted in measures for text in (title, counted) if text and "{" not in text}
+    assert [text for text in sorted(words) if texts.phrase(text) == text] == []
