@@ -22,6 +22,7 @@ from simulator.commands.asking_measures import Row, rows
 from simulator.commands.report import RunsArgument
 from simulator.errors import InputError
 from simulator.figures import Bars, Cell, Figure, Panel, Table, save
+from simulator.reporting import Report, Section
 from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption, WithExcludedOption
 from simulator.runner.run_summary import print_aborted
 from simulator.stats import Interval
@@ -129,6 +130,21 @@ def build_report(records: AskingRecords, *, users: bool = False) -> AskingReport
 def whole_table(title: str, rows: Sequence[Row]) -> Table:
     """Return everything that is known of rows in one table, for files."""
     return _table(title, rows, _NAMES, _COLUMNS, lambda head, cell: cell)
+
+
+def whole_report(records: AskingRecords, *, by_kind: bool = False, users: bool = False) -> Report:
+    """Return everything that is known of records as one table with the figure, and every episode as data."""
+    report = build_report(records, users=users)
+    lines = report.by_kind if by_kind else report.rows
+    section = Section(
+        name="asking",
+        title="Asking back",
+        tables=[whole_table("", lines)],
+        figures=[] if report.figure is None else [report.figure],
+        remarks=notes(lines),
+        data=plain(report),
+    )
+    return Report(title=section.title, sections=[section])
 
 
 def printed_table(title: str, rows: Sequence[Row]) -> Table:

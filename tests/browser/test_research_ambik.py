@@ -89,15 +89,20 @@ def test_a_third_person_makes_one_pair_of_two_forms(filled: Any, open_page: Any)
 def test_runs_are_chosen_and_compared(filled: Any, open_page: Any) -> None:
     page = open_page().page
     page.goto(f"{filled.url}/research/asking")
-    page.wait_for_selector(".rl-run")
-    for value, checked in (("1", True), ("", False)):
-        page.click(f"[data-act=rl-pick][data-value='{value}']")
-        assert {box.is_checked() for box in page.locator("[name=runs]").all()} == {checked}
+    runs = page.locator(".rs-runs [type=checkbox]:not([aria-label])")
+    runs.first.wait_for()
+    for checked in (True, False):
+        page.set_checked(".rs-runs [type=checkbox] >> nth=0", checked)
+        assert {box.is_checked() for box in runs.all()} == {checked}
     for run in ("kitchen", "binary"):
-        page.check(f"[name=runs][value={run}]")
-    page.click(".rk-choose [type=submit]")
-    page.wait_for_selector("[data-figure=asking-figure] svg.main-svg")
-    assert page.locator(".rk-asking tbody tr").count() == 2
+        page.check(f".rs-runs label:has-text('{run} ·') input")
+    page.click("button:has-text('Compare')")
+    page.wait_for_selector(".rs-chart svg.main-svg")
+    assert page.locator(".rs-scores tbody tr").count() == 2
+    assert "runs=kitchen" in page.url and "runs=binary" in page.url
+    page.reload()
+    page.wait_for_selector(".rs-chart svg.main-svg")
+    assert page.locator(".rs-runs label input:checked").count() == 2
 
 
 PLACES = (

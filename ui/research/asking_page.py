@@ -1,116 +1,64 @@
-"""Who asks back, and when: runs of all benchmarks in which somebody may, in one table and one figure."""
+"""Who asks back, and when: runs of all benchmarks in which somebody may, in tables and one figure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
-from simulator import catalog
-from simulator.asking import askable, askings, load_asking, may_ask_back
-from simulator.commands.asking import asking_figure
-from simulator.commands.asking_measures import Row, rows
-from simulator.stats import Interval
-from ui.i18n import Strings
-from ui.research.declared import Words
-from ui.research.desk import Desk, RunCard
-from ui.research.figures import plot
-from ui.research.format import Cell, Scale, cell, scale
-from ui.research.view import Page, Visit
+import gradio as gr
 
-BY: Final = ("robot", "kind", "user", "both")
+from logs import LogReader
+from simulator import catalog
+from simulator.asking import AskingRecords, askable, askings, load_asking, may_ask_back
+from simulator.commands.asking import asking_figure, whole_report
+from simulator.commands.asking_measures import Row, rows
+from simulator.figures import Table
+from simulator.reporting import Report, Section
+from ui.i18n import Strings
+from ui.research.address import Address
+from ui.research.blocks import part, rebuild
+from ui.research.declared import Words
+from ui.research.desk import RunCard
+from ui.research.report_pages import Sources, command_line, show_report
+from ui.research.report_parts import report_parts
+from ui.research.view import Visit
+
+BY: Final = ("", "kind", "user", "both")
 MEASURES: Final = (
     *("when_needed", "when_inferred", "when_nothing", "youden", "decided", "questions", "useful", "price"),
     *("right", "right_asking", "right_silent", "before", "after", "gain"),
 )
-_SHARE: Final = scale((), fixed=(0.0, 1.0))
-_GAIN: Final = scale((), fixed=(-1.0, 1.0))
+_SAID: Final = "research.asking"
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A run that can be compared."""
-
-    card: RunCard
-    chosen: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A row of the table.
-
-    Attributes:
-        robot: who could ask, in words.
-        kind: of tasks, likewise.
-        cells: by measure; None where nothing is known.
-    """
-
-    row: Row
-    robot: str
-    kind: str
-    cells: dict[str, Cell | None]
-
-
-def asking_page(visit: Visit, desk: Desk) -> Page:
-    """Return which runs, the table of each benchmark, and a plot."""
-    at, reader = visit.at, desk.reader
-    cards = [card for card in desk.cards() if may_ask_back(card.run.benchmark, card.seats)]
-    choices = sorted(
-        (Choice(card, card.run.id in at.runs) for card in cards), key=lambda entry: not entry.chosen
-    )
-    chosen = [choice.card.run.id for choice in choices if choice.chosen]
-    measured = askings(reader, chosen)
-    by = at.by if at.by in BY else BY[0]
-    table = rows(measured.askings, by_kind=by in ("kind", "both"), by_user=by in ("user", "both"))
-    over_all = rows(measured.askings, by_user=by in ("user", "both"))
-    benchmarks = [catalog.find(name) for name in askable()]
-    compared = [each for each in benchmarks if any(row.benchmark == each.name for row in table)]
-    figure = asking_figure(over_all)
-    return visit.page(
-        "asking",
-        () if figure is None else (plot(visit.t, figure),),
-        choices=choices,
-        chosen=chosen,
-        by=by,
-        every_by=BY,
-        commands=[each.example_command(visit.t.language) for each in benchmarks],
-        groups=[
-            (each.title, _lines(visit.t, [row for row in table if row.benchmark == each.name]))
-            for each in compared
-        ],
-        meanings=[(each.title, notes) for each in compared if (notes := load_asking(each.name).NOTES)],
-        measures=[name for name in MEASURES if any(getattr(row, name) is not None for row in table)],
-        left_out=measured.left_out,
-        aborted=sum(measured.aborted.values()),
-    )
+def asking_page(visit: Visit, sources: Sources) -> None:
+    """Let runs be chosen, and show a table of each of their benchmarks, and a figure."""
+    t, at = visit.t, visit.at
+    every = (card for card in sources.desk.cards() if may_ask_back(card.run.benchmark, card.seats))
+    cards = {card.run.id: card for card in every}
+    runs = [run for run in cards if run in at.runs]
+    records = askings(sources.reader, runs)
+    part(visit, "asking", empty=not cards, aborted=sum(records.aborted.values()))
+    if not cards:
+        for name in askable():
+            command = catalog.find(name).example_command(t.language)
+            gr.Textbox(command, label=t("research.list.type"), buttons=["copy"])
+        return
+    _choice(visit, cards, runs)
+    if not records.askings:
+        part(visit, "note", text=t(f"{_SAID}.{'nobody' if runs else 'choose'}"))
+        return
+    show_report(visit, report_parts(t, _report(t, records, at)))
+    part(visit, "downloads", query=replace(at, tab="asking").query)
+    users = ["--users"] if _splits(at, "user") else []
+    command_line(visit, shlex.join(["askback", "report", "asking", *runs, *users]))
 
 
-def _lines(t: Strings, rows: Sequence[Row]) -> list[Line]:
-    known = [row.questions for row in rows if row.questions is not None]
-    most = max([1.0, *(interval.reach[1] for interval in known)])
-    dearest = max([1.0, *(row.price.reach[1] for row in rows if row.price is not None)])
-    scales: dict[str, Scale] = {
-        "questions": scale((), fixed=(0.0, most)),
-        "price": scale((), fixed=(0.0, dearest)),
-        "gain": _GAIN,
-        "youden": _GAIN,
-    }
-    return [
-        Line(
-            row,
-            robot_name(t, row),
-            kind_name(t, row),
-            {
-                name: _cell(getattr(row, name), scales.get(name, _SHARE), name in ("gain", "youden"))
-                for name in MEASURES
-            },
-        )
-        for row in rows
-    ]
-
-
-def _cell(interval: Interval | None, on: Scale, signed: bool) -> Cell | None:
-    return None if interval is None else cell(interval, on, 2, signed=signed)
+def asking_file(reader: LogReader, at: Address) -> Report:
+    """Return what is taken home of the page at an address: one table of all benchmarks, every episode."""
+    return whole_report(askings(reader, at.runs), by_kind=_splits(at, "kind"), users=_splits(at, "user"))
 
 
 def robot_name(t: Strings, row: Row) -> str:
@@ -121,5 +69,84 @@ def robot_name(t: Strings, row: Row) -> str:
 def kind_name(t: Strings, row: Row) -> str:
     """Return the kind of tasks that a row is of: of all of them together, if it names none."""
     if not row.kind:
-        return t("research.asking.kind_all")
+        return t(f"{_SAID}.kind_all")
     return Words(t, row.benchmark)(f"asking.kind.{row.kind}", t.phrase(row.kind))
+
+
+def _splits(at: Address, by: str) -> bool:
+    """Return True if there is a row for each kind, or for whoever answers."""
+    return at.by in (by, "both")
+
+
+def _choice(visit: Visit, cards: dict[str, RunCard], runs: Sequence[str]) -> None:
+    """Let runs be chosen, and what there is a row for; both stand in the address."""
+    t, by = visit.t, visit.at.by
+    ordered = sorted(cards.values(), key=lambda card: card.run.id not in runs)
+    labels = [(" · ".join((card.run.id, card.title, *card.seats.values())), card.run.id) for card in ordered]
+    chosen = gr.CheckboxGroup(
+        labels,
+        value=list(runs),
+        label=t(f"{_SAID}.runs"),
+        show_select_all=True,
+        interactive=True,
+        elem_classes=["rs-runs"],
+    )
+    lines = gr.Dropdown(
+        [(t(f"{_SAID}.by.{name or 'robot'}"), name) for name in BY],
+        value=by if by in BY else "",
+        label=t(f"{_SAID}.rows_for"),
+        interactive=True,
+    )
+    button = gr.Button(t(f"{_SAID}.compare"), variant="primary", size="md")
+    for event in (lines.input, button.click):
+        rebuild(visit, event, runs=chosen, by=lines)
+
+
+def _report(t: Strings, records: AskingRecords, at: Address) -> Report:
+    """Return the tables of each benchmark, the figure, and how they are read, in the page's language."""
+    users = _splits(at, "user")
+    named, over_all = (
+        [replace(row, robot=robot_name(t, row), kind=kind_name(t, row)) for row in made]
+        for made in (
+            rows(records.askings, by_kind=_splits(at, "kind"), by_user=users),
+            rows(records.askings, by_user=users),
+        )
+    )
+    compared = [name for name in askable() if any(row.benchmark == name for row in named)]
+    figure = asking_figure(over_all)
+    section = Section(
+        name="asking",
+        title=t(f"{_SAID}.table"),
+        tables=[_table(t, at, [row for row in named if row.benchmark == name]) for name in compared],
+        figures=[] if figure is None else [figure],
+        remarks=list(_remarks(t, records, compared)),
+    )
+    return Report(title=section.title, sections=[section])
+
+
+def _table(t: Strings, at: Address, lines: Sequence[Row]) -> Table:
+    """Return the rows of one benchmark, with the measures that are known of any."""
+    split = [name for name in ("user", "kind") if _splits(at, name)]
+    counts = ["episodes", *(["open"] if any(row.open for row in lines) else [])]
+    known = [name for name in MEASURES if any(getattr(row, name) is not None for row in lines)]
+    fields = ["robot", *split, *counts, *known]
+    cells = [["–" if getattr(row, name) == "" else getattr(row, name) for name in fields] for row in lines]
+    heads = [t(f"{_SAID}.column.{name}") for name in fields]
+    return Table(heads, cells, catalog.find(lines[0].benchmark).title)
+
+
+def _remarks(t: Strings, records: AskingRecords, compared: Sequence[str]) -> Iterator[str]:
+    """Yield how the tables are to be read, in each of their benchmarks, and what is not in them."""
+    yield from (t(f"{_SAID}.note.{name}") for name in ("needed", "useful", "right", "intervals"))
+    for name in compared:
+        if (notes := load_asking(name).NOTES) is not None:
+            texts = {field: t.phrase(text) for field, text in notes._asdict().items()}
+            title = catalog.find(name).title
+            price = t(f"{_SAID}.note.price", **texts) if notes.price else ""
+            yield f"{t(f'{_SAID}.note.of', benchmark=title, **texts)} {price}".strip()
+    if records.left_out:
+        whys = (
+            f"{count} × {t.get(f'{_SAID}.why.' + why.replace(' ', '_'), why)}"
+            for why, count in records.left_out.items()
+        )
+        yield f"{t(f'{_SAID}.left_out')}: {', '.join(whys)}"

@@ -15,14 +15,7 @@ from logs import LogError, LogWriter
 from simulator.errors import AskbackError
 from ui.i18n import strings
 from ui.problems import problem_text
-from ui.research.address import (
-    ASKING,
-    DATA,
-    DESK,
-    RESEARCH,
-    Address,
-)
-from ui.research.asking_page import asking_page
+from ui.research.address import DATA, DESK, RESEARCH, Address
 from ui.research.browse_page import browse_page
 from ui.research.data_page import data_page
 from ui.research.declared import part_page, parts_of, with_parts
@@ -98,8 +91,6 @@ class Calls:
             return data_page(visit)
         if at.path == DESK:
             return desk_page(visit, self.desk.reader)
-        if at.path == ASKING:
-            return asking_page(visit, self.desk)
         return self._run(visit)
 
     def _run(self, visit: Visit) -> Page:

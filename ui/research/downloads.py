@@ -23,6 +23,7 @@ from simulator.reporting import Report, json_text, report_csv, report_latex, wri
 from simulator.reporting.render import html_page
 from ui.i18n import strings
 from ui.research.address import DESK, RESEARCH, Address
+from ui.research.asking_page import asking_file
 from ui.research.declared import data_file, run_file
 from ui.research.desk import Desk
 from ui.research.desk_page import desk_file
@@ -60,6 +61,8 @@ def add_downloads(app: FastAPI, desk: Desk, kept: CachedReports) -> None:
         runs = tuple(dict.fromkeys(filter(None, (at.run, *at.runs))))
 
         def content() -> bytes:
+            if at.tab == "asking":
+                return report_file(asking_file(reader, at), form)
             benchmark = one_benchmark(reader, runs)
             if at.tab == "compare":
                 made = kept_comparison(ENGLISH, kept, runs)
@@ -69,8 +72,8 @@ def add_downloads(app: FastAPI, desk: Desk, kept: CachedReports) -> None:
                 raise made.nothing
             return report_file(made.report, form)
 
-        name = f"{'compared' if at.tab == 'compare' else 'report'}-{'-'.join(runs)[:80]}.{form}"
-        return answer(content, _TYPES[form], name)
+        named = {"compare": "compared", "asking": "asking"}.get(at.tab, "report")
+        return answer(content, _TYPES[form], f"{named}-{'-'.join(runs)[:80]}.{form}")
 
     @app.get(f"{RESEARCH}/download/desk/{{name}}")
     def of_desk(name: str, request: Request) -> Response:

@@ -10,13 +10,11 @@ from simulator.stats import Interval
 _MINUS = "\N{MINUS SIGN}"
 
 
-def number(value: float, digits: int = 2, *, signed: bool = False) -> str:
+def number(value: float, digits: int = 2) -> str:
     """Return a number with a true minus sign; never a negative zero."""
     rounded = round(value, digits) + 0.0
     text = f"{abs(rounded):.{digits}f}"
-    if rounded < 0:
-        return _MINUS + text
-    return f"+{text}" if signed and rounded > 0 else text
+    return _MINUS + text if rounded < 0 else text
 
 
 def count(value: int) -> str:
@@ -74,11 +72,11 @@ def scale(intervals: Iterable[Interval], *, fixed: tuple[float, float] | None = 
     return Scale(low - margin, high + margin)
 
 
-def cell(interval: Interval, on: Scale, digits: int, *, signed: bool = False) -> Cell:
+def cell(interval: Interval, on: Scale, digits: int) -> Cell:
     """Return an interval as a table shows it."""
     low, high = map(on.place, interval.reach)
     return Cell(
-        value=number(interval.value, digits, signed=signed),
+        value=number(interval.value, digits),
         interval=interval.in_brackets(lambda end: number(end, digits)),
         low=low,
         high=high,

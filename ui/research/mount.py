@@ -23,7 +23,7 @@ from ui.i18n import strings
 from ui.problems import problem_text
 from ui.render.environment import render
 from ui.research.address import MOVED_PARTS, PLACES, RESEARCH, RUN, Address
-from ui.research.asking_files import add_asking_files
+from ui.research.asking_page import asking_page
 from ui.research.blocks import ResearchPage, research_blocks
 from ui.research.calls import Answer, Calls
 from ui.research.desk import Desk
@@ -40,7 +40,7 @@ from ui.research.view import Visit
 from ui.security import page_language
 from ui.server import Mount, page_head, scripts, styles, versioned
 
-_STYLES = ("research.css", "desk.css", "research-office.css", "research-asking.css")
+_STYLES = ("research.css", "desk.css", "research-office.css")
 _MOUNT = "askbackResearch.mount(element, props, server)"
 _YEAR = "public, max-age=31536000, immutable"
 
@@ -115,6 +115,7 @@ def research_pages(calls: Calls, office: Office) -> tuple[ResearchPage, ...]:
         "run": ("research.list.run", run_page),
         "report": ("research.report.several", report_page),
         "compare": ("research.run.compare", compare_page),
+        "asking": ("research.asking.heading", asking_page),
     }
     return (
         ResearchPage(path="", title="research.runs", build=runs),
@@ -211,13 +212,11 @@ def _plotly() -> Path:
 
 
 def _add_routes(app: FastAPI, calls: Calls) -> None:
-    desk, script = calls.desk, _plotly()
+    script = _plotly()
 
     @app.get(f"{RESEARCH}/assets/plotly.js")
     async def plotly() -> Response:
         return FileResponse(script, media_type="text/javascript", headers={"Cache-Control": _YEAR})
-
-    add_asking_files(app, desk.reader)
 
     @app.get(f"{RESEARCH}/api/progress")
     def progress() -> Response:

@@ -62,7 +62,7 @@ def run_page(visit: Visit, sources: Sources) -> None:
     shown = kept_report(visit.t, sources.kept, benchmark, [at.run], dict(at.settings))
     part(visit, "run_head", card=card, tab="scores", aborted=aborted(benchmark, reader, at.run))
     _settings(visit, benchmark)
-    _report(visit, shown)
+    show_report(visit, shown)
     part(
         visit,
         "run_rest",
@@ -83,7 +83,7 @@ def report_page(visit: Visit, sources: Sources) -> None:
     heading = "research.report.several"
     part(visit, "report_head", heading=heading, runs=at.runs, other=at.to(path=COMPARE, settings=()))
     _settings(visit, benchmark)
-    _report(visit, shown)
+    show_report(visit, shown)
     if shown.nothing is None:
         part(visit, "downloads", query=at.query)
     command_line(visit, command("report", benchmark, at.runs, dict(at.settings)))
@@ -116,7 +116,7 @@ def compare_page(visit: Visit, sources: Sources) -> None:
     except AskbackError as error:
         part(visit, "note", text=problem_text(t, error))
         return
-    _report(visit, shown)
+    show_report(visit, shown)
     differing = sum(row.differs for row in items)
     part(visit, "items_head", differing=differing, total=len(items))
     ordered = sorted(items, key=lambda row: not row.differs)
@@ -147,7 +147,7 @@ def _others(cards: Sequence[RunCard], run: str, runs: Sequence[str]) -> list[str
     return [card.run.id for card in fitting if card.run.id != run]
 
 
-def _report(visit: Visit, shown: ReportParts) -> None:
+def show_report(visit: Visit, shown: ReportParts) -> None:
     """Show a report: of each section its tables, its plots, and what else it says."""
     if shown.nothing is not None:
         part(visit, "note", text=problem_text(visit.t, shown.nothing))

@@ -6,7 +6,7 @@ window.askbackResearch = (() => {
   const REVIEWER = "askback.reviewer";
   const SHORTCUTS = "askback.research.shortcuts";
   const POLL_MS = 2000;
-  const PATHS = ["/research/part", "/research/data", "/research/desk", "/research/asking"];
+  const PATHS = ["/research/part", "/research/data", "/research/desk"];
 
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const read = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
@@ -272,7 +272,6 @@ window.askbackResearch = (() => {
       else if (act === "dk-press") this.deskPress(control.dataset);
       else if (act === "dk-doubt") this.deskDoubt();
       else if (act === "dk-finish") this.deskFinish(control.dataset.value);
-      else if (act === "rl-pick") for (const box of this.all("[name=runs]")) box.checked = control.dataset.value !== "";
       else if (act === "fm-add") this.fmAdd(control.closest("[data-list]"));
       else if (act === "fm-drop") this.fmDrop(control.closest("[data-entry]"));
       else if (act === "copy-text") this.copy(control.dataset.text);

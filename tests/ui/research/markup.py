@@ -104,6 +104,7 @@ def _component(component: Mapping[str, Any]) -> str:
         rows = (props["value"]["metadata"] or {}).get("display_value", [])
         return "".join(f"<p>{cell}</p>" for row in rows for cell in row)
     texts = [props.get(name) for name in ("label", "info", "value", "placeholder")]
+    texts += [name for name, _ in props.get("choices") or ()]
     return "".join(f"<p>{escape(text)}</p>" for text in texts if isinstance(text, str))
 
 

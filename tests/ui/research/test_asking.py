@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import html
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from markup import checked
+from markup import page as page_of
 from rich.console import Console
 
 from logs import LogReader, LogWriter
@@ -24,9 +26,11 @@ from simulator.handmethat.playing import Posed
 from simulator.handmethat.room import ROOM as HANDMETHAT
 from simulator.runner.command import RunRequest, RunSettings, play
 from simulator.runner.model_flags import ModelFlags
-from ui.research.asking_page import MEASURES
+from ui.research.address import Address
+from ui.research.asking_page import MEASURES, asking_file
 from ui.research.calls import Calls
 from ui.research.desk import Desk
+from ui.research.downloads import report_file
 
 RUNS = ("dialogues", "household", "kitchen")
 
@@ -58,7 +62,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calls]:
 
 def page(log: Calls, by: str = "", language: str = "en", runs: tuple[str, ...] = RUNS) -> dict[str, Any]:
     query = "&".join((*(f"runs={run}" for run in runs), f"by={by}"))
-    return checked(log.page({"path": "/research/asking", "query": query, "language": language}))
+    return page_of(log, query, "/research/asking", language)
 
 
 def text(markup: str) -> str:
@@ -83,11 +87,12 @@ def test_each_room_has_its_rows_with_the_report_s_numbers(log: Calls, by: str) -
     found = rows(
         askings(log.desk.reader, RUNS).askings, by_kind=by in ("kind", "both"), by_user=by in ("user", "both")
     )
-    shown = [cells for table in tables(page(log, by)) for cells in table if len(cells) > len(MEASURES) // 2]
+    shown = [cells for table in tables(page(log, by)) for cells in table]
     assert {one.benchmark for one in found} == set(askable())
     assert len(shown) == len(found)
-    names = [name for name in MEASURES if any(getattr(one, name) is not None for one in found)]
     for one, cells in zip(found, shown, strict=True):
+        beside = [other for other in found if other.benchmark == one.benchmark]
+        names = [name for name in MEASURES if any(getattr(other, name) is not None for other in beside)]
         assert any(cell.startswith(one.robot) for cell in cells)
         for name, cell in zip(names, cells[-len(names) :], strict=True):
             interval = getattr(one, name)
@@ -95,9 +100,8 @@ def test_each_room_has_its_rows_with_the_report_s_numbers(log: Calls, by: str) -
                 assert not re.search(r"\d", cell), (name, cell)
                 continue
             value, low, high, n = interval
-            sign = "+" if name == "gain" and value > 0 else ""
             ends = ["–"] if low is None else [f"{low:.2f}", f"{high:.2f}"]
-            for said in (f"{sign}{value:.2f}", *ends):
+            for said in (f"{value:.2f}", *ends):
                 assert said in cell.replace("−", "-"), (name, cell)
             assert n > 0
 
@@ -105,20 +109,40 @@ def test_each_room_has_its_rows_with_the_report_s_numbers(log: Calls, by: str) -
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_each_room_is_drawn_and_each_robot_and_kind_named(log: Calls, language: str) -> None:
     answer = page(log, "kind", language)
-    assert set(answer["figures"]) == {"asking-figure"}
+    (figure,) = answer["figures"]
+    drawn = json.loads(figure["plot"])
+    assert ("share that asked" in figure["plot"]) == (language == "en")
     said = text(answer["html"])
     for name in ("ClarQ-LLM", "HandMeThat", "AmbiK", "offline/seeker", "offline/asker", "offline/kitchen"):
         assert name in said
     found = rows(askings(log.desk.reader, RUNS).askings)
     for one in found:
-        drawn = answer["figures"]["asking-figure"]["light"]["data"]
-        values = [value for trace in drawn for value in trace.get("y", ()) if value is not None]
+        values = [value for trace in drawn["data"] for value in trace.get("y", ()) if value is not None]
         for interval in (one.when_needed, one.when_nothing):
             assert interval is None or any(value == pytest.approx(interval.value) for value in values)
 
 
 def test_a_room_that_is_not_chosen_is_not_told(log: Calls) -> None:
     answer = page(log, runs=("household",))
-    assert set(answer["figures"]) == {"asking-figure"}
+    assert len(answer["figures"]) == 1
     (table,) = tables(answer)
     assert len(table) == 1 and any("offline/asker" in cell for cell in table[0])
+
+
+@pytest.mark.parametrize("by", ["", "both"])
+def test_the_table_and_every_episode_can_be_taken_home(log: Calls, by: str) -> None:
+    reader = log.desk.reader
+    address = f"/research/download/report.csv?tab=asking&{f'by={by}&' if by else ''}runs="
+    assert address in html.unescape(page(log, by)["html"]).replace("by=both&tab=asking", "tab=asking&by=both")
+    report = asking_file(reader, Address(runs=RUNS, by=by))
+    found = rows(askings(reader, RUNS).askings, by_kind=bool(by), by_user=bool(by))
+    lines = list(csv.DictReader(report_file(report, "csv").decode("utf-8-sig").splitlines()))
+    assert [(line["robot"], line["user"], line["kind"]) for line in lines] == [
+        (one.robot, one.user, one.kind) for one in found
+    ]
+    for line, one in zip(lines, found, strict=True):
+        assert one.right is not None
+        assert float(line["right"]) == pytest.approx(one.right.value)
+    assert b"tabular" in report_file(report, "tex")
+    (section,) = json.loads(report_file(report, "json"))["sections"]
+    assert len(section["data"]["episodes"]) == len(askings(reader, RUNS).askings)

@@ -6,18 +6,18 @@ from ui.research.format import cell, count, dollars, number, scale
 
 
 @pytest.mark.each(
-    ("value", "digits", "signed", "text"),
+    ("value", "digits", "text"),
     [
-        (0.53, 3, False, "0.530"),
-        (-1.024, 2, True, "−1.02"),
-        (0.6, 2, True, "+0.60"),
-        (-0.001, 2, True, "0.00"),
-        (0, 0, True, "0"),
-        (3, 0, True, "+3"),
+        (0.53, 3, "0.530"),
+        (-1.024, 2, "−1.02"),
+        (0.6, 2, "0.60"),
+        (-0.001, 2, "0.00"),
+        (0, 0, "0"),
+        (3, 0, "3"),
     ],
 )
-def test_numbers(value, digits, signed, text):
-    assert number(value, digits, signed=signed) == text
+def test_numbers(value, digits, text):
+    assert number(value, digits) == text
 
 
 def test_other_numbers():
@@ -28,7 +28,7 @@ def test_other_numbers():
 def test_a_cell_places_its_interval_on_the_columns_scale():
     low, high = Interval(-1.0, -2.0, 0.0, 9), Interval(1.0, 0.0, 2.0, 9)
     on = scale([low, high])
-    one, two = cell(low, on, 1, signed=True), cell(high, on, 1, signed=True)
+    one, two = cell(low, on, 1), cell(high, on, 1)
     assert (one.value, one.interval) == ("−1.0", "[−2.0, 0.0]")
     assert one.zero == two.zero == 50
     assert one.low < one.at < one.high == two.low < two.at < two.high
