@@ -75,6 +75,8 @@ class RunOrder(Generic[SelectionT, RulesT]):
     def kept(self, items: Iterable[Any]) -> tuple[Any, ...]:
         """Return what is to be played of `items`: all, or those that the earlier run had.
 
+        If it had others as well, that is told.
+
         Raises:
             InputError: if it had none of them.
         """
@@ -87,6 +89,8 @@ class RunOrder(Generic[SelectionT, RulesT]):
             raise InputError(
                 f"--items-of: the {len(hashes)} items of that run are not in data {self.selection.data!r}."
             )
+        if (there := len({room.item_row(item).hash for item in kept})) < len(hashes):
+            self.console.print(f"--items-of: {there} of that run's {len(hashes)} items are played here.")
         return kept
 
     def request(

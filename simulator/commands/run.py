@@ -115,7 +115,7 @@ def run_spec(benchmark: Benchmark[Any, Any]) -> RunSpec[Any, Any]:
 
 def _declared_requests(order: RunOrder[Selection, Any]) -> list[RunRequest]:
     assert order.benchmark.load is not None
-    items, limit = order.kept(order.benchmark.load(order.selection.data)), order.selection.limit
+    items, limit = order.benchmark.load(order.selection.data), order.selection.limit
     if limit is not None:
         items = stratified(items, limit, lambda item: (), order.settings.seed)
     return [order.request(items)]

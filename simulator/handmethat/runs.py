@@ -67,6 +67,8 @@ def parse_levels(text: str) -> tuple[int, ...]:
 
 def _requests(order: RunOrder[EpisodeSelection, Options]) -> list[RunRequest]:
     chosen, name = order.selection, order.settings.name
+    if order.played is not None and chosen.per_level is not None:
+        raise InputError("--per-level: the items are those of --items-of; leave one of the two out.")
     drawn = chosen.draw(order.settings.seed)
     modes = ("partial", "full") if chosen.mode == "both" else (chosen.mode,)
     return [

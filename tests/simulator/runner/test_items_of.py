@@ -6,6 +6,7 @@ from logs import LogReader
 from simulator.ambibench.benchmark import BENCHMARK as AMBIBENCH
 from simulator.clarq.benchmark import BENCHMARK as CLARQ
 from simulator.errors import InputError
+from simulator.handmethat.benchmark import BENCHMARK as HANDMETHAT
 
 
 def hashes(path, run):
@@ -32,6 +33,22 @@ def test_of_published_items_those_of_the_run_are_played(commands, log_path):
     assert hashes(log_path, "again") == hashes(log_path, "few")
     refused = askback("run", *seats, "--items-of", "few", "--limit", 1, error=InputError)
     assert "leave one of the two out" in refused
+
+
+def test_items_that_are_passed_over_are_told(commands, log_path):
+    askback = commands(CLARQ)
+    seats = ["--seeker", "offline/seeker", "--provider", "offline/experts"]
+    askback("run", *seats, "--lang", "both", "--limit", 2, "--run", "two")
+    told = askback("run", *seats, "--lang", "zh", "--items-of", "two", "--run", "one")
+    assert "--items-of: 1 of that run's 2 items are played here" in " ".join(told.split())
+    assert len(hashes(log_path, "one")) == 1
+
+
+def test_what_is_drawn_by_level_is_not_drawn_again(commands):
+    askback = commands(HANDMETHAT)
+    askback("run", "--per-level", 1, "--run", "few")
+    refused = askback("run", "--items-of", "few", "--per-level", 1, error=InputError)
+    assert "--per-level: the items are those of --items-of" in refused
 
 
 def test_a_run_of_another_benchmark_is_refused(commands, log_path):
