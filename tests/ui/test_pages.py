@@ -21,12 +21,12 @@ from simulator.runner.finding import load_room
 from simulator.runner.lobby import Opponent
 from simulator.seats import Reply
 from ui.declared.actions import DeclaredActions
-from ui.declared.pages import entry_page, task_page
+from ui.declared.pages import end_page, entry_page, task_page
 from ui.i18n import LANGUAGES, Strings, strings
 from ui.invitations import Invitation, invitation_page
 from ui.render import environment
 from ui.render.frame import Frame, message_page
-from ui.study.pages import Here, Notice
+from ui.study.pages import Notice
 from ui.tokens import Signer
 
 ROOMS = ("clarq", "handmethat", "ambibench", "ambient", "ambik")
@@ -100,7 +100,7 @@ LINK = ACTIONS.link
 def playing(frame: Frame, view: Any, invited: Invitation | None = None, notice: Notice | None = None) -> str:
     """The page of a dialogue that is going on."""
     invitations = {seat: invited for seat in view.people if invited is not None}
-    return task_page(frame, LINK, Here(view=view, notice=notice), ACTIONS.steps(view), invitations)
+    return task_page(ACTIONS.here(frame, view, notice=notice), invitations)
 
 
 async def every_page(texts: Strings) -> list[str]:
@@ -120,7 +120,7 @@ async def every_page(texts: Strings) -> list[str]:
             pages.append(playing(frame, with_person, Invitation("/play?t=x", taken=taken), notice))
     for seat in ("seeker", "provider"):
         told = replace(view, seat=seat, stage="instructions", blocks=instructions(seat))
-        pages.append(ACTIONS.session_page(frame, Here(view=told)))
+        pages.append(ACTIONS.session_page(ACTIONS.here(frame, told)))
     return pages + await waiting_pages(frame) + await result_pages(frame)
 
 
@@ -149,7 +149,7 @@ async def result_pages(frame: Frame) -> list[str]:
     ):
         sessions, episode = await dialogue(seat, *moves)
         view, replay = await sessions.view(episode, seat), await sessions.replay(episode, seat)
-        pages.append(ACTIONS.end_page(frame, Here(view=view), replay))
+        pages.append(end_page(ACTIONS.here(frame, view), ACTIONS.benchmark, replay))
     return pages
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from simulator.errors import ConflictError, InputError, SeatError
-from simulator.runner.declared_views import Result, SeatPage
+from simulator.runner.declared_views import SeatPage
 from simulator.runner.lobby import PERSON
 from simulator.studies.cards import StudyCard
 from simulator.studies.declared import PlaySessions
@@ -325,10 +325,10 @@ class DeclaredActions:
         known = {stage: step for stage, step in STEPS.items() if there.get(stage, True)}
         return {**known, **dict.fromkeys(asked - set(STEPS), "task")}
 
-    def session_page(self, frame: Frame, here: Here) -> str:
+    def session_page(self, here: Here) -> str:
         """Return the page of consent, instructions, the task or the comment."""
         make = task_page if here.view.stage in TASK else step_page
-        return make(frame, self.link, here, self.steps(here.view), self._invitations(here))
+        return make(here, self._invitations(here))
 
     def _invitations(self, here: Here) -> Mapping[str, Invitation]:
         """Return the invitations for the other people, if this page's person began the episode."""
@@ -338,9 +338,9 @@ class DeclaredActions:
         taken = self.holders(seat.episode_id)
         return {name: invitation(self._signer, seat, name, taken=name in taken) for name in view.people}
 
-    def end_page(self, frame: Frame, here: Here, result: Result | None) -> str:
-        """Return the page of an episode that is through."""
-        return end_page(frame, self.link, here, self.steps(here.view), self.benchmark, result)
+    def here(self, frame: Frame, view: Any, **more: Any) -> Here:
+        """Return the episode whose page is asked for."""
+        return Here(frame=frame, link=self.link, steps=self.steps(view), view=view, **more)
 
     async def _shown(self, frame: Frame, seat: Pass, view: Any, notice: Notice | None = None) -> str:
         card = self._seen(seat.study)
@@ -349,20 +349,18 @@ class DeclaredActions:
             view, notice = replace(view, stage="instructions"), Notice(frame.texts("study.questions.again"))
         sets = self._sets(seat) if view.study else Sets()
         messages = self.sessions.messages(seat.episode_id) if view.study else ()
-        here = Here(view=view, card=card, sets=sets, notice=notice, messages=messages, seat=seat)
+        here = self.here(frame, view, card=card, sets=sets, notice=notice, messages=messages, seat=seat)
         if view.stage in ASKED:
-            return questions_page(frame, self.link, here, self.steps(view))
+            return questions_page(here)
         if view.stage in (WAITING_ROOM, LOST):
-            return waiting_page(
-                frame, self.link, here, self.steps(view), self._pairs(seat).waiting(seat.episode_id)
-            )
+            return waiting_page(here, self._pairs(seat).waiting(seat.episode_id))
         if view.stage in (DEBRIEFING.kind, REST):
-            return session_page(f"study/{view.stage}", frame, self.link, here, self.steps(view))
+            return session_page(f"study/{view.stage}", here)
         if view.stage != "done":
-            return self.session_page(frame, here)
+            return self.session_page(here)
         if broken_off(view) or (sets.completion is not None and not sets.completion.is_done):
             return self._left(frame, seat, self._why(seat, view, sets))
-        return self.end_page(frame, here, await self._replay(seat))
+        return end_page(here, self.benchmark, await self._replay(seat))
 
     def _why(self, seat: Pass, view: SeatPage, sets: Sets) -> str:
         """Return the page for somebody whose episode was broken off, or who left afterwards."""

@@ -32,7 +32,7 @@ from simulator.studies.cards import StudyCard
 from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import COMMENT
 from simulator.tree_blocks import Tree
-from ui.i18n import DECLARED, DEFAULT, LANGUAGES, Strings, strings
+from ui.i18n import DECLARED, DEFAULT, LANGUAGES, strings
 from ui.invitations import Invitation
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
@@ -150,58 +150,45 @@ def entry_page(frame: Frame, link: RoomLink, sessions: PlaySessions, studies: Se
     )
 
 
-def task_page(
-    frame: Frame, link: RoomLink, here: Here, steps: Mapping[str, str], invitations: Mapping[str, Invitation]
-) -> str:
+def task_page(here: Here, invitations: Mapping[str, Invitation]) -> str:
     """Return the page of a task that is going on: a conversation, or a form of one field.
 
     Args:
-        frame: its frame.
-        link: the benchmark.
         here: the episode.
-        steps: of the study.
         invitations: for each seat that this page's person may invite somebody to.
     """
     view: SeatPage = here.view
     if any(isinstance(part, Blank) for part in _parts(view.blocks)):
-        return session_page("declared/form", frame, link, here, steps, **_places(view.blocks))
-    texts = frame.texts
+        return session_page("declared/form", here, **_places(view.blocks))
     said = [move for block in view.blocks if isinstance(block, Talk) for move in block.moves]
     shown = {
         "seat_name": view.seat,
-        "label": kind_label(texts, link, view),
+        "label": kind_label(here),
         "lines": numbered(said, view.moves, view.first),
         "meters": [block for block in view.blocks if isinstance(block, Meter)],
         "blocks": [block for block in view.blocks if not isinstance(block, _AT_TALK)],
         "invitations": invitations,
-        "waiting": waiting(texts, link, view),
+        "waiting": waiting(here),
     }
     if (form := form_in(view.blocks)) is not None:
         head = [block for block in view.blocks if isinstance(block, Progress)]
         kind = view.due.kind if view.due else ""
-        return session_page(
-            "declared/sheet", frame, link, here, steps, kind=kind, form=form, head=head, **shown
-        )
-    cards = side_cards(texts, link, view)
+        return session_page("declared/sheet", here, kind=kind, form=form, head=head, **shown)
+    cards = side_cards(here)
     beside = [block for card in cards for block in card.blocks]
     return session_page(
         "declared/task",
-        frame,
-        link,
         here,
-        steps,
         **shown,
         cards=cards,
         tree=next((block for block in beside if isinstance(block, Tree)), None),
         drawn=any(isinstance(block, Places) for block in view.blocks),
         menus=[block for block in view.blocks if isinstance(block, Menu)],
         suggestions=next((block for block in view.blocks if isinstance(block, Suggestions)), None),
-        closing=strings(view.language)(f"{link.name}.{view.due.closing}")
+        closing=strings(view.language)(f"{here.link.name}.{view.due.closing}")
         if view.due and view.due.closing
         else "",
-        choices=[(choice, choice_label(texts, link, choice)) for choice in view.due.choices]
-        if view.due
-        else (),
+        choices=[(choice, choice_label(here, choice)) for choice in view.due.choices] if view.due else (),
     )
 
 
@@ -210,13 +197,14 @@ def form_in(blocks: Sequence[Block]) -> Form | None:
     return next((block for block in blocks if isinstance(block, Form)), None)
 
 
-def side_cards(texts: Strings, link: RoomLink, view: SeatPage) -> list[Card]:
+def side_cards(here: Here) -> list[Card]:
     """Return the cards beside a conversation; blocks that stand in none are in one with the seat's part."""
-    rest = [block for block in view.blocks if not isinstance(block, _AT_TALK)]
+    texts, name = here.texts, f"{here.link.name}.instructions.{here.view.seat}"
+    rest = [block for block in here.view.blocks if not isinstance(block, _AT_TALK)]
     cards = [block for block in rest if isinstance(block, Card)]
-    if cards or not (rest or f"{link.name}.instructions.{view.seat}" in texts.texts):
+    if cards or not (rest or name in texts.texts):
         return cards
-    goal = texts.get(f"{link.name}.instructions.{view.seat}", "")
+    goal = texts.get(name, "")
     return [Card(texts("declared.play.side"), [*([Text(goal, "muted")] if goal else []), *rest])]
 
 
@@ -235,28 +223,24 @@ def _places(blocks: Sequence[Block]) -> dict[str, Sequence[Block]]:
     }
 
 
-def waiting(texts: Strings, link: RoomLink, view: SeatPage) -> str:
+def waiting(here: Here) -> str:
     """Return who is waited for, in words; empty if nobody is."""
+    texts, link, view = here.texts, here.link, here.view
     if not view.waits_for:
         return ""
     seat = texts.get(f"{link.name}.speaker.{view.waits_for}", texts(f"{link.name}.seat.{view.waits_for}"))
     return texts(f"declared.play.{'waiting' if view.waits_for in view.people else 'thinking'}", seat=seat)
 
 
-def step_page(
-    frame: Frame, link: RoomLink, here: Here, steps: Mapping[str, str], invitations: Mapping[str, Invitation]
-) -> str:
+def step_page(here: Here, invitations: Mapping[str, Invitation]) -> str:
     """Return the page of a step of a study: its blocks, with the dialogue before those who judge it."""
     view: SeatPage = here.view
     talk = [move for block in view.blocks if isinstance(block, Talk) for move in block.moves]
     return session_page(
         f"declared/{view.stage if view.stage in STEPS else 'step'}",
-        frame,
-        link,
         here,
-        steps,
         invitations=invitations,
-        waiting=waiting(frame.texts, link, view),
+        waiting=waiting(here),
         blocks=[block for block in view.blocks if not isinstance(block, Talk)],
         lines=numbered(talk, view.moves, view.first),
     )
@@ -268,53 +252,40 @@ def numbered(lines: Sequence[Move], moves: Sequence[Move], first: int) -> list[t
     return [(numbers.get(id(line), -1), line) for line in lines]
 
 
-def choice_label(texts: Strings, link: RoomLink, choice: str) -> str:
+def choice_label(here: Here, choice: str) -> str:
     """Return what stands on the button of a choice."""
-    return texts.get(f"{link.name}.choice.{choice}", choice)
+    return here.texts.get(f"{here.link.name}.choice.{choice}", choice)
 
 
-def kind_label(texts: Strings, link: RoomLink, view: SeatPage) -> str:
+def kind_label(here: Here) -> str:
     """Return what a page calls the move that is due."""
-    kind = view.due.kind if view.due is not None else ""
-    return texts.get(f"{link.name}.{kind}", texts("play.message"))
+    kind = here.view.due.kind if here.view.due is not None else ""
+    return here.texts.get(f"{here.link.name}.{kind}", here.texts("play.message"))
 
 
-def end_page(
-    frame: Frame,
-    link: RoomLink,
-    here: Here,
-    steps: Mapping[str, str],
-    benchmark: Benchmark[Any, Any],
-    result: Result | None,
-) -> str:
+def end_page(here: Here, benchmark: Benchmark[Any, Any], result: Result | None) -> str:
     """Return the last page: in a study thanks and the code, in free play the result, or both."""
     view: SeatPage = here.view
-    blocks = (
-        result_blocks(frame.texts, link, view, benchmark, result) if result is not None else [*view.blocks]
-    )
+    blocks = result_blocks(here, benchmark, result) if result is not None else [*view.blocks]
     talk = next((block for block in blocks if isinstance(block, Talk)), None)
     moves = talk.moves if talk is not None else result.moves if result is not None else ()
     return session_page(
         "declared/done",
-        frame,
-        link,
         here,
-        steps,
         seat_name=view.seat,
         blocks=[block for block in blocks if block is not talk],
         lines=[(-1, move) for move in moves],
     )
 
 
-def result_blocks(
-    texts: Strings, link: RoomLink, view: SeatPage, benchmark: Benchmark[Any, Any], result: Result
-) -> list[Block]:
+def result_blocks(here: Here, benchmark: Benchmark[Any, Any], result: Result) -> list[Block]:
     """Return what is revealed; where no verdict is, under one that says the ending and the metrics."""
     if any(isinstance(block, Verdict | Judge) for block in result.blocks):
         return [*result.blocks]
+    texts, view = here.texts, here.view
     status = view.ending.status if view.ending is not None else "completed"
     figures = [
-        figure(texts, link, metric, result.scores.get(metric.name))
+        figure(here, metric, result.scores.get(metric.name))
         for metric in (benchmark.metrics if result.scores else ())
     ]
     heading, text = texts(f"declared.result.{status}"), texts(f"declared.result.{status}_text")
@@ -326,9 +297,10 @@ def result_blocks(
     ]
 
 
-def figure(texts: Strings, link: RoomLink, metric: Metric, value: float | None) -> Figure:
+def figure(here: Here, metric: Metric, value: float | None) -> Figure:
     """Return a metric of the episode as people read it."""
-    name = texts(f"{link.name}.metric.{metric.name}")
+    texts = here.texts
+    name = texts(f"{here.link.name}.metric.{metric.name}")
     if value is None:
         return Figure(name, texts("declared.result.undefined"))
     if not metric.is_share:

@@ -85,6 +85,9 @@ class Here:
     """An episode whose page is asked for.
 
     Attributes:
+        frame: of the page.
+        link: the benchmark.
+        steps: the step of a study that each stage belongs to, in order; ``study.step_…`` names it.
         view: what may be seen (`simulator.runner.declared_views.SeatPage`).
         card: the study that it belongs to; None in free play.
         sets: where the participant stands.
@@ -93,6 +96,9 @@ class Here:
         seat: of whoever sees it; None where a benchmark has one seat and does not ask.
     """
 
+    frame: Frame
+    link: RoomLink
+    steps: Mapping[Any, str]
     view: Any
     card: StudyCard | None = None
     sets: Sets = field(default_factory=Sets)
@@ -100,36 +106,36 @@ class Here:
     messages: Sequence[Message] = ()
     seat: Pass | None = None
 
+    @property
+    def texts(self) -> Strings:
+        """The texts of the page."""
+        return self.frame.texts
 
-def session_page(
-    template: str, frame: Frame, link: RoomLink, here: Here, steps: Mapping[Any, str], **more: object
-) -> str:
+
+def session_page(template: str, here: Here, **more: object) -> str:
     """Return a page of an episode: its template extends ``study/session`` or one that does.
 
     Args:
         template: its name.
-        frame: its frame.
-        link: the benchmark.
         here: the episode.
-        steps: the step of a study that each stage belongs to, in order; ``study.step_…`` names it.
         more: what else the template wants.
     """
     card = here.card
     return render(
         template,
-        frame.texts,
-        frame=frame,
-        room=link,
+        here.texts,
+        frame=here.frame,
+        room=here.link,
         view=here.view,
         card=card,
         sets=here.sets,
         notice=here.notice,
         messages=here.messages,
-        own=own_texts(card, frame.texts.language),
+        own=own_texts(card, here.texts.language),
         minutes=whole(card.minutes) if card is not None and card.minutes else "",
-        pay=pay_in_words(frame.texts, card) if card is not None else "",
-        steps=steps_shown(steps, here),
-        step={WAITING_ROOM: "task", LOST: "task", REST: "task", **steps}.get(
+        pay=pay_in_words(here.texts, card) if card is not None else "",
+        steps=steps_shown(here),
+        step={WAITING_ROOM: "task", LOST: "task", REST: "task", **here.steps}.get(
             here.view.stage, here.view.stage
         ),
         beat=beat_seconds(here),
@@ -146,40 +152,33 @@ def beat_seconds(here: Here) -> int:
     return max(1, int(beat(here.card.pairing).total_seconds() / 2))
 
 
-def questions_page(frame: Frame, link: RoomLink, here: Here, steps: Mapping[Any, str]) -> str:
+def questions_page(here: Here) -> str:
     """Return the page of a study's own questions; the view's stage says which of them (`ASKED`)."""
-    when, language, card = ASKED[here.view.stage], frame.texts.language, here.card
+    when, language, card = ASKED[here.view.stage], here.texts.language, here.card
     assert card is not None
 
     def words(texts: Words) -> str:
         return texts if isinstance(texts, str) else texts.get(language) or next(iter(texts.values()))
 
     questions = [question for question in card.questions if question.when == when]
-    return session_page(
-        "study/questions", frame, link, here, steps, questions=questions, words=words, when=when
-    )
+    return session_page("study/questions", here, questions=questions, words=words, when=when)
 
 
-def waiting_page(
-    frame: Frame, link: RoomLink, here: Here, steps: Mapping[Any, str], waiting: Waiting | None
-) -> str:
+def waiting_page(here: Here, waiting: Waiting | None) -> str:
     """Return the waiting room; of somebody whose partner has left (not `waiting`), what they are offered."""
     return session_page(
         "study/waiting",
-        frame,
-        link,
         here,
-        steps,
         waiting=waiting,
         minutes_left=ceil(waiting.seconds_left / 60) if waiting else 0,
         wait=whole(here.card.pairing.wait_minutes) if here.card and here.card.pairing else "",
     )
 
 
-def steps_shown(steps: Mapping[Any, str], here: Here) -> tuple[str, ...]:
+def steps_shown(here: Here) -> tuple[str, ...]:
     """Return the steps of this set, in order, each once."""
     once = ONCE if here.sets.done else ()
-    names = [*dict.fromkeys(steps.values())]
+    names = [*dict.fromkeys(here.steps.values())]
     asked = {question.when for question in here.card.questions} if here.card is not None else set()
     own = {stage for stage, when in ASKED.items() if when in asked}
     before = [name for name in ONCE if name in own or name in names]

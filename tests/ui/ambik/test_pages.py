@@ -66,7 +66,11 @@ def page_of(
     shown: ParticipantView, invitations: Mapping[str, Invitation] = MappingProxyType({}), language: str = "en"
 ) -> str:
     make = task_page if shown.stage == "task" else step_page
-    return make(Frame(strings(language)), LINK, Here(view=shown), STEPS, invitations)
+    return make(here(shown, language), invitations)
+
+
+def here(shown: ParticipantView, language: str = "en") -> Here:
+    return Here(frame=Frame(strings(language)), link=LINK, steps=STEPS, view=shown)
 
 
 async def every_page(actions: Actions, log: Log, language: str = "en") -> list[str]:
@@ -203,7 +207,7 @@ def end_of(seat: str, replay: Replay, *, study: bool = False, **more: object) ->
 
 def ended(shown: ParticipantView, blocks: Sequence[Block] | None) -> str:
     result = None if blocks is None else Result(language="en", moves=(), blocks=tuple(blocks))
-    return end_page(Frame(strings("en")), LINK, Here(view=shown), STEPS, BENCHMARK, result)
+    return end_page(here(shown), BENCHMARK, result)
 
 
 def as_logged(value: object) -> str:

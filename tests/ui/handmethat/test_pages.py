@@ -23,11 +23,11 @@ from simulator.plan_blocks import Menu, Places, Suggestions
 from simulator.runner.declared_views import SeatPage
 from simulator.seats import Reply
 from ui.declared.actions import DeclaredActions
-from ui.declared.pages import entry_page, task_page
+from ui.declared.pages import end_page, entry_page, task_page
 from ui.i18n import declared_texts, strings
 from ui.invitations import Invitation
 from ui.render.frame import Frame
-from ui.study.pages import Here, Notice
+from ui.study.pages import Notice
 from ui.tokens import Signer
 
 OTHERS = {"human": "offline/giver"}
@@ -74,12 +74,12 @@ async def do(sessions: HandMeThatSessions, view: Any, text: str) -> Any:
 
 def playing(room: Room, view: SeatPage, language: str = "en", invitations: Any = None, **more: Any) -> str:
     """The page of an episode that is going on."""
-    return task_page(frame(language), room.link, Here(view=view, **more), room.steps(view), invitations or {})
+    return task_page(room.here(frame(language), view, **more), invitations or {})
 
 
 def ended(room: Room, view: SeatPage, result: Any, language: str = "en") -> str:
     """The page of an episode that has ended."""
-    return room.end_page(frame(language), Here(view=view), result)
+    return end_page(room.here(frame(language), view), room.benchmark, result)
 
 
 def item_of(sessions: HandMeThatSessions, id: str) -> Posed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlparse
 
@@ -20,6 +21,9 @@ from simulator.studies import StudyDesk
 from simulator.studies.withdrawal import erase_due
 from ui.actions import Actions
 from ui.declared.actions import DeclaredActions
+from ui.declared.pages import link_to
+from ui.i18n import strings
+from ui.render.frame import Frame
 from ui.study.pages import Here, Sets, steps_shown
 from ui.tokens import Pass, Signer, TokenError
 
@@ -217,8 +221,9 @@ async def test_without_rooms_there_are_no_studies() -> None:
 
 def test_steps_of_a_first_and_of_a_later_set() -> None:
     steps = {"consent": "consent", "quiz": "qualification", "a": "task", "b": "task", "comment": "comment"}
-    assert steps_shown(steps, Here(view=None)) == ("consent", "qualification", "task", "comment")
-    assert steps_shown(steps, Here(view=None, sets=Sets(done=1, most=2))) == ("task", "comment")
+    here = Here(frame=Frame(strings("en")), link=link_to(BENCHMARK), steps=steps, view=None)
+    assert steps_shown(here) == ("consent", "qualification", "task", "comment")
+    assert steps_shown(replace(here, sets=Sets(done=1, most=2))) == ("task", "comment")
 
 
 async def test_a_study_that_is_closed_sends_newcomers_away(serve: Any, make_study: Any, log: Any) -> None:
