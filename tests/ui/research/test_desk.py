@@ -161,3 +161,9 @@ def test_every_desk_has_its_place(calls: Calls) -> None:
     assert "There is no desk" in words(calls.page({"path": "/research/desk", "query": "desk=nowhere"}))
     old = calls.page({"path": "/research/coding", "query": f"outputs={set_key(NAMING)}&reviewer=ann"})
     assert f"0 of {len(ITEMS)} judged" in words(checked(old))
+
+
+def test_who_comes_when_nothing_is_left_is_told_so(calls: Calls) -> None:
+    for rater in ("ann", "bob"):
+        sort_all(calls, rater, "correct")
+    assert "Nothing waits for you here." in words(page(calls, "reviewer=cy"))
