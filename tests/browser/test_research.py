@@ -38,12 +38,12 @@ def press(page, key):
     saved(page)
 
 
-def test_a_run_grows_before_ones_eyes(desk, open_page):
+def test_a_run_grows_before_ones_eyes(runs, open_page):
     page = open_page().page
-    page.goto(f"{desk.url}/research")
+    page.goto(f"{runs.url}/research")
     page.wait_for_selector("h1")
     if page.locator(".body-cell [data-progress=live]").count() == 0:
-        process = desk.askback(*RUN, "--limit", "20", "--run", "live", "--concurrency", "1", wait=False)
+        process = runs.askback(*RUN, "--limit", "20", "--run", "live", "--concurrency", "1", wait=False)
         page.wait_for_selector(".body-cell [data-progress=live]")
         page.wait_for_selector('.body-cell [data-progress=live] [role=progressbar][aria-valuenow="20"]')
         process.communicate()

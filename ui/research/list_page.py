@@ -26,6 +26,8 @@ from ui.research.view import Visit
 
 AT_ONCE: Final = 0.8
 """Seconds for which a page waits for scores; it asks for the others when the clock ticks."""
+CALM: Final = 10.0
+"""Seconds between two looks at the log while nothing is being played: a run may begin."""
 _METRICS: Final = 2
 _SCORE: Final = 190
 _GO: Final = "runs => {{ location.assign('{path}?' + new URLSearchParams(runs.map(run => ['runs', run]))) }}"
@@ -85,7 +87,7 @@ class RunList:
                 interactive=True,
             )
         first, more = self.rows(at.text, at.benchmark, at.setup)
-        runs, timer, shown = table(t("research.runs"), first), gr.Timer(TICK, active=more), gr.State(first)
+        runs, timer, shown = table(t("research.runs"), first), gr.Timer(_pace(more)), gr.State(first)
         filters: list[gr.Textbox | gr.Dropdown] = [words, benchmark, setup]
         keep_in_address(text=words, benchmark=benchmark, setup=setup)
         gr.on(
@@ -106,9 +108,9 @@ class RunList:
                 gr.Button(t(name), size="md").click(None, chosen, None, js=_GO.format(path=path))
 
     def shown(self, words: str, benchmark: str, setup: str, before: Sheet) -> tuple[Any, Any, gr.Timer]:
-        """Return the rows that fit, skipped where they are those that are shown, and whether to ask again."""
+        """Return the rows that fit, skipped where they are those that are shown, and when to ask again."""
         rows, more = self.rows(words, benchmark, setup)
-        timer = gr.Timer(active=more)
+        timer = gr.Timer(_pace(more))
         return (gr.skip(), gr.skip(), timer) if rows == before else (filled(rows), rows, timer)
 
     def rows(self, words: str, benchmark: str, setup: str) -> tuple[Sheet, bool]:
@@ -174,6 +176,10 @@ class RunList:
 
     def _cell(self, name: str, value: str | float | None, card: RunCard) -> Shown:
         return Shown(value, self.visit.render("run_cell", name=name, card=card))
+
+
+def _pace(more: bool) -> float:
+    return TICK if more else CALM
 
 
 def headlines(reader: LogReader, run: str) -> Headlines:
