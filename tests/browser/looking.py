@@ -40,14 +40,14 @@ def _axe() -> str:
 def broken_rules(page: Any) -> list[str]:
     """Return the rules of accessibility that a page, as it stands, breaks, and where."""
     page.evaluate(_STILL)
+    # What Gradio draws while a plot has not arrived is waited for, but not for ever.
+    for _ in range(100):
+        if page.locator("[aria-label='Empty value']").count() == 0:
+            break
+        page.wait_for_timeout(100)
     if not page.evaluate("'axe' in window"):
         page.evaluate(_axe())
-    # What Gradio draws while a plot or a table has not arrived is waited for, but not for ever.
-    for _ in range(10):
-        broken = page.evaluate("rules => axe.run(document, rules).then(done => done.violations)", _RULES)
-        if not broken:
-            return []
-        page.wait_for_timeout(500)
+    broken = page.evaluate("rules => axe.run(document, rules).then(done => done.violations)", _RULES)
     return [f"{rule['id']}: {node['html']}" for rule in broken for node in rule["nodes"]]
 
 
