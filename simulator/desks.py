@@ -302,7 +302,7 @@ def _require_fields(desk: Desk[FormT], case: Case[FormT], form: FormT | None, va
         field = fields.get(name)
         if field is not None:
             _require_kind(field, value)
-        elif field is None and desk.sheet is not None and name != FINISHED:
+        elif desk.sheet is not None and name != FINISHED:
             raise InputError(f"{name!r} is not asked for here.", code="not_asked", field=name)
 
 

@@ -18,11 +18,11 @@ from simulator.errors import AskbackError, InputError
 
 ACCOUNTS_FILE: Final = "accounts.json"
 OWNER: Final = "owner"
-"""What the log calls whoever came by the start link or the shared password, which name nobody."""
+"""The name in the log of whoever came by the start link or the shared password, which name nobody."""
 Role = Literal["viewer", "editor", "owner"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 Action = Literal["judge", "study", "run", "payment", "erase", "users"]
-"""What can be done beside reading."""
+"""Acts beside reading."""
 _LEAST_ROLE: Final[Mapping[Action, Role]] = {
     "judge": "editor",
     "study": "editor",

@@ -1,4 +1,4 @@
-"""Whether the server can do what it is for: write to the log."""
+"""A check that the server can do what it is for: write to the log."""
 
 from __future__ import annotations
 

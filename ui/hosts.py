@@ -35,7 +35,7 @@ _FORWARDED: Final = (
 
 @dataclass(frozen=True)
 class Access:
-    """Who may ask the server, and how.
+    """The hosts and origins from which the server may be asked.
 
     Attributes:
         names: host names beside those of this machine's loopback.

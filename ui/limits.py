@@ -1,4 +1,4 @@
-"""How much of the server one client may take: bodies, time, sessions, beginnings.
+"""Limits on what one client may take of the server: bodies, time, sessions, beginnings.
 
 The players' pages send a few hundred bytes a call and begin an episode now and then; whoever sends more,
 slower or oftener than any page does is refused before it costs memory or a row of the log.
@@ -47,7 +47,7 @@ def client_group(address: str) -> str:
 
 
 class Starts:
-    """How often clients, and the participants among them, may begin something; the clock is the caller's.
+    """Limits on how often clients and participants may begin something; the clock is the caller's.
 
     Each has a bucket that fills again at a steady rate.
 

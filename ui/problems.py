@@ -1,4 +1,4 @@
-"""What went wrong, in the language of the page: ``problem.{code}``, by the error's code.
+"""Errors in the language of the page: ``problem.{code}``, by the error's code.
 
 Codes of one benchmark have their words in its ``texts.yaml``, as ``error.{code}``; all others in
 ``strings/``.

@@ -1,4 +1,4 @@
-"""What every response of the web app carries, and what is taken out of Gradio's index page.
+"""Headers of every response of the web app, and what is taken out of Gradio's index page.
 
 Gradio's page names pictures, a manifest and a frame script that are of no use here, and has inline scripts.
 `Shell` rewrites it on its way out: our own head, the page's language, a nonce on every script. The

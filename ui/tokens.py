@@ -32,7 +32,7 @@ class TokenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What a token entitles to.
+    """An entitlement that a token gives.
 
     Attributes:
         episode_id: the episode.

@@ -91,9 +91,7 @@ def kinds_case(each: Sorted) -> Case[CategoryForm]:
 
 
 def _show_example(example: Example) -> Iterator[Block]:
-    for side in SIDES:
-        yield Heading(message(f"desks.side.{side}"))
-        yield Text(example.sentence(side))
+    yield from _show_pair(example)
     yield Heading(message("desks.readings"))
     for rewrite in example.disambiguations:
         for side in example.sides:
@@ -250,15 +248,15 @@ def _consolidation_sections(reader: LogReader, run: str, rater: str) -> Iterator
     yield Section(
         name="progress", title="Progress", tables=(progress,), figures=(FlowDiagram(counts, run, "flow"),)
     )
-    found, printed = agreement(reader, run), paper()["validators"]
-    if found.raters is not None:
+    agreed, printed = agreement(reader, run), paper()["validators"]
+    if agreed.raters is not None:
         names = {**_SETS, "identical": "Identical sets", "contains_all": "One set contains all others"}
-        values = {**found.agreement, "alpha": found.alpha}
+        values = {**agreed.agreement, "alpha": agreed.alpha}
         names["alpha"] = "Krippendorff’s α, MASI distance"
         paper_says = ", ".join(f"{label} {printed[label]:.2f}" for label in LABELS)
         remark = (
-            f"Examples that {found.raters} validators have seen and none has discarded: {found.rows}; left "
-            f"out: {found.discarded} that were discarded, {found.other} that another number have seen. In "
+            f"Examples that {agreed.raters} validators have seen and none has discarded: {agreed.rows}; left "
+            f"out: {agreed.discarded} that were discarded, {agreed.other} that another number have seen. In "
             f"the paper, κ of 50 examples and four validators: {paper_says}."
         )
         for section in measures_section("Between validators", [(names[n], values[n]) for n in names]):

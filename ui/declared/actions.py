@@ -1,4 +1,4 @@
-"""What the pages of a benchmark can ask of the server: free play, and its studies.
+"""Calls of a benchmark's pages on the server: free play, and its studies.
 
 `ui.actions.Actions` checks who asks. Every page is made from what the sessions show, never from what the
 browser said.

@@ -1,4 +1,4 @@
-"""What frames every page: the bar on top, the language switch, the foot. Researchers' pages use it too."""
+"""The frame of every page: the bar on top, the language switch, the foot. Researchers' pages use it too."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ui.render.environment import render
 
 @dataclass(frozen=True, slots=True)
 class RoomLink:
-    """How pages lead to a benchmark's entry.
+    """The way from pages to a benchmark's entry.
 
     Attributes:
         name: begins the names of its texts: ``{name}.name``, ``{name}.card_text``, ``{name}.card_link``.
@@ -26,7 +26,7 @@ class RoomLink:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What the frame of a page needs to know.
+    """The contents of a page's frame.
 
     Attributes:
         texts: the interface's texts.

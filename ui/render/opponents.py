@@ -1,4 +1,4 @@
-"""Who can sit opposite, as an entry page offers them."""
+"""Opponents that can be chosen, as an entry page offers them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who asks back, and when: runs of all benchmarks in which somebody may, in tables and one figure."""
+"""Runs of all benchmarks in which somebody may ask back: who does, and when, in tables and one figure."""
 
 from __future__ import annotations
 

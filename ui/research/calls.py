@@ -1,4 +1,4 @@
-"""What the researchers' pages can ask of the server: show a page, save what is judged.
+"""Calls of the researchers' pages on the server: show a page, save what is judged.
 
 Every call comes from a browser: its form is checked here. That it may come at all, the guard has seen to.
 """

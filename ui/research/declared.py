@@ -1,4 +1,4 @@
-"""What benchmarks declare for researchers (`simulator.research`), as parts of pages and as files."""
+"""Declarations of benchmarks for researchers (`simulator.research`), as parts of pages and as files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NONE: Final = ResearchPages()
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What a page shows of a benchmark: the context of ``templates/research/shown.html.jinja``.
+    """The part of a page that is a benchmark's: the context of ``templates/research/shown.html.jinja``.
 
     Attributes:
         shown: blocks, and sections of reports.

@@ -66,7 +66,7 @@ class RunCard:
 
     @property
     def live(self) -> bool:
-        """Whether episodes are still to come or to end."""
+        """True while episodes are still to come or to end."""
         return self.progress.running > 0 or self.progress.done < (self.progress.planned or 0)
 
 

@@ -142,9 +142,9 @@ class Place:
         """Return what is wrong with a form, by the place that it is about."""
         places: dict[str, dict[str, None]] = {}
         for problem in error.problems:
-            told = self.desk.tell(problem, self.t.language)
+            words = self.desk.tell(problem, self.t.language)
             here = f"{DECLARED}.{self.benchmark.name}"
-            text = self.note(f"problem.{problem.code}") or self.t.say(here, told)
+            text = self.note(f"problem.{problem.code}") or self.t.say(here, words)
             places.setdefault(problem.field, {})[text] = None
         return {place: list(texts) for place, texts in places.items()}
 
@@ -153,7 +153,7 @@ Asked = Mapping[str, tuple[Group, Field]]
 """Fields by the names of their values, each with the group in which it stands."""
 
 
-class Told(NamedTuple):
+class ShownDifference(NamedTuple):
     """A difference as the page shows it: fields of forms by rater, and those of what was decided."""
 
     case: Case[Any]
@@ -204,14 +204,15 @@ def work_page(visit: Visit, reader: LogReader) -> Page:
     if case and work.deciding and desk.decides == "discussion":
         raters = case.opinions.blind.items()
         offers += [Offer(desk.values(form), visit.t("research.desk.as", rater=name)) for name, form in raters]
-    asked = _asked(desk, case, (form,)) if case else {}
+    sheet = desk.sheet(case, form) if case and desk.sheet is not None else None
+    asked = _asked((Group(desk.fields),) if sheet is None else sheet.groups) if case else {}
     return visit.page(
         "desk",
         place=place,
         work=work,
         case=case,
         blocks=tuple(case.show()) if case else (),
-        sheet=desk.sheet(case, form) if case and desk.sheet is not None else None,
+        sheet=sheet,
         asked=asked,
         offers=offers,
         takes=_takes(asked, [offer.values for offer in offers if not offer.name]),
@@ -283,9 +284,7 @@ def _revision(label: str, original: str, text: str) -> Revision:
     return Revision(Translated(label, label), word_diff(original, text))
 
 
-def _asked(desk: Desk[Any], case: Case[Any], forms: Iterable[Any]) -> Asked:
-    """Return the fields of forms on a thing."""
-    groups = [group for form in forms for group in desk.groups(case, form)]
+def _asked(groups: Iterable[Group]) -> Asked:
     return {group.key(field): (group, field) for group in groups for field in group.fields}
 
 
@@ -330,27 +329,26 @@ def _agreement(visit: Visit, place: Place, reader: LogReader) -> Page:
         standing=standing(desk, cases),
         report=report_parts(visit.t, Report(title="", sections=tuple(sections))),
         raters=tuple(dict.fromkeys(rater for difference in shown for rater in difference.said)),
-        shown=tuple(_told(desk, difference) for difference in shown),
+        shown=tuple(_shown(desk, difference) for difference in shown),
         hidden=hidden,
         **_speaking(place, DEFAULT),
     )
 
 
-def _told(desk: Desk[Any], difference: Difference[Any]) -> Told:
+def _shown(desk: Desk[Any], difference: Difference[Any]) -> ShownDifference:
     """Return a difference, of every form the fields in which raters differ."""
     case, forms = difference.case, (*difference.said.values(), difference.decided)
-    asked = _asked(desk, case, [form for form in forms if form is not None])
+    asked = _asked(group for form in forms if form is not None for group in desk.groups(case, form))
     said = {rater: desk.values(form) for rater, form in difference.said.items()}
     names = _differing(asked, list(said.values()))
-    told = [
+    filled = [
         None
         if form is None
         else {name: desk.values(form).get(name) or asked[name][1].usual for name in names}
         for form in forms
     ]
-    return Told(
-        case, asked, {rater: values or {} for rater, values in zip(said, told, strict=False)}, told[-1]
-    )
+    by_rater = {rater: values or {} for rater, values in zip(said, filled, strict=False)}
+    return ShownDifference(case, asked, by_rater, filled[-1])
 
 
 def _places(t: Strings) -> tuple[Place, ...]:

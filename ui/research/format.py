@@ -1,4 +1,4 @@
-"""How numbers and intervals are written and drawn on the researchers' pages."""
+"""Numbers and intervals as they are written and drawn on the researchers' pages."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from ui.tokens import secret_of
 PASSWORD_VARIABLE: Final = "ASKBACK_RESEARCH_PASSWORD"
 SIGNED_OUT_FILE: Final = "research-signed-out.json"
 HOURS: Final = 12
-"""How long a log-in holds."""
+"""Time for which a log-in holds."""
 _PURPOSE: Final = "askback researcher v1"
 
 

@@ -1,4 +1,4 @@
-"""What every researchers' page is made with: its address, its texts, and the shared frame."""
+"""The means of every researchers' page: its address, its texts, and the shared frame."""
 
 from __future__ import annotations
 

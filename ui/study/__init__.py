@@ -1,1 +1,1 @@
-"""What the pages of every study with people have in common: welcome, consent, a set's end, leaving."""
+"""Pages that every study with people has: welcome, consent, a set's end, leaving."""

@@ -76,7 +76,7 @@ class Sets:
 
     @property
     def more(self) -> bool:
-        """Whether they may do another one, if there is a place."""
+        """True if they may do another one where there is a place."""
         return self.done < self.most
 
 

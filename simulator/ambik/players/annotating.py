@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 from pydantic import BaseModel
 
 from personas.templates import render
-from simulator.ambik.annotation.form import ORDER, check_fields, errors_of
+from simulator.ambik.annotation.form import ORDER, Problem, check_fields, errors_of
 from simulator.ambik.data import load_guidelines
 from simulator.ambik.files.pairs import steps
 from simulator.ambik.forms import proposed_step
@@ -29,7 +29,7 @@ FIRST_CANDIDATE: Final = "offline/first-candidate"
 class FirstCandidate:
     """Takes the first candidate that keeps the rules; a draft that has none is deleted.
 
-    It has no judgment: what is meant is what the plans name where they part. Bots say so in studies.
+    It has no judgment: what is meant is what the plans name where they part. Bots fill in forms like this.
     """
 
     name: Final = FIRST_CANDIDATE
@@ -38,12 +38,16 @@ class FirstCandidate:
     async def reply(self, view: View) -> Reply:
         """Fill in the form of a draft."""
         draft: Draft = view.task.item.draft
-        moves = [_adopted(draft, kind) for kind in ORDER if kind in draft.candidates]
-        for move in moves:
-            if not errors_of(check_fields(draft, move)):
-                return Reply(text=str(move["ambiguous"]), move=move)
-        reason = next(iter(errors_of(check_fields(draft, moves[0]))))
-        return Reply(text=str(reason), move={"delete": str(reason)})
+        problems: list[Problem] = []
+        for kind in ORDER:
+            if kind in draft.candidates:
+                move = _adopted(draft, kind)
+                errors = errors_of(check_fields(draft, move))
+                if not errors:
+                    return Reply(text=str(move["ambiguous"]), move=move)
+                problems += errors
+        reason = str(problems[0]) if problems else "No candidate is proposed."
+        return Reply(text=reason, move={"delete": reason})
 
 
 def _adopted(draft: Draft, kind: Ambiguity) -> dict[str, Any]:
