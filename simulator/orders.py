@@ -104,7 +104,12 @@ class RunOrder(Generic[SelectionT, RulesT]):
         shown: Mapping[str, str] | None = None,
         **more: Any,
     ) -> RunRequest:
-        """Return the request of one run."""
+        """Return the request of one run.
+
+        By default whoever was named first sits in each seat, the run is called as was typed, its episodes
+        have the rules as their options, and the first metrics are shown while it plays. `config` is what
+        tells the run from others, beside the data.
+        """
         usual = {metric.name: metric.short or metric.title for metric in self.benchmark.metrics[:SHOWN]}
         return RunRequest(
             room=room_of(self.benchmark),
