@@ -89,7 +89,7 @@ COMMANDS: Final = {
         "Write a study as it is cited and kept: file, log without identities, prompts, versions, hashes.",
     ),
     "study bots": Command(
-        "ui.bots_command:bots_command",
+        "simulator.studies.bots.command:bots_command",
         "Let programs take part in a study over HTTP; the exit code is 1 if anything was lost.",
     ),
     "report asking": Command(

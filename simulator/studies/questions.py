@@ -48,6 +48,12 @@ ASKED_BEFORE: Final = "questions_before"
 ASKED_AFTER: Final = "questions_after"
 TRIED: Final = "comprehension_"
 """Kinds of the turns that hold the answers; of the last one the number of the try follows."""
+ASKED: Final[Mapping[str, When]] = {
+    "comprehension": "comprehension",
+    ASKED_BEFORE: "before",
+    ASKED_AFTER: "after",
+}
+"""Stages at which they are asked."""
 MOST_TRIES: Final = 5
 
 

@@ -22,6 +22,7 @@ from simulator.studies.interventions import BY_RESEARCHER
 from simulator.studies.pairing import AWAY, LEFT, NO_PARTNER, PARTNER_LEFT
 from simulator.studies.pairs import LOST, Pairs
 from simulator.studies.participation import WAITING_ROOM
+from simulator.studies.questions import ASKED
 from ui.calls import Answer, CheckCall, EnterCall, JudgeCall, MoveCall, StartCall
 from ui.declared.pages import STEPS, end_page, entry_page, form_in, link_to, step_page, task_page
 from ui.i18n import DEFAULT, declared_texts
@@ -31,7 +32,6 @@ from ui.render.environment import render
 from ui.render.frame import Frame
 from ui.render.frame import message_page as plain_message_page
 from ui.study.pages import (
-    ASKED,
     Here,
     Notice,
     Sets,

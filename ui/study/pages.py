@@ -14,7 +14,7 @@ from simulator.studies.interventions import Message
 from simulator.studies.pairing import beat
 from simulator.studies.pairs import LOST, Waiting
 from simulator.studies.participation import WAITING_ROOM
-from simulator.studies.questions import When, Words
+from simulator.studies.questions import ASKED, Words
 from trees import Language
 from ui.i18n import Strings, strings
 from ui.render.environment import render
@@ -24,12 +24,6 @@ from ui.tokens import Pass
 _POLL_SECONDS: Final = 3
 ONCE: Final = ("consent", "instructions", "comprehension", "qualification", "questions_before")
 """Steps of a person's first set only."""
-ASKED: Final[Mapping[str, When]] = {
-    "comprehension": "comprehension",
-    "questions_before": "before",
-    "questions_after": "after",
-}
-"""Stages at which a study's own questions are asked."""
 
 
 @dataclass(frozen=True, slots=True)

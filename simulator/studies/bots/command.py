@@ -26,12 +26,12 @@ from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from simulator.errors import InputError
 from simulator.runner.lobby import PERSON
+from simulator.studies.bots.stand_in import standing_in
+from simulator.studies.bots.visiting import Habits, Tally, play
 from simulator.studies.checking import needs_opposite
 from simulator.studies.command import with_desk
 from simulator.studies.known import find_study
 from simulator.studies.reconcile import reconcile
-from ui.bots import Habits, Tally, play
-from ui.stand_in import standing_in
 
 _STARTS: Final = 180.0
 """Seconds that a server of one's own may take to start, on a machine that is busy with other things."""

@@ -25,10 +25,10 @@ import httpx
 from logs import LogReader, load_key
 from simulator.errors import AskbackError, InputError
 from simulator.seeds import derive_seed
+from simulator.studies.bots.player import Page, Player
 from simulator.studies.files import Study
 from simulator.studies.links import personal_link
 from simulator.studies.pairs import LOST
-from ui.bot_player import Page, Player
 
 _CALL: Final = "/gradio_api/component_server/"
 _NOTICE: Final = re.compile(r'<p class="ab-notice[^>]*>([^<]*)<')

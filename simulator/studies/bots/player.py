@@ -21,8 +21,7 @@ from simulator.runner.turns import task_turns
 from simulator.seats import Reply
 from simulator.studies.files import Study
 from simulator.studies.participation import WAITING_ROOM
-from simulator.studies.questions import Question
-from ui.study.pages import ASKED
+from simulator.studies.questions import ASKED, Question
 
 _STATE: Final = re.compile(r'data-(episode|seat|number|stage|at|my-turn|ended|code)="([^"]*)"')
 _OFFERED: Final = re.compile(r'data-act="st-go" data-say="(\w+)"')
