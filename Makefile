@@ -38,6 +38,7 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/bench_dialogues.py
 	$(BIN)/python tests/benchmarks/bench_log.py
+	$(BIN)/python tests/benchmarks/bench_fleet.py
 	$(BIN)/python tests/benchmarks/bench_experts.py
 	$(BIN)/python tests/benchmarks/bench_robustness.py
 	$(BIN)/python tests/benchmarks/bench_seeker.py

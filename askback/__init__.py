@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -137,7 +137,7 @@ def run(
     log: str | Path | None = None,
     concurrency: int = 8,
     rules: Mapping[str, Any] | None = None,
-    base_url: str | None = None,
+    base_url: str | Sequence[str] | None = None,
     budget: float | None = None,
     **seats: str | Any,
 ) -> str:
@@ -154,7 +154,8 @@ def run(
         log: the log's file; default: as for `load_log`.
         concurrency: episodes at a time.
         rules: options of the episodes, by name; default: the benchmark's own.
-        base_url: an OpenAI-compatible server for models named ``openai/…``.
+        base_url: an OpenAI-compatible server for models named ``openai/…``; several, or a YAML file of them,
+            are a fleet.
         budget: US dollars that models may cost.
         **seats: seat -> a name (``offline/seeker``, ``openai/gpt-4o``, ``python:module:Agent``), a `Seat`,
             or any object with ``reply(view)``; default: the seat's first built-in player.

@@ -151,7 +151,8 @@ class ModelCall:
         request: ``messages``, ``parameters``, ``schema``, ``repeat``; ``key`` is the sha256 by which replay
             finds the call. In the file, a request that repeats an earlier one of the same episode is a
             list of what differs (`logs.shorten`); readers and exports give it whole.
-        response: text, parsed object, log-probabilities, finish reason.
+        response: text, parsed object, log-probabilities, finish reason; ``server`` is the address that
+            answered (or failed) where a fleet of servers has the model.
         input_tokens: tokens read, None if the server did not say.
         output_tokens: tokens written, None if the server did not say.
         cost: None if the model has no price.

@@ -135,7 +135,7 @@ def app_command(
         if data:
             raise InputError(f"--items: {next(iter(data))} is no benchmark whose items can be chosen.")
         offered = (each.name for each in menu((), os.environ, chosen) if each.available)
-        runs = RunProcesses(path, [f"--base-url={base_url}"] if base_url else [])
+        runs = RunProcesses(path, [f"--base-url={each}" for each in base_url or ()])
         playing = Playing(options, tuple(name for name in offered if name != PERSON), runs)
         ended = threading.Event()
         threading.Thread(target=erase_regularly, args=(path, ended), daemon=True).start()

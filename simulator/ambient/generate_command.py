@@ -60,6 +60,7 @@ from simulator.errors import InputError
 from simulator.field_options import options_of
 from simulator.generation import Journal, counted, each, key_of, open_model, resumable, say
 from simulator.models import Needs, Refused
+from simulator.models.fleet import address_of
 from simulator.runner.command import asked_how, refuse_idle_options, service_name
 from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models, takes
 from simulator.runner.options import FolderOption, SeedOption
@@ -234,7 +235,7 @@ def generate_distractors(
     how = asked_how(options)
     about: list[Any] = [
         str(model or translator),
-        flags.base_url,
+        address_of(options.base_url) or None,
         language.lower(),
         prompts,
         temperature,

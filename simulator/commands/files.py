@@ -34,7 +34,8 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print the faults as a JSON list.")] = False,
     rules: Annotated[bool, typer.Option("--rules", help="Print what is checked, and stop.")] = False,
     base_url: Annotated[
-        str | None, typer.Option(help="Server of the models that sit opposite people in studies.")
+        list[str] | None,
+        typer.Option(help="Server or fleet of the models that sit opposite people in studies."),
     ] = None,
 ) -> None:
     """Name file, line and task of every fault. The exit code is 1 if there is an error."""
@@ -98,10 +99,11 @@ def _register(benchmark: Benchmark[Any, Any]) -> Callable[[Path, str, bool], dat
     return register_items(benchmark)
 
 
-def absent_models(paths: Sequence[Path], base_url: str | None = None) -> tuple[Fault, ...]:
+def absent_models(paths: Sequence[Path], base_url: Sequence[str] | None = None) -> tuple[Fault, ...]:
     """Return a fault for each study file with a model opposite people that does not give one answer now."""
     # Only who checks studies with models should wait for what talks to these.
     from simulator.models import ModelOptions
+    from simulator.models.fleet import place_of
     from simulator.models.load import bare_name
     from simulator.studies.checking import absent_opposite
     from simulator.studies.files import find_studies, scan_study
@@ -110,7 +112,9 @@ def absent_models(paths: Sequence[Path], base_url: str | None = None) -> tuple[F
     for file in dict.fromkeys(file for path in paths for file in find_studies(path)):
         study, _ = scan_study(file)
         with suppress(InputError):  # told with the file's other faults
-            missing = {} if study is None else absent_opposite(study, ModelOptions(base_url=base_url))
+            missing = (
+                {} if study is None else absent_opposite(study, ModelOptions(base_url=place_of(base_url)))
+            )
             faults += (
                 Fault(str(file), "", 0, "opposite", f"{bare_name(who)}: {why}")
                 for who, why in missing.items()

@@ -197,6 +197,7 @@ class Answer:
         seconds: from the call to the answer, waiting and retries included.
         cached: answered from the response cache; usage is then what the first call took.
         attempts: requests sent, retries included; 0 if cached.
+        server: address of the server of a fleet that answered, else empty.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -204,6 +205,7 @@ class Answer:
     seconds: float = 0.0
     cached: bool = False
     attempts: int = 1
+    server: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -104,14 +104,17 @@ def encode(answer: Answer) -> str:
     """Return an answer as JSON text."""
     usage = answer.usage
     tokens = [usage.input_tokens, usage.output_tokens, usage.cached_input_tokens]
-    return json.dumps({**stored(answer), "usage": tokens})
+    server = {"server": answer.server} if answer.server else {}
+    return json.dumps({**stored(answer), "usage": tokens, **server})
 
 
 def decode(text: str) -> Completion | Scored:
     """Return the answer that `encode` wrote, marked as cached: no request was sent, nothing was paid."""
     row: dict[str, Any] = json.loads(text)
     answer = scored_of(row) if "positions" in row else completion_of(row)
-    return replace(answer, usage=Usage(*row["usage"]), cost=0.0, cached=True, attempts=0)
+    return replace(
+        answer, usage=Usage(*row["usage"]), cost=0.0, cached=True, attempts=0, server=row.get("server", "")
+    )
 
 
 @dataclass(slots=True)

@@ -41,6 +41,8 @@ class ModelError(AskbackError):
         maybe_billed: whether the provider may have charged for the failed request.
         usage: tokens known to have been used on the way.
         cost: US dollars known to have been spent on the way; None if unknown.
+        server: address of the server of a fleet that failed, else empty.
+        elsewhere: whether another server of the fleet may be asked the same now.
     """
 
     code = "model_failed"
@@ -52,6 +54,8 @@ class ModelError(AskbackError):
         self.attempts = 0
         self.usage = usage or Usage()
         self.cost: float | None = None
+        self.server = ""
+        self.elsewhere = False
 
     def __str__(self) -> str:
         """Return the message, and how often it was tried."""

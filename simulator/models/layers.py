@@ -11,13 +11,16 @@ layer does for an answer it does for a scored text, too. From the outside in
     Metered     prices the answer, guards the budget
     Limited     waits for a free place at the provider
     backend     sends the request
+
+Where a fleet of servers has the model, `fleet_model.FleetModel` takes the place of the last two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from copy import copy
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from simulator.models.base import Answer, ChatModel, Completion, Request, Scored, ScoreRequest
 from simulator.models.keys import Identity
@@ -65,6 +68,21 @@ class Layer:
         """Have samples drawn one by one from now on, since the server does not draw several at once."""
         self.capabilities = replace(self.capabilities, samples=False)
 
+    def by_server(self) -> tuple[ChatModel, ...]:
+        """Return the model, with this layer, at each of the servers that it has."""
+        return tuple(self._around(inner) for inner in by_server(self.inner))
+
+    def _around(self, inner: Any) -> Layer:
+        layer = copy(self)
+        layer.inner = inner
+        return layer
+
     async def close(self) -> None:
         """Close this layer and what it wraps."""
         await self.inner.close()
+
+
+def by_server(model: ChatModel) -> tuple[ChatModel, ...]:
+    """Return a model at each of its servers: itself alone, unless a fleet has it."""
+    split = getattr(model, "by_server", None)
+    return split() if split is not None else (model,)

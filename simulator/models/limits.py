@@ -121,6 +121,7 @@ class Limiter:
         limit: how many requests may be under way now (whole part).
         maximum: what `limit` never exceeds.
         circuit: whether anything is sent at all.
+        closed_until: when the server may be called again, if it has asked to be left alone.
     """
 
     def __init__(
@@ -139,19 +140,24 @@ class Limiter:
         self.active = 0
         self._slow_start = True
         self._cut_at = float("-inf")
-        self._closed_until = float("-inf")
+        self.closed_until = float("-inf")
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._clock = clock
         self._sleep = sleep
 
+    @property
+    def has_place(self) -> bool:
+        """Return True if another request may be under way."""
+        return self.active < int(self.limit)
+
     async def acquire(self) -> float:
         """Wait for a place; returns when it was got, which `success` and `complaint` want to know."""
-        if self.active >= int(self.limit) or self._waiting:
+        if not self.has_place or self._waiting:
             await self._queue()
         else:
             self.active += 1
         try:
-            while (pause := self._closed_until - self._clock()) > 0:
+            while (pause := self.closed_until - self._clock()) > 0:
                 await self._sleep(pause)
         except BaseException:
             self.release()
@@ -176,7 +182,7 @@ class Limiter:
         """
         now = self._clock()
         if retry_after is not None:
-            self._closed_until = max(self._closed_until, now + retry_after)
+            self.closed_until = max(self.closed_until, now + retry_after)
         if since >= self._cut_at:
             self._slow_start = False
             self._cut_at = now
@@ -186,6 +192,10 @@ class Limiter:
         """Make sure that `maximum` is not exceeded from now on."""
         self.maximum = min(self.maximum, maximum)
         self.limit = min(self.limit, float(self.maximum))
+
+    def restart(self) -> None:
+        """Begin with one place again, as with a server of which nothing is known."""
+        self.limit, self._slow_start = 1.0, True
 
     async def _queue(self) -> None:
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -198,7 +208,7 @@ class Limiter:
             raise
 
     def _admit(self) -> None:
-        while self._waiting and self.active < int(self.limit):
+        while self._waiting and self.has_place:
             waiter = self._waiting.popleft()
             if not waiter.done():
                 self.active += 1
@@ -226,7 +236,7 @@ class Limited(Layer):
         since = await limiter.acquire()
         try:
             circuit.require_closed()  # it may have been given up while this request waited
-            with _watched(self.name, circuit):
+            with watched(self.name, circuit):
                 answer = await send()
             limiter.success()
             circuit.succeeded()
@@ -249,7 +259,7 @@ class Limited(Layer):
 
 
 @contextmanager
-def _watched(name: str, circuit: Circuit) -> Iterator[None]:
+def watched(name: str, circuit: Circuit) -> Iterator[None]:
     """Say who is waited for while an answer takes long."""
     loop = asyncio.get_running_loop()
     start = loop.time()

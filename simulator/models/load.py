@@ -16,6 +16,8 @@ from simulator.models.base import ChatModel
 from simulator.models.budget import Budget, Metered
 from simulator.models.cache import Cached, ResponseCache
 from simulator.models.decoding import Decoded, Decoding
+from simulator.models.fleet import PREFIX, Fleet, FleetServer, Place, address_of, addresses, place_of
+from simulator.models.fleet_model import FleetModel
 from simulator.models.layers import Backend
 from simulator.models.limits import Limited
 from simulator.models.offline import Latency, Scorer, Script, ScriptModel
@@ -33,7 +35,7 @@ class ModelOptions:
     """The way to a model, and what is put around it.
 
     Attributes:
-        base_url: another server with the provider's interface (vLLM, Ollama, llama.cpp, a proxy).
+        base_url: another server with the provider's interface (vLLM, Ollama, llama.cpp, a proxy), or a fleet.
         api_key: by default ``$OPENAI_API_KEY`` or ``$ANTHROPIC_API_KEY``.
         timeout: seconds that one attempt may take.
         cache_path: SQLite file of the response cache; None for no cache.
@@ -59,7 +61,7 @@ class ModelOptions:
             model is called in the log and in the cache.
     """
 
-    base_url: str | None = None
+    base_url: Place | None = None
     api_key: str | None = field(default=None, repr=False)
     timeout: float = 120.0
     cache_path: Path | None = None
@@ -87,7 +89,8 @@ def load_model(name: str, options: ModelOptions | None = None) -> ChatModel:
 
     Args:
         name: ``provider/model``. Where the seats of one run use different servers,
-            ``provider/model@http://host:8000/v1`` names the model's own.
+            ``provider/model@http://host:8000/v1`` names the model's own, and
+            ``provider/model@FILE.yaml`` its fleet.
         options: how it is reached and what is put around it.
 
     Raises:
@@ -103,28 +106,55 @@ def load_model(name: str, options: ModelOptions | None = None) -> ChatModel:
 def load_backend(name: str, options: ModelOptions) -> Backend:
     """Return the bare backend, without layers.
 
-    `name`: ``provider/model``, or ``provider/model@http://host/v1`` for a server of its own.
+    `name`: ``provider/model``, or ``provider/model@http://host/v1`` for a server (or fleet) of its own.
 
     Raises:
         InputError: if there is no such provider, or the name is not ``provider/model``.
     """
     at_server = _AT_SERVER.fullmatch(name)
-    if at_server and has_credentials(at_server[2]):
+    if at_server and any(map(has_credentials, urls := addresses(at_server[2]))):
         raise InputError(
-            f"{at_server[1]}@{public_url(at_server[2])}: a model's name goes into the log, so it may hold no "
-            "password or key; set OPENAI_API_KEY, or give the address with --base-url"
+            f"{at_server[1]}@{','.join(map(public_url, urls))}: a model's name goes into the log, so it may "
+            "hold no password or key; set OPENAI_API_KEY, or give the address with --base-url"
         )
     load, provider, model = required_provider(name)
     if match := _AT_SERVER.fullmatch(model):
         model, url = match.groups()
         # A log names the server of a run without its password; the run itself has it.
-        if options.base_url is None or url != public_url(options.base_url):
-            options = replace(options, base_url=url)
+        if url != address_of(options.base_url):
+            options = replace(options, base_url=_own_place(name, url))
     if options.extra and provider not in REMOTE:
         named = ", ".join(options.extra)
         raise InputError(f"{name}: {named} is for models of a server, and this is none; leave it out")
+    if isinstance(options.base_url, Fleet) and provider in REMOTE:
+        return FleetModel(
+            options.base_url,
+            [load(model, _at(options, server)) for server in options.base_url.servers],
+            concurrency=options.concurrency,
+        )
     backend: Backend = load(model, options)
     return backend
+
+
+def _own_place(name: str, url: str) -> Place | None:
+    if url.startswith(PREFIX):
+        raise InputError(f"{name}: name the file of this fleet with --base-url FILE.yaml")
+    return place_of(url)
+
+
+def _at(options: ModelOptions, server: FleetServer) -> ModelOptions:
+    """Return how a server of a fleet is reached.
+
+    Raises:
+        AuthenticationFailed: if its key is not in the environment.
+    """
+    from simulator.models.remote import find_key  # imports an HTTP client
+
+    variable = server.key_variable
+    if not variable:
+        return replace(options, base_url=server.url)
+    key = find_key(server.address, None, [variable], needed=True)
+    return replace(options, base_url=server.url, api_key=key)
 
 
 def required_provider(name: str) -> tuple[Callable[[str, ModelOptions], Any], str, str]:
@@ -149,10 +179,22 @@ def bare_name(name: str) -> str:
     return at_server[1] if at_server else name
 
 
+def addressed(name: str) -> str:
+    """Return a model's name as a log may have it: with a fleet's name for its file.
+
+    Raises:
+        InputError: if that file is missing or wrong.
+    """
+    at_server = _AT_SERVER.fullmatch(name)
+    if at_server is None or at_server[2].startswith(PREFIX):
+        return name
+    return f"{at_server[1]}@{address_of(place_of(at_server[2]))}"
+
+
 def stack(backend: Backend, options: ModelOptions) -> Backend:
     """Return `backend` with the layers that `options` ask for (see `simulator.models.layers`)."""
     model: Backend = backend
-    if backend.identity.provider in REMOTE:
+    if backend.identity.provider in REMOTE and not isinstance(backend, FleetModel):
         model = Limited(model, options.concurrency)
     price = _price(backend, options)
     _tell(backend, price)
@@ -240,5 +282,5 @@ PROVIDERS: dict[str, Callable[[str, ModelOptions], Backend]] = {
     "offline": _offline,
     "replay": _replay,
 }
-_AT_SERVER = re.compile(r"(.+)@(https?://.+)")
+_AT_SERVER = re.compile(rf"(.+)@(https?://.+|{PREFIX}.+|.+\.ya?ml(?:#[\w.-]+)?)")
 OFFICIAL = frozenset({"", "https://api.openai.com/v1", "https://api.anthropic.com"})

@@ -18,15 +18,22 @@ from simulator.models.errors import (
     Malformed,
     ModelError,
     PreflightFailed,
+    RateLimited,
+    ServerDown,
+    TimedOut,
     TooFewSamples,
+    Unavailable,
     Unsupported,
 )
+from simulator.models.layers import by_server
 from simulator.models.sampling import draw_singly
 from simulator.models.schema import candidates
 
 PURPOSE: Final = "preflight"
 REMOTE: Final = ("openai/", "completions/", "anthropic/")
 """What the names of models of servers begin with."""
+_ABSENT: Final = (RateLimited, ServerDown, TimedOut, Unavailable)
+"""Errors of a server that may be there later."""
 _SCHEMA: Final[dict[str, Any]] = {
     "title": "Ready",
     "type": "object",
@@ -68,7 +75,8 @@ class Needs:
 async def run_preflight(model: ChatModel, needs: Needs | None = None, *, fresh: bool = False) -> None:
     """Ask `model` for one thing of each kind that is needed, or for a text if nothing special is.
 
-    Afterwards `sampling.sample` knows whether to draw samples one by one.
+    Afterwards `sampling.sample` knows whether to draw samples one by one. Of a fleet each server is asked, by
+    the repeat index that is its number; it may lack servers that do not answer, as long as it has one.
 
     Raises:
         PreflightFailed: if the model does not answer, or lacks something; says what, and the way out.
@@ -77,6 +85,20 @@ async def run_preflight(model: ChatModel, needs: Needs | None = None, *, fresh: 
         return
     needs = needs or Needs()
     repeat = randbits(31) if fresh else 0
+    servers = by_server(model)
+    faults = await asyncio.gather(
+        *(_fault(server, needs, repeat + number) for number, server in enumerate(servers))
+    )
+    if any(server.capabilities != model.capabilities for server in servers):
+        draw_singly(model)
+    lacking = [fault for fault in faults if fault is not None and not isinstance(fault, _ABSENT)]
+    if lacking or None not in faults:
+        fault = next(each for each in (*lacking, *faults) if each is not None)
+        raise PreflightFailed(fault) from fault
+
+
+async def _fault(model: ChatModel, needs: Needs, repeat: int) -> ModelError | None:
+    """Ask a model at one server; return what is wrong with it."""
     can = model.capabilities
     # The convention of all benchmarks: who can follow no schema, but continue texts, knows no chats.
     if can.plain and not can.schema:
@@ -93,7 +115,8 @@ async def run_preflight(model: ChatModel, needs: Needs | None = None, *, fresh: 
         if needs.samples and can.samples:
             await _ask_samples(model, needs, repeat)
     except ModelError as error:
-        raise PreflightFailed(error) from error
+        return error
+    return None
 
 
 async def _ask_logprobs(model: ChatModel, needs: Needs, repeat: int) -> None:

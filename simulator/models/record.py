@@ -45,7 +45,7 @@ class Recorded(Layer):
             answer = await send()
         except ModelError as error:
             text = error.text if isinstance(error, Malformed | Refused) else ""
-            response = {"text": text, "message": str(error)}
+            response = {"text": text, "message": str(error), **_server(error)}
             self._record(request, start, error, response, error=type(error).__name__)
             raise
         self._record(request, start, answer, response_row(answer), cached=answer.cached)
@@ -90,4 +90,8 @@ def response_row(answer: Answer) -> dict[str, Any]:
     if isinstance(answer, Completion):
         is_typed = isinstance(answer.parsed, BaseModel)
         row["parsed"] = answer.parsed.model_dump(mode="json") if is_typed else answer.parsed
-    return {**row, "cached_input_tokens": answer.usage.cached_input_tokens}
+    return {**row, "cached_input_tokens": answer.usage.cached_input_tokens, **_server(answer)}
+
+
+def _server(outcome: Answer | ModelError) -> dict[str, str]:
+    return {"server": outcome.server} if outcome.server else {}

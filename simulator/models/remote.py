@@ -43,6 +43,7 @@ _EXPANDS: Final = 32  # compressed bytes stand for more than they are
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_error"})
 _FILTERED = frozenset({"content_filter", "content_policy_violation"})
 _OVERLOADED = 529
+_SIGN_OF_LIFE: Final = 5.0  # seconds
 _LONGEST = 2_000  # characters of a server's words; some send a whole page
 
 
@@ -123,6 +124,17 @@ class ServerModel:
             max_retries=0,
             http_client=http_client or client(self.sdk, timeout),
         )
+
+    async def is_alive(self) -> bool:
+        """Return True if the server answers within some seconds, and not that it is broken."""
+        try:
+            async with asyncio.timeout(_SIGN_OF_LIFE):
+                await self._client.models.with_raw_response.list()
+        except self.sdk.APIStatusError as error:
+            return bool(error.status_code < 500)
+        except (TimeoutError, self.sdk.APIConnectionError):
+            return False
+        return True
 
     async def score(self, request: ScoreRequest) -> Scored:
         """Refuse: chat interfaces tell nothing of a given text.

@@ -39,9 +39,9 @@ class RetryPolicy:
         The pause is drawn evenly between nothing and an exponentially growing bound, so that many
         dialogues that failed together do not come back together. What the server asked for is waited
         in full, and for the same reason up to a quarter longer. A malformed answer is asked for again
-        at once.
+        at once, and so is another server of a fleet.
         """
-        if isinstance(error, Malformed):
+        if isinstance(error, Malformed) or error.elsewhere:
             return 0.0
         bound = min(self.max_delay, self.first_delay * 2.0 ** (attempt - 1))
         asked = getattr(error, "retry_after", None)
@@ -81,6 +81,7 @@ class Retried(Layer):
             attempts += 1
             try:
                 answer = parsed(checked(self.name, await send()), request)
+                attempts += answer.attempts - 1
             except ModelError as error:
                 malformed += isinstance(error, Malformed)
                 timed_out += isinstance(error, TimedOut)

@@ -28,9 +28,9 @@ from logs.rows import Episode, Item, Run
 from simulator import catalog
 from simulator.errors import InputError
 from simulator.models import ChatModel, ModelOptions, Needs, ScriptModel, load_model, run_preflight
+from simulator.models.fleet import address_of
 from simulator.models.load import bare_name, required_provider
 from simulator.models.preflight import REMOTE
-from simulator.models.redaction import public_url
 from simulator.runner.finding import load_room
 from simulator.runner.rooms import AnyRoom
 from simulator.seats import AgentSeat, PersonSeat, Reply, ScriptSeat, Seat, View
@@ -59,10 +59,10 @@ class Models:
 
     def addressed(self, name: str) -> str:
         """Return a name that says where the model is, so that a log does: ``openai/llama@http://host/v1``."""
-        url = self.options.base_url
-        if url is None or not name.startswith(REMOTE) or bare_name(name) != name:
+        place = self.options.base_url
+        if place is None or not name.startswith(REMOTE) or bare_name(name) != name:
             return name
-        return f"{name}@{public_url(url)}"
+        return f"{name}@{address_of(place)}"
 
     async def preflight(self, needs: Mapping[str, Needs]) -> None:
         """Ask every server's model that is loaded or named in `needs` whether it does what is needed of it.

@@ -25,8 +25,8 @@ from logs.rows import Event
 from personas.templates import versions_digest
 from simulator.errors import InputError
 from simulator.models import ModelOptions, Needs, ServerDown
-from simulator.models.load import bare_name
-from simulator.models.redaction import public_url
+from simulator.models.fleet import address_of
+from simulator.models.load import addressed, bare_name
 from simulator.runner.batch import SOFTWARE_VERSION, run_batch
 from simulator.runner.build import NamedSeatFactory, Plan, build_plan
 from simulator.runner.executors import executor_for, workers_for
@@ -130,7 +130,7 @@ def service_name(model: str, options: ModelOptions) -> str:
     """Return which model is asked, where and how: part of the key of each of its answers in a journal."""
     chosen = asked_how(options)
     how = [json.dumps(chosen, ensure_ascii=False, sort_keys=True)] if chosen else []
-    return " ".join((model, public_url(options.base_url or ""), *how))
+    return " ".join((addressed(model), address_of(options.base_url), *how))
 
 
 def refuse_idle_options(options: ModelOptions, *, asked: bool) -> None:
@@ -243,14 +243,14 @@ def _begun(settings: RunSettings, run_id: str) -> Event | None:
 def _plan(request: RunRequest, seats: Mapping[str, Seat]) -> Plan:
     settings = request.settings
     reached: dict[str, Any] = {
-        "base_url": None if settings.models.base_url is None else public_url(settings.models.base_url),
+        "base_url": address_of(settings.models.base_url) or None,
         "prompts": versions_digest(request.room.name),
         SOFTWARE_VERSION: version("askback"),
     }
     # Seats are named by their models alone; where a name has an address, the run says so.
     names = {seat: who for seat, who in request.seats.items() if isinstance(who, str)}
     if servers := {seat: name for seat, name in names.items() if bare_name(name) != name}:
-        reached["servers"] = servers
+        reached["servers"] = {seat: addressed(name) for seat, name in servers.items()}
     reached |= asked_how(settings.models)
     return build_plan(
         room=request.room,

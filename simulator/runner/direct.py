@@ -34,7 +34,7 @@ def play_run(
     log: Path,
     concurrency: int,
     rules: Mapping[str, Any] | None,
-    base_url: str | None,
+    base_url: str | Sequence[str] | None,
     budget: float | None,
 ) -> str:
     """Play a run, or go on with it, and return its name; see `askback.run`.
@@ -54,7 +54,7 @@ def play_run(
         items=_items(declared, items, data, limit, seed),
         settings=RunSettings(
             log=log,
-            models=ModelFlags(base_url=base_url, budget=budget).options(log),
+            models=ModelFlags(base_url=_listed(base_url), budget=budget).options(log),
             seed=seed,
             repeats=repeat,
             name=name,
@@ -71,6 +71,10 @@ def play_run(
         return play(request, Console(quiet=True))
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(play, request, Console(quiet=True)).result()
+
+
+def _listed(base_url: str | Sequence[str] | None) -> list[str] | None:
+    return [base_url] if isinstance(base_url, str) else list(base_url or ()) or None
 
 
 def _seats(benchmark: Benchmark[Any, Any], seats: Mapping[str, str | Seat]) -> dict[str, str | Seat]:

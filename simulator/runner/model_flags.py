@@ -62,10 +62,11 @@ class ModelFlags:
         """Return how models are reached; repeated requests are answered from the cache in the Askback folder.
 
         Raises:
-            InputError: if the price table is missing or wrong, or an option is out of its range.
+            InputError: if the prices or a fleet's file are missing or wrong, or an option is out of range.
         """
         from simulator.models import Budget, Decoding, LogRecordings, ModelOptions
         from simulator.models.decoding import read_settings
+        from simulator.models.fleet import place_of
         from simulator.models.prices import read_prices
 
         if self.timeout is not None and not 0 < self.timeout < float("inf"):
@@ -73,7 +74,7 @@ class ModelFlags:
         if self.prices is not None:
             read_prices(self.prices)  # a mistake in it should not wait for the first model
         return ModelOptions(
-            base_url=self.base_url,
+            base_url=place_of(self.base_url),
             cache_path=home() / "cache.sqlite" if self.cache else None,
             budget=None if self.budget is None else Budget(self.budget),
             prices_path=self.prices,

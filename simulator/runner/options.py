@@ -17,7 +17,13 @@ WorkersOption = Annotated[
     typer.Option(min=1, help="processes that share them; default: 1, or more for a long offline run"),
 ]
 ThreadsOption = Annotated[int | None, typer.Option(min=1, help="threads that torch may use")]
-BaseUrlOption = Annotated[str | None, typer.Option(help="an OpenAI-compatible server")]
+BaseUrlOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="an OpenAI-compatible server; several of them (give it again), or FILE.yaml, are a fleet that "
+        "shares the work"
+    ),
+]
 TimeoutOption = Annotated[
     float | None, typer.Option(help="seconds that a server may take for one answer; default: 120")
 ]

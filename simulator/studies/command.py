@@ -368,7 +368,7 @@ def _print_plan(study: Study) -> None:
         console.print(f"[yellow]no completion code for:[/yellow] {', '.join(plan.no_code)}", highlight=False)
 
 
-def _models_answer(study: Study, base_url: str | None, timeout: float | None) -> bool:
+def _models_answer(study: Study, base_url: list[str] | None, timeout: float | None) -> bool:
     """Print which models that sit opposite people give no answer; return True if all do."""
     flags = ModelFlags(base_url=base_url, timeout=timeout)
     missing = absent_opposite(study, flags.options(default_path()))

@@ -4,6 +4,7 @@ import json
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -36,6 +37,9 @@ class Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.asked = Asked(self.path, headers, body)
         self.server.next_behaviour(self.asked)(self)
+
+    def do_GET(self) -> None:
+        self.send_json({"object": "list", "data": []})  # the models, as a sign of life
 
     @property
     def is_anthropic(self) -> bool:
@@ -173,8 +177,8 @@ def _anthropic(text: str, end: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
+@contextmanager
+def _serving() -> Iterator[Server]:
     running = Server()
     thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
@@ -183,6 +187,18 @@ def server() -> Iterator[Server]:
     running.shutdown()
     thread.join()
     running.server_close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with _serving() as running:
+        yield running
+
+
+@pytest.fixture
+def servers(server: Server) -> Iterator[tuple[Server, Server]]:
+    with _serving() as other:
+        yield server, other
 
 
 @pytest.fixture

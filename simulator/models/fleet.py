@@ -1,0 +1,161 @@
+"""Several servers behind one model's name: which there are, and what they are called together.
+
+Answers are kept, logged and replayed under the name of the fleet, never under that of the server that
+happened to give one: a run goes on, and is replayed, whatever servers are there that day.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final, TypeAlias
+
+import yaml
+from pydantic import Field
+
+from simulator.errors import InputError
+from simulator.fields import Fields, Said, Whole, must, read_as
+from simulator.models.redaction import public_url
+from trees import bounded
+
+PREFIX: Final = "fleet:"
+"""What the address of a fleet out of a file begins with."""
+_SEVERAL: Final = re.compile(r",(?=https?://)")
+_FILE: Final = re.compile(r"(.+\.ya?ml)(?:#([\w.-]+))?")
+_URL: Final = must(
+    lambda text: bool(re.match(r"https?://[^/]", text)),
+    "is not the address of a server, such as http://gpu1:8000/v1",
+)
+_NAME: Final = must(
+    lambda text: bool(re.fullmatch(r"[\w.-]+", text)), "may have letters, digits, '.', '_' and '-'"
+)
+
+
+class FleetServer(Fields, extra="forbid"):
+    """A server of a fleet.
+
+    Attributes:
+        url: its address with ``/v1``.
+        capacity: requests that it is sent at a time; None for as many as it takes without complaining.
+        weight: its share of the load beside others.
+        per_minute: requests that it is sent a minute at most.
+        tags: by which a part of the fleet is chosen (``gpus.yaml#a100``).
+        key_variable: environment variable with its key; empty for the key of all.
+    """
+
+    url: Annotated[Said, _URL]
+    capacity: Annotated[Whole | None, Field(ge=1)] = None
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    per_minute: Annotated[Whole | None, Field(ge=1)] = None
+    tags: Annotated[tuple[str, ...], read_as(list[Said], tuple)] = ()
+    key_variable: str = ""
+
+    @property
+    def address(self) -> str:
+        """Return where it is, without passwords."""
+        return public_url(self.url).rstrip("/")
+
+
+class _FleetFile(Fields, extra="forbid"):
+    name: Annotated[Said | None, _NAME] = None
+    servers: Annotated[list[dict[str, Any]], Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Servers that give the same answers.
+
+    Attributes:
+        address: what log and cache know them by: ``fleet:NAME``, or their addresses.
+    """
+
+    address: str
+    servers: tuple[FleetServer, ...]
+
+    @property
+    def title(self) -> str:
+        """Return what messages call it."""
+        return (
+            self.address if self.address.startswith(PREFIX) else f"the fleet of {len(self.servers)} servers"
+        )
+
+
+Place: TypeAlias = str | Fleet
+"""Where models are: at the address of a server, or with a fleet."""
+
+
+def address_of(place: Place | None) -> str:
+    """Return what a log may know of where models are: no passwords; empty if nothing was said."""
+    return place.address if isinstance(place, Fleet) else public_url(place or "")
+
+
+def addresses(text: str) -> list[str]:
+    """Return the addresses of which a text has one or several, with commas between them."""
+    return _SEVERAL.split(text) if re.match("https?://", text) else []
+
+
+def place_of(named: str | Sequence[str] | None) -> Place | None:
+    """Return where models are by what ``--base-url`` says: an address, several, or a fleet's file.
+
+    Args:
+        named: addresses, also several in one text with commas between them; or one ``FILE.yaml``, of which
+            ``FILE.yaml#TAG`` takes those servers that have the tag.
+
+    Raises:
+        InputError: if a file is missing or wrong (names file and field), or several things are mixed.
+    """
+    named = [named] if isinstance(named, str) else list(named or ())
+    files = [text for text in named if _FILE.fullmatch(text) and "://" not in text]
+    if files:
+        if len(named) > 1:
+            raise InputError(f"--base-url {files[0]}: a file names a whole fleet, so give nothing beside it")
+        return read_fleet(files[0])
+    urls = [url for text in named for url in addresses(text) or [text]]
+    if len(urls) < 2:
+        return urls[0] if urls else None
+    servers = tuple(FleetServer.parse({"url": url}, "--base-url: ") for url in urls)
+    return Fleet(",".join(sorted(server.address for server in _distinct(servers, "--base-url"))), servers)
+
+
+def read_fleet(named: str) -> Fleet:
+    """Return the fleet of ``FILE.yaml``, or of ``FILE.yaml#TAG`` those servers that have the tag.
+
+    Raises:
+        InputError: if the file is missing or wrong; names file and field.
+    """
+    match = _FILE.fullmatch(named)
+    assert match is not None
+    path, tag = Path(match[1]), match[2]
+    content = _FleetFile.parse(_content(path), f"{path}: ")
+    servers = tuple(
+        FleetServer.parse(entry, f"{path}: server {number}: ")
+        for number, entry in enumerate(content.servers, start=1)
+    )
+    chosen = tuple(server for server in _distinct(servers, str(path)) if tag is None or tag in server.tags)
+    if not chosen:
+        known = ", ".join(sorted({tag for server in servers for tag in server.tags})) or "none"
+        raise InputError(f"{path}: no server has the tag {tag!r}; there are: {known}")
+    return Fleet(f"{PREFIX}{content.name or path.stem}{f'#{tag}' if tag else ''}", chosen)
+
+
+def _content(path: Path) -> dict[str, Any]:
+    try:
+        content = bounded.load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read the fleet {path}: {error.strerror}") from error
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"the fleet {path} is not YAML: {error}") from error
+    if not isinstance(content, dict):
+        raise InputError(
+            f"{path}: expected a mapping with 'servers', a list of entries such as 'url: http://…'"
+        )
+    return content
+
+
+def _distinct(servers: tuple[FleetServer, ...], where: str) -> tuple[FleetServer, ...]:
+    addresses = [server.address for server in servers]
+    if twice := next((address for address in addresses if addresses.count(address) > 1), None):
+        raise InputError(f"{where}: {twice} is named twice; give it a larger weight instead")
+    return servers

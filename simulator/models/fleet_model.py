@@ -1,0 +1,166 @@
+"""A model that several servers have: each request goes to the one that is to be done with it first."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+from simulator.models.base import Completion, Request, Scored, ScoreRequest
+from simulator.models.errors import (
+    AuthenticationFailed,
+    BadRequest,
+    ModelError,
+    ServerDown,
+    TooFewSamples,
+    Unavailable,
+    Unsupported,
+)
+from simulator.models.fleet import Fleet, FleetServer
+from simulator.models.keys import Identity
+from simulator.models.layers import AnswerT, Backend
+from simulator.models.limits import watched
+from simulator.models.pool import Member, Pool, shared_member
+
+
+class ServerBackend(Backend, Protocol):
+    """A backend of one server, which can be asked for a sign of life."""
+
+    name: str
+
+    async def is_alive(self) -> bool:
+        """Return True if the server answers anything at all."""
+
+
+class FleetModel:
+    """One model behind several servers. Its identity is that of the fleet, whoever answers."""
+
+    def __init__(self, fleet: Fleet, backends: Sequence[ServerBackend], *, concurrency: int) -> None:
+        """Put servers behind one name.
+
+        Args:
+            fleet: the servers.
+            backends: the model at each of them.
+            concurrency: requests under way at a server at most whose capacity is not given.
+        """
+        first = backends[0]
+        self.identity = Identity(
+            first.identity.provider, first.identity.model, fleet.address, first.identity.extra
+        )
+        self.name = self.identity.name
+        self.capabilities = first.capabilities
+        self.ignored = first.ignored
+        self._fleet = fleet
+        self._backends = {
+            server.address: backend for server, backend in zip(fleet.servers, backends, strict=True)
+        }
+        for address, backend in self._backends.items():
+            backend.name = f"{self.name} at {address}"
+        self._concurrency = concurrency
+        self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, Pool] = WeakKeyDictionary()
+        self._only: FleetServer | None = None
+
+    async def complete(self, request: Request) -> Completion:
+        """Send `request` to a server.
+
+        Raises:
+            ModelError: see `simulator.models.errors`; `elsewhere` is set where another server may answer.
+        """
+        return await self._ask(request, lambda backend: backend.complete(request))
+
+    async def score(self, request: ScoreRequest) -> Scored:
+        """Have a text scored by a server.
+
+        Raises:
+            ModelError: as `complete`.
+        """
+        return await self._ask(request, lambda backend: backend.score(request))
+
+    def by_server(self) -> tuple[FleetModel, ...]:
+        """Return this model at each of its servers; what comes of it counts for all."""
+        return tuple(self._at(server) for server in self._fleet.servers)
+
+    async def close(self) -> None:
+        """Close the connections to all servers."""
+        if (pool := self._pools.get(asyncio.get_running_loop())) is not None:
+            await pool.close()
+        for backend in self._backends.values():
+            await backend.close()
+
+    def _at(self, server: FleetServer) -> FleetModel:
+        model = copy(self)
+        model._only = server
+        return model
+
+    async def _ask(
+        self, request: Request | ScoreRequest, ask: Callable[[Backend], Awaitable[AnswerT]]
+    ) -> AnswerT:
+        pool = self._pool()
+        if self._only is not None:
+            return await self._send(pool, await self._chosen(pool, self._only), request, ask)
+        member = await pool.acquire(request)
+        try:
+            return await self._send(pool, member, request, ask)
+        except TooFewSamples:
+            raise
+        except (AuthenticationFailed, BadRequest, Unsupported) as error:
+            # A server that came back with another model or key says so at once, and would get all the work.
+            if (other := pool.take_other(member)) is None:
+                raise
+            try:
+                answer = await self._send(pool, other, request, ask)
+            except ModelError:
+                raise error from None
+            pool.take_out(member, error)
+            return replace(answer, attempts=2)
+
+    async def _send(
+        self,
+        pool: Pool,
+        member: Member,
+        request: Request | ScoreRequest,
+        ask: Callable[[Backend], Awaitable[AnswerT]],
+    ) -> AnswerT:
+        address = member.server.address
+        backend = self._backends[address]
+        try:
+            with watched(backend.name, member.limiter.circuit):
+                async with asyncio.timeout(None) as scope:
+                    with pool.sending(member, request, scope):
+                        answer = await ask(backend)
+        except TimeoutError:
+            error = Unavailable(f"{backend.name}: the server gives no sign of life", maybe_billed=True)
+            error.server, error.elsewhere = address, pool.has_other(member)
+            raise error from None
+        except ModelError as error:
+            error.server, error.elsewhere = address, pool.has_other(member) and self._only is None
+            raise
+        finally:
+            pool.release(member)
+        return replace(answer, server=address)
+
+    async def _chosen(self, pool: Pool, server: FleetServer) -> Member:
+        """Return the member for a server that is asked for by name.
+
+        Raises:
+            ServerDown: if it gives no sign of life.
+        """
+        member = next(each for each in pool.members if each.server.address == server.address)
+        if not await self._backends[server.address].is_alive():
+            why = f"{self._backends[server.address].name}: the server gives no sign of life"
+            pool.take_out(member, why)
+            raise ServerDown(why)
+        return pool.take(member)
+
+    def _pool(self) -> Pool:
+        loop = asyncio.get_running_loop()
+        if (pool := self._pools.get(loop)) is None:
+            provider = self.identity.provider
+            members = [shared_member(provider, server, self._concurrency) for server in self._fleet.servers]
+            pool = self._pools[loop] = Pool(
+                self._fleet.title, members, lambda member: self._backends[member.server.address].is_alive()
+            )
+        return pool
