@@ -7,7 +7,9 @@ import math
 import operator
 import sqlite3
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
+
+import orjson
 
 from logs.errors import LogError
 from logs.rows import ModelCall, Row
@@ -16,8 +18,39 @@ from logs.schema import BY_NAME, TABLES, Table
 Values = tuple[Any, ...]
 R = TypeVar("R", bound=Row)
 
-dump_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
-"""A JSON value as compact text."""
+_slowly: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+def dump_json(value: Any) -> str:
+    """Return a JSON value as compact text.
+
+    orjson is some ten times as fast, and is asked where it writes what the standard library would: of numbers
+    that are none it says nothing, and it takes objects that are no JSON.
+
+    Raises:
+        TypeError: if something in it is not JSON.
+        ValueError: if a number is not finite.
+    """
+    if _is_common(value):
+        try:
+            return orjson.dumps(value).decode()
+        except TypeError:
+            pass  # half a surrogate pair, or an integer beyond 64 bits
+    return _slowly(value)
+
+
+def _is_common(value: Any) -> bool:
+    """Return True for plain JSON whose numbers both encoders write in the same way, without an exponent."""
+    kind = type(value)
+    if kind is dict:
+        return all(
+            type(key) is str and (type(each) is str or _is_common(each)) for key, each in value.items()
+        )
+    if kind is list or kind is tuple:
+        return all(type(each) is str or _is_common(each) for each in value)
+    if kind is float:
+        return bool(value == 0.0 or 1e-4 <= abs(value) < 1e16)
+    return kind is str or kind is int or kind is bool or value is None
 
 
 def stored_columns(table: Table) -> tuple[str, ...]:

@@ -103,6 +103,32 @@ class ToReceipt:
             receipt.set_result(outcome)
 
 
+class Posted:
+    """Rows of which nobody waits for any; whoever put them asks in the end whether all were written."""
+
+    __slots__ = ("_error", "_read")
+
+    def __init__(self) -> None:
+        self._error: LogError | None = None
+        self._read = False
+
+    def tell(self, outcome: Outcome, inboxes: Inboxes) -> None:
+        """Keep the first error."""
+        if isinstance(outcome, LogError):
+            self._error = self._error or outcome
+            inboxes.unread.add(outcome, lambda: self._read)
+
+    def check(self) -> None:
+        """Make sure that every row committed so far was written.
+
+        Raises:
+            LogError: the first that was not.
+        """
+        self._read = True
+        if self._error is not None:
+            raise self._error
+
+
 class ToTask:
     """A task of an event loop that awaits."""
 

@@ -25,11 +25,11 @@ from logs.conflicts import Written
 from logs.connect import BUSY_SECONDS, connect_for_writing, log_error
 from logs.errors import LogError, NotInLog
 from logs.insert import Entry, insert_group
-from logs.replies import Inboxes, Outcome, Receipt, Reply, ToReceipt, ToTask, Unread
+from logs.replies import Inboxes, Outcome, Posted, Receipt, Reply, ToReceipt, ToTask, Unread
 from logs.rows import Row
 from logs.shorten import Shortener
 
-__all__ = ["LogWriter", "Written"]
+__all__ = ["LogWriter", "Posted", "Written"]
 
 # Bounds how long a flood of rows can put off the commit of the first.
 _GROUP_ROWS = 2048
@@ -82,6 +82,16 @@ class LogWriter:
         receipt = Receipt()
         self._submit(row, ToReceipt(receipt))
         return receipt
+
+    def post(self, row: Row, posted: Posted | None = None) -> None:
+        """Have `row` written, as `put` does, without a future of its own: for rows that come by the thousand.
+
+        `posted` learns of an error; else the next flush or close raises it.
+
+        Raises:
+            LogError: the writer is closed.
+        """
+        self._submit(row, posted or Posted())
 
     async def write(self, row: Row) -> Written:
         """Write `row` and wait until it is committed.

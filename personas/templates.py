@@ -204,6 +204,8 @@ def _load(override: str | None, name: str, language: str) -> _Loaded:
     try:
         sources = dict(_sources(environment, file))
         template = environment.get_template(file)
+        # Every `render` copies them: of a plain dictionary that takes a tenth of the time.
+        template.globals = dict(template.globals)
     except TemplateNotFound as error:
         raise TemplateError(_missing_message(override, file, str(error))) from error
     except TemplateSyntaxError as error:

@@ -138,7 +138,7 @@ async def open_model(
         ModelError: if it cannot be loaded or lacks something.
     """
     with LogWriter(log, durable=False) as writer:
-        model = load_model(name, replace(options, recorder=writer.put))
+        model = load_model(name, replace(options, recorder=writer.post))
         try:
             await run_preflight(model, needs)
             yield model

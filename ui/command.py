@@ -112,7 +112,9 @@ def app_command(
     require_writable()
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
         options = replace(
-            ModelFlags(base_url=base_url, timeout=timeout).options(path), recordings=None, recorder=writer.put
+            ModelFlags(base_url=base_url, timeout=timeout).options(path),
+            recordings=None,
+            recorder=writer.post,
         )
         models = Models(options=options)
         held = held_studies(study)

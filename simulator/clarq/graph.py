@@ -2,13 +2,15 @@ r"""The dialogue as a LangGraph state machine: one graph, whoever sits in its tw
 
 ::
 
-    START -> greet -> seek -> classify -> walk -> respond -> seek -> … -> END
-                                     \_____________/
+    START -> greet -> seek -> classify ---------> seek -> … -> END
+                          |           \-> walk -> seek
+                           -> respond ----------> seek
 
-A provider that answers through experts (`ProviderAgent`) classifies what the seeker said, walks through the
-tree only if a detail was asked that could be given, and then responds. Any other provider responds at once:
-it is asked for its whole move. Where a person is due, the invocation ends; the runner invokes the graph again
-with the state rebuilt from the turn log (`rebuild`). So no checkpointer is needed: the log is the checkpoint.
+A provider that answers through experts (`ProviderAgent`) classifies what the seeker said and, only if a
+detail was asked that could be given, walks through the tree. How it then responds needs no decision, and so
+no step of the machine. Any other provider is asked for its whole move: it responds. Where a person is due,
+the invocation ends; the runner invokes the graph again with the state rebuilt from the turn log (`rebuild`).
+So no checkpointer is needed: the log is the checkpoint.
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ class ProviderKnows:
 
 
 class ProviderAgent:
-    """A provider seat that answers through experts; the graph runs its steps as nodes of their own."""
+    """A provider seat that answers through experts; the graph runs its steps."""
 
     def __init__(self, experts: Experts, kind: Kind) -> None:
         self.experts = experts
@@ -114,7 +116,7 @@ class State(TypedDict):
 
     Attributes:
         lines: ``[seat, text]`` per turn.
-        decision: what the provider will do in this turn, as far as it knows (a `Decision`'s fields).
+        decision: of a provider that is to walk, what it knows so far (a `Decision`'s fields).
         since: when the seat that is due became so (seconds, monotonic).
     """
 
@@ -277,25 +279,29 @@ async def _seek(state: State, runtime: Runtime[Table]) -> Command[Literal["class
     return await _record(table, state, *seeker_turn(table, state, reply))
 
 
-async def _classify(state: State, runtime: Runtime[Table]) -> Command[Literal["walk", "respond"]]:
-    table = runtime.context
-    decision = await rules.classify(_experts(table), _situation(table, state))
-    return Command(update={"decision": asdict(decision)}, goto="walk" if decision.walking else "respond")
+async def _classify(state: State, runtime: Runtime[Table]) -> Command[Literal["walk", "seek", "__end__"]]:
+    table, situation = runtime.context, _situation(runtime.context, state)
+    decision = await rules.classify(_experts(table), situation)
+    if decision.walking:
+        return Command(update={"decision": asdict(decision)}, goto="walk")
+    return await _answer(table, state, situation, decision)
 
 
-async def _walk(state: State, runtime: Runtime[Table]) -> Command[Literal["respond"]]:
-    table, decision = runtime.context, Decision(**state["decision"])
-    decision = await rules.walk(_experts(table), _situation(table, state), decision, multi=table.multi)
-    return Command(update={"decision": asdict(decision)}, goto="respond")
+async def _walk(state: State, runtime: Runtime[Table]) -> Command[Literal["seek", "__end__"]]:
+    table, situation = runtime.context, _situation(runtime.context, state)
+    decision = Decision(**state["decision"])
+    decision = await rules.walk(_experts(table), situation, decision, multi=table.multi)
+    return await _answer(table, state, situation, decision)
 
 
 async def _respond(state: State, runtime: Runtime[Table]) -> Command[Literal["seek", "__end__"]]:
     table = runtime.context
-    if not isinstance(table.provider, ProviderAgent):
-        reply = await table.provider.reply(view_for(table, state, PROVIDER))
-        return await _record(table, state, *provider_move(table, state, reply))
-    situation, decision = _situation(table, state), Decision(**state["decision"])
-    turn = await rules.respond(table.provider.experts, situation, decision)
+    reply = await table.provider.reply(view_for(table, state, PROVIDER))
+    return await _record(table, state, *provider_move(table, state, reply))
+
+
+async def _answer(table: Table, state: State, situation: Situation, decision: Decision) -> Command[Any]:
+    turn = await rules.respond(_experts(table), situation, decision)
     payload = rules.trace(decision, situation.frontier, turn)
     return await _record(
         table, state, *_turn(table, state, PROVIDER, Reply(), turn.text.strip(), payload, _given(turn))

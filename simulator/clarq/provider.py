@@ -9,7 +9,7 @@ by construction, whatever an expert says:
   is known (`guarding`);
 * the frontier changes only when a node is given.
 
-A provider's turn is made in three steps, which are nodes of the graph: `classify`, `walk`, `respond`.
+A provider's turn is made in three steps: `classify`, `walk` where a detail was asked, `respond`.
 """
 
 from __future__ import annotations

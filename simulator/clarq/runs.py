@@ -261,7 +261,7 @@ async def _judged(
     name: str | None, options: ModelOptions, reader: LogReader, log: LogWriter
 ) -> AsyncIterator[Afterwards]:
     """Let the judge, if one is named, settle what is open when a run has been played."""
-    async with _judge_called(name, replace(options, recorder=log.put)) as judge:
+    async with _judge_called(name, replace(options, recorder=log.post)) as judge:
 
         async def settle(run_id: str) -> None:
             if judge:
@@ -290,7 +290,7 @@ def score_command(
         reader.run(run)
         with LogWriter(path, durable=False) as writer:
             if judge:
-                asyncio.run(_judge(run, judge, replace(options, recorder=writer.put), reader, writer))
+                asyncio.run(_judge(run, judge, replace(options, recorder=writer.post), reader, writer))
             _rescore(run, reader, writer)
         summary = run_summary(reader, BENCHMARK, [run], exclude_aborted=exclude_aborted)
     if as_json:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from dataclasses import replace
 
 from simulator.models.base import Request, ScoreRequest, Usage
 from simulator.models.errors import BudgetExceeded, ModelError
 from simulator.models.keys import json_schema
-from simulator.models.layers import AnswerT, Backend, Layer, Send
+from simulator.models.layers import AnswerT, Backend, Layer, Send, amended
 from simulator.models.prices import Price
 
 # Tokens a provider may add per message and per request for its chat format; generous.
@@ -117,7 +116,8 @@ class Metered(Layer):
         except ModelError as error:
             error.cost = self._cost(error.usage)
             raise
-        return replace(answer, cost=self._cost(answer.usage))
+        cost = self._cost(answer.usage)
+        return answer if cost == answer.cost else amended(answer, cost=cost)
 
     def _cost(self, usage: Usage) -> float | None:
         return None if self.price is None else self.price.cost(usage)

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from simulator.models.answers import checked, completion_of, scored_of, stored
 from simulator.models.base import Answer, Completion, Request, Scored, ScoreRequest, Usage
 from simulator.models.errors import Malformed
 from simulator.models.keys import request_key
-from simulator.models.layers import AnswerT, Backend, Layer, Send
+from simulator.models.layers import AnswerT, Backend, Layer, Send, amended
 from simulator.models.schema import parsed
 
 _T = TypeVar("_T")
@@ -112,7 +112,7 @@ def decode(text: str) -> Completion | Scored:
     """Return the answer that `encode` wrote, marked as cached: no request was sent, nothing was paid."""
     row: dict[str, Any] = json.loads(text)
     answer = scored_of(row) if "positions" in row else completion_of(row)
-    return replace(
+    return amended(
         answer, usage=Usage(*row["usage"]), cost=0.0, cached=True, attempts=0, server=row.get("server", "")
     )
 
@@ -144,7 +144,7 @@ class Cached(Layer):
         if (flight := self._flights.get(key)) is not None:
             # Another caller's request brings it.
             answer: AnswerT = await self._wait(key, flight)
-            return replace(answer, cached=True, attempts=0, cost=0.0)
+            return amended(answer, cached=True, attempts=0, cost=0.0)
         task = asyncio.create_task(self._answer(key, request, send))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

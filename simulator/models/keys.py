@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any
 
 from pydantic import BaseModel
@@ -46,20 +47,43 @@ class Identity:
 
 def parameters(request: Request) -> dict[str, Any]:
     """Return what is asked for beside messages and schema, as plain JSON."""
+    return _parameters(*_asked_for(request))
+
+
+_asked_for = attrgetter(
+    "temperature", "max_tokens", "seed", "stop", "top_logprobs", "top_p", "samples", "plain"
+)
+
+
+@lru_cache(maxsize=256, typed=True)  # typed: 0 and 0.0 are not the same text
+def _parameters_text(repeat: int, *asked_for: Any) -> bytes:
+    return _canonical([_parameters(*asked_for), repeat]).encode()
+
+
+def _parameters(
+    temperature: float,
+    max_tokens: int,
+    seed: int | None,
+    stop: Sequence[str],
+    top_logprobs: int | None,
+    top_p: float,
+    samples: int,
+    plain: bool,
+) -> dict[str, Any]:
     asked = {
-        "temperature": request.temperature,
-        "max_tokens": request.max_tokens,
-        "seed": request.seed,
-        "stop": list(request.stop),
-        "top_logprobs": request.top_logprobs,
+        "temperature": temperature,
+        "max_tokens": max_tokens,
+        "seed": seed,
+        "stop": list(stop),
+        "top_logprobs": top_logprobs,
     }
     # `shared` is no part of it: it changes how a prompt is read and not what it says. A local model's numbers
     # then differ in their last bits, as they do by its device, its threads and the version of its library,
     # which are no part of a key either; and whoever makes a prompt always shares the same of it.
     # Left out at their usual values, the others leave the keys of older answers as they were.
-    rare: dict[str, Any] = {"top_p": request.top_p} if request.top_p != 1 else {}
-    rare |= {"samples": request.samples} if request.samples != 1 else {}
-    return asked | rare | ({"plain": True} if request.plain else {})
+    rare: dict[str, Any] = {"top_p": top_p} if top_p != 1 else {}
+    rare |= {"samples": samples} if samples != 1 else {}
+    return asked | rare | ({"plain": True} if plain else {})
 
 
 def messages(request: Request) -> list[dict[str, str]]:
@@ -117,7 +141,7 @@ def content_key(request: Request | ScoreRequest) -> str:
         encoded = message.content.encode("utf-8", "surrogatepass")
         asked.update(f"{message.role} {len(encoded)} ".encode())
         asked.update(encoded)
-    asked.update(_canonical([parameters(request), request.repeat]).encode())
+    asked.update(_parameters_text(request.repeat, *_asked_for(request)))
     asked.update(_schema_text(request.schema).encode())
     return asked.hexdigest()
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from copy import copy
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Protocol, TypeVar
 
 from simulator.models.base import Answer, ChatModel, Completion, Request, Scored, ScoreRequest
@@ -40,6 +40,23 @@ class Backend(ChatModel, Protocol):
     @property
     def ignored(self) -> frozenset[str]:
         """Parameters of a request that this model does not take and that are therefore not sent."""
+
+
+_FIELDS: dict[type[Answer], tuple[str, ...]] = {
+    kind: tuple(field.name for field in fields(kind)) for kind in (Completion, Scored)
+}
+
+
+def amended(answer: AnswerT, **changes: Any) -> AnswerT:
+    """Return an answer with other values in some fields, as `dataclasses.replace` does.
+
+    Its text has been parted from the reasoning already. To look for that again at every layer would take more
+    time than all else that they do.
+    """
+    new = object.__new__(type(answer))
+    for name in _FIELDS[type(answer)]:
+        object.__setattr__(new, name, changes[name] if name in changes else getattr(answer, name))
+    return new
 
 
 class Layer:

@@ -6,12 +6,12 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from simulator.models.answers import checked
 from simulator.models.base import Request, ScoreRequest, Usage
 from simulator.models.errors import Malformed, ModelError, TimedOut
-from simulator.models.layers import AnswerT, Backend, Layer, Send
+from simulator.models.layers import AnswerT, Backend, Layer, Send, amended
 from simulator.models.schema import parsed
 
 
@@ -98,7 +98,7 @@ class Retried(Layer):
                 seconds = self._clock() - start
                 if wasted:
                     answer = _with_waste(answer, wasted)
-                return replace(answer, attempts=attempts, seconds=seconds)
+                return amended(answer, attempts=attempts, seconds=seconds)
 
     def _pause(self, error: ModelError, attempts: int, malformed: int, start: float) -> float | None:
         """Return seconds to wait before the next attempt; None to give up."""
@@ -116,7 +116,7 @@ def _total(error: ModelError, wasted: list[ModelError], attempts: int) -> None:
 
 def _with_waste(answer: AnswerT, wasted: list[ModelError]) -> AnswerT:
     cost = _known_cost(wasted)
-    return replace(
+    return amended(
         answer,
         usage=sum((each.usage for each in wasted), answer.usage),
         cost=answer.cost if answer.cost is None else answer.cost + (cost or 0.0),

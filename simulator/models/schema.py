@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from simulator.models.answers import is_unicode
 from simulator.models.base import Completion, Request, ScoreRequest
 from simulator.models.errors import Malformed, Unsupported
-from simulator.models.layers import AnswerT
+from simulator.models.layers import AnswerT, amended
 from simulator.models.thinking import parted
 
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
@@ -177,7 +176,7 @@ def parsed(answer: AnswerT, request: Request | ScoreRequest) -> AnswerT:
     if request.schema is None or answer.parsed is not None:
         return answer
     try:
-        return replace(answer, parsed=parse(answer.text, request.schema))
+        return amended(answer, parsed=parse(answer.text, request.schema))
     except Malformed as error:
         cut = f" (it was cut off at max_tokens={request.max_tokens})"
         message = f"{error}{cut if answer.finish_reason == 'length' else ''}"

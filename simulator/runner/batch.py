@@ -242,8 +242,8 @@ async def _play(room: AnyRoom, seats: Mapping[str, Seat], job: Job, log: LogWrit
     for episode in _attempts(job.episode):
         turns = job.turns if episode.id == job.episode.id else ()
         if not turns:
-            log.put(job.row)
-            log.put(episode)
+            log.post(job.row)
+            log.post(episode)
         recorder = Recorder(log, durable=False)
         live = ActiveEpisode(episode=episode, item=job.item, seats=seats, record=recorder)
         outcome = await execute(room, live, log, recorder, turns)

@@ -139,7 +139,7 @@ class NamedSeatFactory:
     @asynccontextmanager
     async def open(self, log: LogWriter, places: int) -> AsyncIterator[tuple[dict[str, Seat], Models]]:
         """Yield the seats as in a call, and the models that sit in them."""
-        models = Models(options=replace(self.models, recorder=log.put, concurrency=places))
+        models = Models(options=replace(self.models, recorder=log.post, concurrency=places))
         try:
             yield build_seats(load_room(self.benchmark), self.names, models, self.options), models
         finally:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
 from logs import LogError, LogWriter
 from logs.rows import Ending, Event, Score, Turn
+from logs.writer import Posted
 from simulator.errors import SeatError
 from simulator.models import Malformed, ModelError, Refused, ServerDown
 from simulator.runner.rooms import ActiveEpisode, AnyRoom
@@ -24,7 +24,7 @@ class Recorder:
     def __init__(self, log: LogWriter, *, durable: bool) -> None:
         self._log = log
         self._durable = durable
-        self._pending: list[Future[Any]] = []
+        self._posted = Posted()
 
     async def __call__(self, turn: Turn) -> None:
         """Record `turn`.
@@ -35,7 +35,7 @@ class Recorder:
         if self._durable:
             await self._log.write(turn)
         else:
-            self._pending.append(self._log.put(turn))
+            self._log.post(turn, self._posted)
 
     async def settle(self) -> None:
         """Wait until everything recorded is on disk.
@@ -44,9 +44,7 @@ class Recorder:
             LogError: the first one that a turn met with.
         """
         await self._log.aflush()
-        pending, self._pending = self._pending, []
-        for future in pending:
-            future.result()
+        self._posted.check()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,7 @@ async def execute(
         raise
     except Exception as error:  # a fault in one seat's code must not take a run of thousands down
         ending = _ending(live, "failed", "infrastructure", f"{type(error).__name__}: {error}")
-        log.put(traceback_event(live))
+        log.post(traceback_event(live))
     await recorder.settle()
     if ending is None:
         return Outcome(state, None)
@@ -124,9 +122,9 @@ async def finish(
             scores = room.score(live.item, turns, (), live.episode.options)
         except Exception as error:
             ending = _ending(live, "failed", "scorer", f"{type(error).__name__}: {error}")
-            log.put(traceback_event(live))
+            log.post(traceback_event(live))
     for score in scores:
-        log.put(score)
+        log.post(score)
     await log.write(ending)
     return ending, scores
 

@@ -227,7 +227,10 @@ class Room(ABC, Generic[TableT, StateT]):
 
     @cached_property
     def _graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
-        return self.build_graph().compile()
+        # LangGraph takes a second to import; who reads the log alone should not wait for it.
+        from simulator.runner.compiling import compile_graph
+
+        return compile_graph(self.build_graph())
 
 
 AnyRoom = Room[Any, Any]

@@ -11,6 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from logs.rows import Ending, Turn
 from simulator.errors import SeatError
+from simulator.runner.compiling import compile_graph
 from simulator.runner.rooms import ActiveEpisode, AnyRoom
 from simulator.runner.turns import due_since, make_turn
 from simulator.seats import Reply
@@ -123,4 +124,4 @@ class StudyRoom:
 
 @cache
 def _machine() -> CompiledStateGraph[State, Table, State, State]:
-    return graph.build_graph().compile()
+    return compile_graph(graph.build_graph())

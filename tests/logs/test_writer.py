@@ -25,6 +25,7 @@ from logs.rows import (
     Score,
     Turn,
 )
+from logs.writer import Posted
 
 MakeTurn = Callable[..., Turn]
 
@@ -264,3 +265,18 @@ def test_rows_are_copied_when_put(path: Path, ground: Callable[..., None], turn:
         payload["given"].append("2")
     with LogReader(path) as reader:
         assert reader.turns("e0")[0].payload == {"given": ["1"]}
+
+
+def test_rows_that_nobody_waits_for_are_told_of_when_asked_about(tmp_path: Path) -> None:
+    writer = LogWriter(tmp_path / "log.sqlite", durable=False)
+    sound, faulty = Posted(), Posted()
+    writer.post(Run(id="r", benchmark="clarq", setup="L2L", seed=1), sound)
+    writer.post(Ending(episode_id="nobody's", status="completed"), faulty)
+    with pytest.raises(NotInLog):
+        writer.flush()
+    sound.check()
+    with pytest.raises(NotInLog):
+        faulty.check()
+    writer.post(Ending(episode_id="nobody's", status="completed"))
+    with pytest.raises(NotInLog):
+        writer.close()

@@ -43,6 +43,7 @@ from simulator.ambik.sets.scoring_rules import counted, option_letter, probabili
 from simulator.ambik.sets.similarity import similarities
 from simulator.ambik.terms import DO_NOTHING, ROLES, Method, Role
 from simulator.models import ChatModel, TokenLogprob, Unsupported, sample
+from simulator.runner.compiling import compile_graph
 
 Table = tuple[tuple[str, float], ...]
 """Tokens with log-probabilities (natural), as returned."""
@@ -296,4 +297,4 @@ def _in_order(texts: Iterable[Sequence[str]]) -> tuple[tuple[str, str], ...]:
 
 @cache
 def _compiled(method: Method) -> CompiledStateGraph[State, Kit, State, State]:
-    return build_graph(method).compile()
+    return compile_graph(build_graph(method))
