@@ -114,6 +114,13 @@ def looking(
     assert not faults, "\n".join(faults)
 
 
+def choose(page: Any, menu: str, choice: str) -> None:
+    """Choose out of a menu, by its label and the choice's words."""
+    field = page.get_by_label(menu, exact=True)
+    field.fill(choice)
+    field.press("Enter")
+
+
 def choose_runs(page: Any, *runs: str) -> None:
     """Choose runs out of the researchers' list, by name."""
     for run in runs:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from household import begin, do
-from looking import beyond_the_edge, broken_rules, looking
+from looking import beyond_the_edge, broken_rules, choose, looking
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -42,8 +42,7 @@ def test_an_episode_is_watched_turn_by_turn(run: Any, open_page: Any) -> None:
     page.wait_for_selector(f"[data-watch][data-step='{last}']")
     page.reload()
     page.wait_for_selector(f"[data-watch][data-step='{last}']")
-    page.select_option("[name='s.seen']", "robot")
-    page.click(".rs-dialogue .rs-filters [type=submit]")
+    choose(page, "What is shown", "What the robot sees")
     page.wait_for_url(re.compile("s.seen=robot"))
     page.wait_for_selector(f"[data-watch][data-step='{last}']")
 
@@ -52,15 +51,14 @@ def test_episodes_are_browsed_and_their_tables_shown(desk: Any, open_page: Any) 
     page = open_page().page
     page.goto(f"{desk.url}/research/data?benchmark=handmethat")
     page.wait_for_selector(".rs-list a")
-    page.select_option("[name='f.level']", "4")
+    choose(page, "Level", "4")
     page.wait_for_url(re.compile("level=4"))
     page.click(".rs-list a >> nth=0")
     page.wait_for_selector("h2:has-text('The listener')")
     assert page.locator(".bl-table").count() >= 4
     page.click("[data-act=peek] >> nth=1")
-    page.fill("[name=data]", "/no/such/folder")
-    page.click(".rs-filters [type=submit]")
-    page.wait_for_selector(":has-text('/no/such/folder')")
+    choose(page, "Data: built in, a registered name, a file or a folder", "/no/such/folder")
+    page.wait_for_selector("[role=alert]:has-text('/no/such/folder')")
 
 
 WIDTHS = (360, 390, 768, 1280)

@@ -3,7 +3,7 @@ import re
 import sqlite3
 
 import pytest
-from looking import choose_runs
+from looking import choose, choose_runs
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -84,7 +84,7 @@ def test_from_the_list_to_a_turn_and_back(runs, open_page):
 def test_dialogues_are_filtered_by_outcome(runs, open_page):
     page = open_page().page
     page.goto(f"{runs.url}/research?run=short&tab=dialogues")
-    page.select_option("[name=outcome]", "failure")
+    choose(page, "Outcome", "failed")
     page.wait_for_url(re.compile("outcome=failure"))
     page.wait_for_selector(".rs-list a")
     assert page.locator(".rs-list .rs-chip-success").count() == 0

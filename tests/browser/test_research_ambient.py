@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from looking import broken_rules, looking
+from looking import broken_rules, choose, looking
 
 from simulator.ambient.data import load_examples
 
@@ -281,8 +281,7 @@ def test_from_the_diagram_to_an_example(filled: Any, open_page: Any) -> None:
     page = open_page().page
     page.goto(f"{filled.url}/research/data?benchmark=ambient")
     page.wait_for_selector(".rs-figure img")
-    page.select_option("#rs-f-labels", label="Entailment + Neutral")
-    page.click(".rs-filters [type=submit]")
+    choose(page, "Labels", "Entailment + Neutral")
     page.wait_for_function("document.querySelectorAll('.rs-list li').length < 60")
     page.click(".rs-list a >> nth=0")
     page.wait_for_selector(".bl-revision ins")
@@ -293,7 +292,7 @@ def test_a_histogram_of_log_odds(filled: Any, open_page: Any) -> None:
     page = open_page().page
     page.goto(f"{filled.url}/research?run=continue&tab=dialogues")
     page.click(".rs-list a >> nth=0")
-    page.wait_for_selector("[data-figure^=log-odds] svg.main-svg")
+    page.wait_for_selector(".rs-chart svg.main-svg")
 
 
 PLACES = (

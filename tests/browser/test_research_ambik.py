@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from looking import broken_rules, looking
+from looking import broken_rules, choose, looking
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -36,8 +36,8 @@ def test_another_target_is_laid_on_the_run(filled: Any, open_page: Any) -> None:
     )
     assert "s.target_success=0.95" in page.url
     page.click(".rs-tabs >> text=Episodes")
-    page.wait_for_selector("#rs-s-target_success")
-    assert page.input_value("#rs-s-target_success") == "0.95"
+    page.wait_for_selector(".rs-list")
+    assert page.get_by_label("Target of coverage").input_value() == "0.95"
 
 
 def test_from_a_filter_to_both_members_of_a_pair(filled: Any, open_page: Any) -> None:
@@ -45,7 +45,7 @@ def test_from_a_filter_to_both_members_of_a_pair(filled: Any, open_page: Any) ->
     page.goto(f"{filled.url}/research?run=knowno&tab=dialogues")
     page.wait_for_selector(".rs-list li")
     every = page.locator(".rs-list li").count()
-    page.select_option("#rs-f-asks", "no")
+    choose(page, "Asked", "acts")
     page.wait_for_function("n => document.querySelectorAll('.rs-list li').length < n", arg=every)
     page.click(".rs-list a >> nth=0")
     page.wait_for_selector(".fm-beside > .bl-part")

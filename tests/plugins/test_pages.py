@@ -12,8 +12,10 @@ from typing import Any, Literal
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ui"))  # fake_sessions, texts, visiting
+sys.path.insert(0, str(Path(__file__).parents[1] / "ui" / "research"))  # markup
 
 from fake_sessions import front
+from markup import office_at, page_at
 from pydantic import BaseModel, Field, PositiveInt
 from texts import texts_of, unused
 from visiting import Page, ask_for_place, invitation_to, take_seat, words
@@ -32,8 +34,6 @@ from ui.declared.actions import DeclaredActions
 from ui.declared.pages import rule_fields
 from ui.i18n import strings
 from ui.render.frame import Frame
-from ui.research.calls import Calls
-from ui.research.desk import Desk
 from ui.tokens import Signer
 
 ROSE = 14
@@ -427,11 +427,10 @@ def test_every_text_of_the_pages_is_used_and_in_both_languages() -> None:
 def test_researchers_look_through_its_items(
     room: DeclaredActions, log: tuple[LogWriter, LogReader], language: str = "en"
 ) -> None:
-    calls = Calls(Desk(log[1]), log[0])
+    calls = office_at(log[0], log[1])
 
     def page(query: str) -> str:
-        asked = {"path": "/research/data", "query": query, "language": language}
-        return str(calls.page(asked)["html"])
+        return str(page_at(calls, "/research/data", query, language)["html"])
 
     assert "benchmark=twenty_questions" in page("")
     items = catalog.find("twenty_questions").load("builtin")

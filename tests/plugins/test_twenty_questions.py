@@ -24,10 +24,7 @@ from simulator.runner.finding import load_room
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ui" / "research"))  # markup
 
-from markup import page_at
-
-from ui.research.calls import Calls
-from ui.research.desk import Desk
+from markup import office_at, page_at
 
 FOLDER = Path(__file__).parent / "twenty_questions"
 
@@ -137,7 +134,7 @@ def test_researchers_see_its_runs_episodes_and_comparison(askback, language):
     askback("run twenty_questions --asker offline/guesser --questions 12 --run guesser")
     path = Path(os.environ["ASKBACK_HOME"]) / "log.sqlite"
     with LogWriter(path, durable=False) as writer, LogReader(path) as reader:
-        calls = Calls(Desk(reader), writer)
+        calls = office_at(writer, reader)
 
         def page(query: str, at: str = "/research") -> str:
             html = page_at(calls, at, query, language)["html"]

@@ -141,7 +141,7 @@ def attacks(house: House) -> Iterator[Attack]:
         ("x-rewrite-url", "/research"),
         ("x-forwarded-for", "127.0.0.1"),
     ):
-        yield Attack(f"research with {name}", "GET", "/research/api/progress", headers={name: value})
+        yield Attack(f"research with {name}", "GET", "/research/config", headers={name: value})
     for body in (
         b"",
         b"password=",

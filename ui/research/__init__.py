@@ -1,5 +1,5 @@
 """The researchers' side of the web app: runs, scores, transcripts, comparisons, reviews."""
 
-from ui.research.mount import create_research, research_mount
+from ui.research.mount import research_mount
 
-__all__ = ["create_research", "research_mount"]
+__all__ = ["research_mount"]

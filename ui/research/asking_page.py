@@ -20,9 +20,10 @@ from ui.i18n import Strings
 from ui.research.address import Address
 from ui.research.blocks import part, rebuild
 from ui.research.declared import Words
-from ui.research.desk import RunCard
-from ui.research.report_pages import Sources, command_line, show_report
+from ui.research.office import Office
+from ui.research.report_pages import command_line, show_report
 from ui.research.report_parts import report_parts
+from ui.research.runs import RunCard, run_cards
 from ui.research.view import Visit
 
 BY: Final = ("", "kind", "user", "both")
@@ -33,13 +34,13 @@ MEASURES: Final = (
 _SAID: Final = "research.asking"
 
 
-def asking_page(visit: Visit, sources: Sources) -> None:
+def asking_page(visit: Visit, office: Office) -> None:
     """Let runs be chosen, and show a table of each of their benchmarks, and a figure."""
     t, at = visit.t, visit.at
-    every = (card for card in sources.desk.cards() if may_ask_back(card.run.benchmark, card.seats))
+    every = (card for card in run_cards(office.reader) if may_ask_back(card.run.benchmark, card.seats))
     cards = {card.run.id: card for card in every}
     runs = [run for run in cards if run in at.runs]
-    records = askings(sources.reader, runs)
+    records = askings(office.reader, runs)
     part(visit, "asking", empty=not cards, aborted=sum(records.aborted.values()))
     if not cards:
         for name in askable():

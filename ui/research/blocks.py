@@ -8,14 +8,13 @@ they keep the filter in the address, so that every view can be linked, reloaded 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import gradio as gr
 from gradio.context import LocalContext
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from logs import LogError
 from simulator.errors import AskbackError
@@ -28,7 +27,9 @@ from ui.security import page_language
 
 TICK: Final = 2.0
 """Seconds after which a page that shows something in the making asks again."""
-_TITLE: Final = "document.title = element.querySelector('[data-title]').dataset.title"
+_START: Final = "askbackResearch.start(() => trigger('rebuild'), server)"
+_BUILT: Final = "askbackResearch.built(element.querySelector('[data-title]').dataset.title)"
+_ANEW: Final = "() => String(performance.now())"
 _KEEP: Final = """(...values) => {{
   const at = new URL(location);
   const names = {names};
@@ -38,7 +39,7 @@ _KEEP: Final = """(...values) => {{
     set.forEach((value) => at.searchParams.append(name, value));
   }});
   history.replaceState(history.state, "", at);
-  return values;
+  return {answer};
 }}"""
 
 
@@ -48,23 +49,23 @@ class ResearchPage:
 
     Attributes:
         path: the last part of its address; empty for the first page.
-        build: makes its components for a visit; what it raises of our own errors is shown in their place.
-        title: name of the text that the browser's tab has.
+        build: makes its components for a visit, and may say what the browser's tab is called; what it raises
+            of our own errors is shown in their place.
+        title: name of the text that the browser's tab has otherwise.
+        calls: functions that scripts of the page may call on the server.
     """
 
     path: str
-    build: Callable[[Visit], None]
+    build: Callable[[Visit], str | None]
     title: str = "research.title"
+    calls: Sequence[Callable[..., object]] = ()
 
 
-def research_blocks(
-    pages: Sequence[ResearchPage], fixed: Mapping[str, Callable[[], None]], head: str
-) -> gr.Blocks:
-    """Return the pages, those that are built for each visit and those that stand as they are.
+def research_blocks(pages: Sequence[ResearchPage], head: str) -> gr.Blocks:
+    """Return the pages.
 
     Args:
         pages: built for each visit; the first has the empty path.
-        fixed: last part of an address -> puts the components on that page, once and for everybody.
         head: of every page: styles and scripts.
     """
     blocks: gr.Blocks
@@ -73,26 +74,21 @@ def research_blocks(
     for page in pages[1:]:
         with blocks.route(page.path, page.path, show_in_navbar=False):
             _loaded(blocks, page, head)
-    for path, put in fixed.items():
-        with blocks.route(path, path, show_in_navbar=False):
-            put()
     return blocks
 
 
 def show_page(page: ResearchPage, visit: Visit) -> None:
     """Make the components of a page: its frame, and its own or why it cannot be shown."""
-    gr.HTML(
-        visit.render("native", title=visit.t(page.title)),
-        elem_classes=["ab"],
-        padding=False,
-        apply_default_css=False,
-        js_on_load=_TITLE,
-    )
+    title = None
+    gr.HTML(visit.render("native"), elem_classes=["ab"], padding=False, apply_default_css=False)
     with gr.Column(elem_id="ab-content", elem_classes=["rs-native"]):
         try:
-            page.build(visit)
+            title = page.build(visit)
         except (AskbackError, LogError) as error:
             part(visit, "problem_card", message=problem_text(visit.t, error))
+    # It comes last: the others stand when its script runs.
+    named = f"{title or visit.t(page.title)} · {visit.t('app.title')}"
+    gr.HTML(f'<i hidden data-title="{escape(named)}"></i>', js_on_load=_BUILT)
 
 
 def part(visit: Visit, template: str, **context: Any) -> gr.HTML:
@@ -110,12 +106,12 @@ def markup(visit: Visit, template: str, **context: Any) -> str:
 def keep_in_address(**filters: gr.components.Component) -> None:
     """Have the address say what filters are set to, by the names that it knows them by."""
     changes = [component.change for component in filters.values()]  # type: ignore[attr-defined]
-    gr.on(changes, None, list(filters.values()), None, js=_keep(filters), show_progress="hidden")
+    gr.on(changes, None, list(filters.values()), None, js=_keep(filters, "values"), show_progress="hidden")
 
 
 def rebuild(visit: Visit, event: Callable[..., Any], **filters: gr.components.Component) -> None:
     """Have the page built anew for what filters are set to, at an event."""
-    event(lambda *values: str(time.time()), list(filters.values()), visit.again, js=_keep(filters))
+    event(None, list(filters.values()), visit.again, js=_keep(filters, "String(performance.now())"))
 
 
 def follow(visit: Visit, state: Callable[[], object]) -> None:
@@ -129,14 +125,21 @@ def follow(visit: Visit, state: Callable[[], object]) -> None:
     gr.Timer(TICK).tick(changed, None, visit.again, show_progress="hidden", queue=False)
 
 
-def _keep(filters: Mapping[str, gr.components.Component]) -> str:
-    return _KEEP.format(names=json.dumps(list(filters)))
+def _keep(filters: Mapping[str, gr.components.Component], answer: str) -> str:
+    return _KEEP.format(names=json.dumps(list(filters)), answer=answer)
 
 
 def _loaded(blocks: gr.Blocks, page: ResearchPage, head: str) -> None:
     """Put a page on the route that is open: a bar that moves until its components are there."""
-    gr.HTML('<div class="rs-boot"></div>', elem_classes=["ab", "ab-stage", "rs-waiting"], head=head)
+    boot = gr.HTML(
+        '<div class="rs-boot"></div>',
+        elem_classes=["ab", "ab-stage", "rs-waiting"],
+        head=head,
+        js_on_load=_START,
+        server_functions=list(page.calls),
+    )
     again = gr.Textbox(visible="hidden", show_label=False)
+    boot.rebuild(None, None, again, js=_ANEW)
 
     def show(_: str) -> None:
         show_page(page, _visit(page.path, again))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import gradio as gr
 
 from logs import LogReader, rows
 from simulator.benchmark import Benchmark, Metric
@@ -12,14 +14,19 @@ from simulator.commands.compare import one_benchmark
 from simulator.errors import InputError
 from simulator.figures import Column
 from simulator.figures.tables import shown
+from simulator.research import Look
 from simulator.runner.logged import erased_episodes, seat_failed
+from ui.i18n import Strings
 from ui.research.address import Address
-from ui.research.declared import Words, drawn, look_at, pages_of
-from ui.research.desk import RunCard
-from ui.research.kept import CachedReports
+from ui.research.blocks import follow, part
+from ui.research.declared import Words, look_at, pages_of, parts_of, whole_card
+from ui.research.listing import Menu, filters, fits, neighbours, put_menus
+from ui.research.office import Office
+from ui.research.report_pages import show_own
 from ui.research.report_parts import MINUS
+from ui.research.runs import RunCard
 from ui.research.transcript import transcript
-from ui.research.view import Page, Visit
+from ui.research.view import Visit
 
 MOST: Final = 500
 OUTCOMES: Final = ("success", "part", "failure", "unscored")
@@ -35,7 +42,7 @@ class Entry:
     Attributes:
         status: how it ended; ``open`` if it has not.
         scores: metric -> value.
-        fields: of its item and of its scores' details, those that are short values.
+        fields: its language, and what is short of its item and of its scores' details.
         outcome: one of `OUTCOMES`, by the headline; ``scored`` where the headline is no share.
         words: that it is found by beside what was said in it.
     """
@@ -50,60 +57,94 @@ class Entry:
     words: str = ""
 
 
-class Filter(NamedTuple):
-    """A field of items by which a list is filtered."""
-
-    name: str
-    values: tuple[str, ...]
-
-
-def browse_page(visit: Visit, card: RunCard, kept: CachedReports) -> Page:
-    """Return the list, and the episode that the address names.
-
-    Args:
-        visit: of the page.
-        card: of the run.
-        kept: what was made of runs.
+def browse_page(visit: Visit, office: Office) -> str:
+    """Show the part of a run that the address names: one of its benchmark's own, or its episodes.
 
     Raises:
         InputError: if the run has no such episode.
     """
-    at, run, reader = visit.at, card.run.id, kept.reader
+    t, at, reader = visit.t, visit.at, office.reader
+    run = reader.run(at.run)
+    card, words, look = whole_card(reader, run), Words(t, run.benchmark), look_at(visit, office.kept, run)
+    own = next((each for each in parts_of(run, reader) if each.name == at.tab), None)
+    if card.live and not at.episode:
+        follow(visit, lambda: reader.progress(run.id))
+    part(visit, "run_head", card=card, tab=own.name if own else "dialogues", aborted=0)
+    if own is None:
+        _show_episodes(visit, office, look, card, words)
+        return f"{t('research.run.episodes')} · {run.id}"
+    put_menus(visit, words.menus(own.settings(look), at))
+    if shown := own.show(look):
+        show_own(visit, run.benchmark, shown, t.language)
+    else:
+        part(visit, "note", text=t("research.run.nothing_yet"))
+    return f"{words(f'part.{own.name}', own.name)} · {run.id}"
+
+
+def _show_episodes(visit: Visit, office: Office, look: Look, card: RunCard, words: Words) -> None:
+    t, at, reader, run = visit.t, visit.at, office.reader, card.run.id
     benchmark = one_benchmark(reader, [run])
-    pages, look = pages_of(benchmark.name), look_at(visit, kept, card.run)
-    every = kept.once(
+    pages = pages_of(benchmark.name)
+    every = office.kept.once(
         ("entries", at.settings), run, lambda: entries(reader, benchmark, run, pages.fields(look))
     )
-    talked = _talked(reader, run, at.text) if at.text else frozenset()
-    listed = [entry for entry in every if fits(entry, at, talked)]
-    ids = [entry.id for entry in listed]
-    place = ids.index(at.episode) if at.episode in ids else None
     if at.episode and all(entry.id != at.episode for entry in every):
         raise InputError(f"The run has no episode {at.episode!r}.", code="no_episode", episode=at.episode)
-    language = reader.episode(at.episode).language if at.episode else ""
-    made = drawn(visit.t, benchmark.name, pages.episode(look, at.episode) if at.episode else (), language)
-    return visit.page(
-        "browse",
-        made.figures,
-        live=card.live and not at.episode,
-        card=card,
-        shown=transcript(reader, at.episode) if at.episode else None,
-        tab="dialogues",
-        entries=listed[:MOST],
-        found=len(listed),
-        total=len(every),
-        metrics=benchmark.metrics,
-        value=value,
-        outcomes=[name for name in OUTCOMES if any(entry.outcome == name for entry in every)],
-        statuses=list(dict.fromkeys(entry.status for entry in every)),
-        filters=filters(every),
-        chosen=dict(at.filters),
-        previous=ids[place - 1] if place else None,
-        next=ids[place + 1] if place is not None and place + 1 < len(ids) else None,
-        settings=pages.settings(look) if at.episode or at.settings else (),
-        words=Words(visit.t, benchmark.name),
-        **made.context,
-    )
+    talked = _talked(reader, run, at.text) if at.text else frozenset()
+    listed = [entry for entry in every if fits_address(entry, at, talked)]
+    previous, following = neighbours([entry.id for entry in listed], at.episode)
+    put_menus(visit, _menus(t, at, every, words), search=t("research.episodes.text"))
+    settings = words.menus(pages.settings(look), at) if at.episode or at.settings else {}
+    if not at.episode:
+        put_menus(visit, settings)
+    with gr.Row(elem_classes=["rs-browse"]):
+        part(
+            visit,
+            "episodes",
+            entries=listed[:MOST],
+            found=len(listed),
+            total=len(every),
+            metrics=benchmark.metrics,
+            value=value,
+        )
+        with gr.Column(elem_classes=["rs-dialogue"]):
+            if not at.episode:
+                part(visit, "note", text=t("research.episodes.choose"), choose=True)
+                return
+            shown = transcript(reader, at.episode)
+            part(visit, "episode_head", shown=shown, value=value, previous=previous, next=following)
+            put_menus(visit, settings)
+            own = pages.episode(look, at.episode)
+            show_own(visit, benchmark.name, own, shown.episode.language)
+            part(visit, "episode_log", shown=shown, folded=bool(own))
+
+
+def _menus(t: Strings, at: Address, every: Sequence[Entry], words: Words) -> dict[str, Menu]:
+    """Return what the episodes of a run can be filtered by: a few values, each of several items."""
+    outcomes = [name for name in OUTCOMES if any(entry.outcome == name for entry in every)]
+    statuses = list(dict.fromkeys(entry.status for entry in every))
+    fields = filters((entry.fields for entry in every), min(_VALUES, len(every) // 2 + 1))
+    menus = {
+        "outcome": Menu(
+            t("research.dialogues.outcome"),
+            [
+                (t("research.outcome.all"), ""),
+                *((t(f"research.outcome.{name}"), name) for name in outcomes),
+            ],
+            at.outcome,
+        ),
+        "status": Menu(
+            t("research.episodes.status"),
+            [
+                (t("research.episodes.all_statuses"), ""),
+                *((t(f"research.status.{name}"), name) for name in statuses),
+            ],
+            at.status,
+        ),
+    }
+    known = {"outcome": bool(outcomes), "status": len(statuses) > 1}
+    own = words.filters("field", dict([*fields.items()][:_FIELDS]), at)
+    return {name: menu for name, menu in menus.items() if known[name]} | own
 
 
 def entries(
@@ -130,7 +171,8 @@ def entries(
     def entry(episode: rows.Episode) -> Entry:
         known, item = scores.get(episode.id, {}), items[episode.item_hash]
         values = {**more.get(episode.id, {}), **item.data, **details.get(episode.id, {})}
-        fields = {name: str(each) for name, each in values.items() if _is_short(each)}
+        short = {name: str(each) for name, each in values.items() if _is_short(each)}
+        fields = {"language": episode.language, **short}
         ending = endings.get(episode.id)
         status = ending.status if ending else "open"
         value = known.get(headline.name)
@@ -143,26 +185,12 @@ def entries(
     return tuple(entry(episode) for episode in reader.episodes(run, latest=True) if episode.id not in erased)
 
 
-def filters(every: Sequence[Entry]) -> tuple[Filter, ...]:
-    """Return the fields of items that tell groups of a run apart: a few values, each of several items."""
-    values: dict[str, dict[str, None]] = {}
-    for entry in every:
-        for name, text in {"language": entry.language, **entry.fields}.items():
-            values.setdefault(name, {})[text] = None
-    telling = (
-        Filter(name, tuple(sorted(texts, key=lambda text: (len(text), text))))
-        for name, texts in values.items()
-        if 1 < len(texts) <= min(_VALUES, len(every) // 2 + 1)
-    )
-    return tuple(telling)[:_FIELDS]
-
-
-def fits(entry: Entry, at: Address, talked: frozenset[str]) -> bool:
+def fits_address(entry: Entry, at: Address, talked: frozenset[str]) -> bool:
     """Return True if an episode fits the filters; `talked` are those in which the words are said."""
     return (
         at.outcome in ("", entry.outcome)
         and at.status in ("", entry.status)
-        and all({"language": entry.language, **entry.fields}.get(name) == wish for name, wish in at.filters)
+        and fits(entry.fields, at.filters)
         and (not at.text or at.text.casefold() in entry.words.casefold() or entry.id in talked)
     )
 

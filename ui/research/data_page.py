@@ -3,38 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final
+
+import gradio as gr
 
 from simulator import catalog, datasets
-from simulator.benchmark import Benchmark
 from simulator.blocks import Translated
 from simulator.errors import AskbackError, InputError
-from simulator.research import BUILTIN, DataPages, Entry, Shown, research_pages
+from simulator.research import BUILTIN, Entry, Shown, research_pages
 from ui.i18n import Strings
 from ui.problems import problem_text
-from ui.research.address import Address
-from ui.research.declared import Words, drawn
-from ui.research.view import Page, Visit
+from ui.research.blocks import part
+from ui.research.declared import Words
+from ui.research.listing import Menu, filters, fits, neighbours, put_menus, several
+from ui.research.report_pages import show_own
+from ui.research.view import Visit
 
 MOST: Final = 300
 _VALUES: Final = 40
 
 
-class Filter(NamedTuple):
-    """A field by which the list is filtered, and its values."""
-
-    name: str
-    values: Sequence[str]
-
-
-def data_page(visit: Visit) -> Page:
-    """Return the benchmarks that have data, or those of one of them with the item that the address names."""
+def data_page(visit: Visit) -> str:
+    """Show the benchmarks that have data, or those of one of them with the item that the address names."""
     at, t = visit.at, visit.t
     if not at.benchmark:
         known = [(each, Words(t, each.name)) for each in catalog.installed() if research_pages(each).data]
-        return visit.page("data_sets", benchmarks=known)
+        part(visit, "data_sets", benchmarks=known)
+        return t("research.data.nav")
     benchmark = catalog.find(at.benchmark)
-    pages, data = _pages(benchmark), at.data or BUILTIN
+    words, data, pages = Words(t, benchmark.name), at.data or BUILTIN, research_pages(benchmark).data
+    if pages is None:
+        raise InputError(
+            f"{benchmark.title} has no data to be browsed.", code="no_data_pages", benchmark=benchmark.title
+        )
+    title = words("data.title", t("research.data.items"))
     every: Sequence[Entry] = ()
     shown: Sequence[Shown] = ()
     problem = ""
@@ -45,70 +47,42 @@ def data_page(visit: Visit) -> Page:
         shown = pages.show(data, at.item, t.language) if at.item else pages.overview(data, t.language)
     except AskbackError as error:
         problem = problem_text(t, error)
-    listed = [entry for entry in every if fits(entry, at, t)]
-    names = [entry.name for entry in listed]
-    place = names.index(at.item) if at.item in names else None
-    made = drawn(t, benchmark.name, shown, t.language)
-    return visit.page(
-        "data",
-        made.figures,
-        benchmark=benchmark,
-        words=Words(t, benchmark.name),
-        data=data,
-        sets=(BUILTIN, *(each.name for each in datasets.list_all() if each.benchmark == benchmark.name)),
-        files=pages.files,
-        problem=problem,
-        entries=listed[:MOST],
-        found=len(listed),
-        total=len(every),
-        filters=filters(every),
-        chosen=dict(at.filters),
-        values=values_of,
-        text=lambda entry: _text(entry, t),
-        previous=names[place - 1] if place else None,
-        next=names[place + 1] if place is not None and place + 1 < len(names) else None,
-        **made.context,
+    wish = at.text.casefold().strip()
+    listed = [
+        entry
+        for entry in every
+        if fits(entry.fields, at.filters) and wish in f"{entry.name} {_text(entry, t)}".casefold()
+    ]
+    previous, following = neighbours([entry.name for entry in listed], at.item)
+    sets = dict.fromkeys(
+        (BUILTIN, *(each.name for each in datasets.list_all() if each.benchmark == benchmark.name), data)
     )
-
-
-def fits(entry: Entry, at: Address, t: Strings) -> bool:
-    """Return True if an entry fits the filters of an address."""
-    words = at.text.casefold().strip()
-    return all(wish in values_of(entry, name) for name, wish in at.filters) and (
-        not words or words in f"{entry.name} {_text(entry, t)}".casefold()
-    )
-
-
-def filters(every: Sequence[Entry]) -> tuple[Filter, ...]:
-    """Return the fields by which entries can be told apart, in the order in which they are declared."""
-    held: dict[str, dict[str, None]] = {}
-    for entry in every:
-        for name in entry.fields:
-            held.setdefault(name, {}).update(dict.fromkeys(values_of(entry, name)))
-    return tuple(
-        Filter(name, sorted(values, key=lambda value: (len(value), value)) if _numbers(values) else [*values])
-        for name, values in held.items()
-        if 1 < len(values) <= _VALUES
-    )
-
-
-def values_of(entry: Entry, name: str) -> Sequence[str]:
-    """Return the values that an entry has of a field."""
-    value = entry.fields.get(name, ())
-    return (value,) if isinstance(value, str) else value
-
-
-def _numbers(values: Any) -> bool:
-    return all(value.isdecimal() for value in values)
-
-
-def _pages(benchmark: Benchmark[Any, Any]) -> DataPages:
-    pages = research_pages(benchmark).data
-    if pages is None:
-        raise InputError(
-            f"{benchmark.title} has no data to be browsed.", code="no_data_pages", benchmark=benchmark.title
+    part(visit, "data_head", title=title, benchmark=benchmark, words=words)
+    chosen = Menu(t("research.data.set"), [(name, name) for name in sets], data, free=True)
+    fields = filters((entry.fields for entry in every), _VALUES)
+    put_menus(visit, {"data": chosen, **words.filters("data", fields, at)}, search=t("research.data.text"))
+    if pages.files or problem:
+        files = {"benchmark": benchmark, "data": data, "words": words, "files": pages.files}
+        part(visit, "data_files", **files, problem=problem)
+    with gr.Row(elem_classes=["rs-browse"]):
+        part(
+            visit,
+            "items",
+            title=title,
+            words=words,
+            entries=listed[:MOST],
+            found=len(listed),
+            total=len(every),
+            several=several,
+            text=lambda entry: _text(entry, t),
         )
-    return pages
+        with gr.Column(elem_classes=["rs-dialogue"]):
+            if at.item:
+                part(visit, "item_head", previous=previous, next=following)
+            show_own(visit, benchmark.name, shown, t.language)
+            if not shown:
+                part(visit, "note", text=t("research.data.choose"), choose=True)
+    return f"{title} · {benchmark.title}"
 
 
 def _text(entry: Entry, t: Strings) -> str:

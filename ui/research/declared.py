@@ -1,12 +1,11 @@
-"""Declarations of benchmarks for researchers (`simulator.research`), as parts of pages and as files."""
+"""Declarations of benchmarks for researchers (`simulator.research`): their parts of runs, words and files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -14,45 +13,17 @@ from logs import LogReader
 from logs.rows import Run
 from simulator import catalog
 from simulator.benchmark import Benchmark
-from simulator.blocks import Block
 from simulator.errors import InputError
-from simulator.reporting import Report, Section
-from simulator.research import Look, Part, ResearchPages, Shown, research_pages
+from simulator.research import Look, Part, ResearchPages, Setting, research_pages
 from simulator.studies.known import opened
-from ui.declared.pages import link_to
 from ui.i18n import DECLARED, Strings
-from ui.render.frame import RoomLink
-from ui.research.address import RESEARCH, STUDIES
-from ui.research.desk import Link, RunCard, Tab
-from ui.research.figures import Figure
+from ui.research.address import RESEARCH, STUDIES, Address
 from ui.research.kept import CachedReports
-from ui.research.report_parts import Part as ReportPart
-from ui.research.report_parts import report_parts
-from ui.research.view import Page, Visit
+from ui.research.listing import Menu
+from ui.research.runs import Link, RunCard, Tab, run_card
+from ui.research.view import Visit
 
 _NONE: Final = ResearchPages()
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """The part of a page that is a benchmark's: the context of ``templates/research/shown.html.jinja``.
-
-    Attributes:
-        shown: blocks, and sections of reports.
-        room: the benchmark, by whose texts blocks speak.
-        view: what templates of blocks know of their reader: the language of an item, and no seat.
-        figures: the plots among it.
-    """
-
-    shown: Sequence[Block | ReportPart]
-    room: RoomLink
-    view: SimpleNamespace
-    figures: tuple[Figure, ...]
-
-    @property
-    def context(self) -> Mapping[str, Any]:
-        """The context."""
-        return {"own": self.shown, "room": self.room, "view": self.view, "language": self.view.language}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +47,34 @@ class Words:
 
     def label(self, of: str, name: str) -> str:
         """Return what a setting or a field is called."""
-        return self(f"{of}.{name}", self.t.phrase(name))
+        return self(f"{of}.{name}", self.t.phrase(name.replace("_", " ")))
+
+    def menus(self, settings: Iterable[Setting], at: Address) -> dict[str, Menu]:
+        """Return menus for what an episode or a part of a run leaves to be chosen."""
+        chosen = dict(at.settings)
+        return {
+            f"s.{one.name}": Menu(
+                self.label("setting", one.name),
+                [
+                    *([] if one.usual else [("–", "")]),
+                    *((self.value("setting", one.name, value), value) for value in one.values),
+                ],
+                chosen.get(one.name, one.usual),
+            )
+            for one in settings
+        }
+
+    def filters(self, of: str, fields: Mapping[str, Iterable[str]], at: Address) -> dict[str, Menu]:
+        """Return menus for fields that a list is filtered by: a ``field`` of episodes, or of the ``data``."""
+        menus = {}
+        for name, values in fields.items():
+            label = self.label(of, name)
+            choices = [
+                (self.t("research.episodes.any"), ""),
+                *((self.value(of, name, value), value) for value in values),
+            ]
+            menus[f"f.{name}"] = Menu(label, choices, dict(at.filters).get(name, ""))
+        return menus
 
 
 def pages_of(benchmark: str) -> ResearchPages:
@@ -87,9 +85,9 @@ def pages_of(benchmark: str) -> ResearchPages:
         return _NONE
 
 
-def with_parts(card: RunCard, reader: LogReader) -> RunCard:
+def whole_card(reader: LogReader, run: Run) -> RunCard:
     """Return a run's card with its parts, and the ways on from it."""
-    pages, run = pages_of(card.run.benchmark), card.run
+    card, pages = run_card(reader, run), pages_of(run.benchmark)
     say = Words(Strings("en", {}), run.benchmark).name
     known = [Link(say(f"link.{link.name}"), link.address) for link in pages.links(reader, run)]
     if run.id in {study.run_id for study in opened(reader).values()}:
@@ -122,44 +120,6 @@ def look_at(visit: Visit, kept: CachedReports, run: Run) -> Look:
         chosen={**dict(visit.at.settings), **({"step": visit.at.step} if visit.at.step else {})},
         keep=lambda name, make: kept.once(("declared", name), run.id, make),
     )
-
-
-def part_page(visit: Visit, card: RunCard, kept: CachedReports, part: Part) -> Page:
-    """Return a further part of a run."""
-    look = look_at(visit, kept, card.run)
-    made = drawn(visit.t, card.run.benchmark, part.show(look), visit.t.language)
-    return visit.page(
-        "run_part",
-        made.figures,
-        live=card.live,
-        card=card,
-        tab=part.name,
-        settings=part.settings(look),
-        words=Words(visit.t, card.run.benchmark),
-        **made.context,
-    )
-
-
-def drawn(t: Strings, benchmark: str, shown: Iterable[Shown], language: str) -> Drawn:
-    """Return blocks and sections as pages draw them.
-
-    Args:
-        t: the texts of the page.
-        benchmark: whose they are.
-        shown: what.
-        language: of the items that they show.
-    """
-    made: list[Block | ReportPart] = []
-    figures: list[Figure] = []
-    for each in shown:
-        if isinstance(each, Section):
-            report = report_parts(t, Report(title="", sections=(each,)))
-            made.extend(report.parts)
-            figures.extend(report.figures)
-        else:
-            made.append(each)
-    room = link_to(catalog.find(benchmark))
-    return Drawn(made, room, SimpleNamespace(language=language, seat="", study=True), tuple(figures))
 
 
 def written(name: str, write: Callable[[Path], object]) -> bytes:

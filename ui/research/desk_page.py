@@ -17,14 +17,15 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
+import gradio as gr
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic import Field as Sent
 
-from logs import LogError, LogReader, LogWriter
+from logs import LogError, LogReader
 from simulator import catalog, form_blocks
 from simulator.benchmark import Benchmark
 from simulator.blocks import Block, Revision, Translated
-from simulator.desk_forms import FINISHED, Field, Group, Offer, Values
+from simulator.desk_forms import Field, Group, Offer, Values
 from simulator.desks import (
     ALL,
     Case,
@@ -45,9 +46,12 @@ from simulator.reporting import Report
 from simulator.word_diff import word_diff
 from ui.i18n import DECLARED, DEFAULT, Strings, strings
 from ui.problems import problem_text
-from ui.research.address import Address
+from ui.research.address import DESK, Address
+from ui.research.blocks import part
+from ui.research.guard import action_event, require
+from ui.research.office import Office
 from ui.research.report_parts import report_parts
-from ui.research.view import Page, Visit
+from ui.research.view import Visit
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +66,7 @@ class DeskCall(BaseModel):
     """A form from a desk.
 
     Attributes:
+        query: of the address of the page.
         key: idempotency key, made by the browser once per form.
         item: what is judged, by its name.
         form: its fields.
@@ -70,6 +75,7 @@ class DeskCall(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
+    query: str = Sent(max_length=20_000)
     key: str = Sent(pattern=r"^[\w-]{8,64}$")
     item: str = Sent(min_length=1, max_length=500)
     form: dict[str, Any]
@@ -177,25 +183,31 @@ def checked_name(name: str) -> str:
     return name
 
 
-def desk_page(visit: Visit, reader: LogReader) -> Page:
-    """Return the list of desks, the start of one, what somebody is to judge there, or the agreement."""
-    at = visit.at
+def desk_page(visit: Visit, office: Office) -> str:
+    """Show the list of desks, the start of one, what somebody is to judge there, or the agreement."""
+    t, at, reader = visit.t, visit.at, office.reader
     if at.reviewer:
         checked_name(at.reviewer)
     if not at.desk:
-        return visit.page("desks", places=_places(visit.t))
+        part(visit, "desks", places=_places(t))
+        return t("research.desk.nav")
     place = _place(visit)
+    heading = place.say(f"{place.desk.name}.heading")
     if not at.data and ALL not in place.desk.sets(reader):
-        return _start(visit, place, reader)
-    if at.tab == AGREEMENT:
-        return _agreement(visit, place, reader)
-    return work_page(visit, reader) if at.reviewer else _start(visit, place, reader)
+        _start(visit, place, reader)
+    elif at.tab == AGREEMENT:
+        _agreement(visit, place, reader)
+        return f"{t('research.desk.tab_agreement')} · {heading}"
+    elif at.reviewer:
+        _work(visit, place, reader)
+    else:
+        _start(visit, place, reader)
+    return heading
 
 
-def work_page(visit: Visit, reader: LogReader) -> Page:
-    """Return what a rater is to judge next, or what they look at again."""
-    at, place = visit.at, _place(visit)
-    desk = place.desk
+def _work(visit: Visit, place: Place, reader: LogReader) -> None:
+    """Show what a rater is to judge next, or what they look at again."""
+    at, desk = visit.at, place.desk
     work = next_work(desk, reader, at.data, at.reviewer, name=at.item, deciding=at.tab == DECIDE)
     case = work.case
     form = case.form(at.reviewer) if case and (work.again or desk.sheet is not None) else None
@@ -206,7 +218,8 @@ def work_page(visit: Visit, reader: LogReader) -> Page:
         offers += [Offer(desk.values(form), visit.t("research.desk.as", rater=name)) for name, form in raters]
     sheet = desk.sheet(case, form) if case and desk.sheet is not None else None
     asked = _asked((Group(desk.fields),) if sheet is None else sheet.groups) if case else {}
-    return visit.page(
+    part(
+        visit,
         "desk",
         place=place,
         work=work,
@@ -237,18 +250,20 @@ def desk_file(reader: LogReader, at: Address, name: str) -> bytes:
         return path.read_bytes()
 
 
-def judged(
-    visit: Visit, reader: LogReader, writer: LogWriter, call: Mapping[str, Any]
-) -> tuple[dict[str, Any], Page | None]:
-    """Save a form; what to answer, and the page that comes next where it was saved."""
+def judge(office: Office, call: Any) -> dict[str, Any]:
+    """Save a form, and who sent it; return whether it is ``saved``, else what is wrong, and where."""
+    where = call if isinstance(call, dict) else {}
+    t = strings(str(where.get("language", "")))
     place = None
     try:
+        user = require("judge")
         asked = DeskCall.model_validate(call)
+        visit = Visit(t, Address.read(DESK, asked.query))
         place = _place(visit)
         rater = checked_name(visit.at.reviewer)
         rows = judgments(
             place.desk,
-            reader,
+            office.reader,
             visit.at.data,
             rater,
             asked.item,
@@ -256,22 +271,15 @@ def judged(
             submission=asked.key,
             deciding=asked.decides,
         )
-        for row in rows:
-            writer.put(row).result()
-        stays = place.desk.sheet is not None and asked.form.get(FINISHED) != "yes"
-        at = replace(visit.at, item=asked.item if stays else "")
-        return {"saved": True}, work_page(replace(visit, at=at), reader)
+        for row in (*rows, action_event(user, "judge", call="judge_desk", key=asked.key)):
+            office.writer.put(row).result()
+        return {"saved": True}
     except DeskFormError as error:
         assert place is not None
-        return {
-            "saved": False,
-            "problem": visit.t("research.desk.mend"),
-            "places": place.problems(error),
-        }, None
+        return {"saved": False, "problem": t("research.desk.mend"), "places": place.problems(error)}
     except (AskbackError, LogError, ValidationError) as error:
         log.warning("a form was not saved: %s", error)
-        problem = place.refusal(error) if place is not None else problem_text(visit.t, error)
-        return {"saved": False, "problem": problem}, None
+        return {"saved": False, "problem": place.refusal(error) if place else problem_text(t, error)}
 
 
 def _speaking(place: Place, language: str) -> dict[str, Any]:
@@ -302,8 +310,8 @@ def _differing(asked: Asked, forms: Sequence[Values]) -> list[str]:
     return [name for name, values in said.items() if any(value != values[0] for value in values)]
 
 
-def _start(visit: Visit, place: Place, reader: LogReader) -> Page:
-    """Return the choice of what to judge, and of a name."""
+def _start(visit: Visit, place: Place, reader: LogReader) -> None:
+    """Show the choice of what to judge, and of a name."""
     desk = place.desk
     sets = tuple(dict.fromkeys((*([visit.at.data] if visit.at.data else ()), *desk.sets(reader))))
     choices: dict[str, Standing] = {}
@@ -313,17 +321,20 @@ def _start(visit: Visit, place: Place, reader: LogReader) -> Page:
             choices[data] = standing(desk, desk.cases(reader, data))
         except (AskbackError, LogError) as error:  # data that are gone are no reason to show nothing
             problem = problem_text(visit.t, error)
-    return visit.page("desk_start", place=place, choices=choices, problem=problem)
+    part(visit, "desk_start", place=place, choices=choices, problem=problem)
+    if desk.command and not choices:
+        gr.Textbox(desk.command, label=visit.t("research.list.type"), buttons=["copy"])
 
 
-def _agreement(visit: Visit, place: Place, reader: LogReader) -> Page:
+def _agreement(visit: Visit, place: Place, reader: LogReader) -> None:
     at, desk = visit.at, place.desk
     cases = desk.cases(reader, at.data)
     sections = (
         desk.agreement(reader, at.data, at.reviewer) if desk.agreement else agreement_of_pairs(desk, cases)
     )
     shown, hidden = differences(desk, cases, at.reviewer)
-    return visit.page(
+    part(
+        visit,
         "desk_agreement",
         place=place,
         standing=standing(desk, cases),

@@ -25,9 +25,8 @@ from ui.i18n import strings
 from ui.research.address import DESK, RESEARCH, Address
 from ui.research.asking_page import asking_file
 from ui.research.declared import data_file, run_file
-from ui.research.desk import Desk
 from ui.research.desk_page import desk_file
-from ui.research.kept import CachedReports
+from ui.research.office import Office
 from ui.research.run_page import kept_comparison, kept_report
 
 Format = Literal["csv", "jsonl"]
@@ -47,9 +46,9 @@ _TYPES: Final[Mapping[Form, str]] = {
 }
 
 
-def add_downloads(app: FastAPI, desk: Desk, kept: CachedReports) -> None:
+def add_downloads(app: FastAPI, office: Office) -> None:
     """Add the addresses. They are no coroutines, so each runs in a thread: drawing takes seconds."""
-    reader = desk.reader
+    reader, kept = office.reader, office.kept
 
     @app.get(f"{RESEARCH}/download/run.zip")
     def export(run: str, format: Format = "csv") -> Response:

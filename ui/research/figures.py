@@ -1,4 +1,4 @@
-"""Plots as the browser draws them: Plotly's plain values, for light ground and for dark."""
+"""Plots as the browser draws them: Plotly's plain values, in the language of the page."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ class Figure:
         id: unique on its page.
         title: what it shows.
         note: how to read it.
-        plotly: the figure as Plotly takes it, or ``light`` and ``dark``, one for each ground.
-        height: in CSS pixels.
+        plotly: the figure as Plotly takes it.
         width: the least that it can be read at, in CSS pixels; on narrower screens it is scrolled.
     """
 
@@ -31,24 +30,14 @@ class Figure:
     title: str
     note: str
     plotly: Plotly
-    height: int = 300
     width: int = 0
 
 
-def plot(t: Strings, figure: figures.Figure, title: str = "", note: str = "") -> Figure:
-    """Return a figure in the language of the page, with title and note; its own where none are given."""
+def plot(t: Strings, figure: figures.Figure) -> Figure:
+    """Return a figure in the language of the page."""
     if t.phrases:
         figure = _translated(t, figure)
-    light = to_plotly(figure)
-    both = {"light": light, "dark": to_plotly(figure, dark=True)}
-    return Figure(
-        figure.name,
-        title or figure.title,
-        note or figure.caption,
-        both,
-        light["layout"]["height"],
-        _width(figure),
-    )
+    return Figure(figure.name, figure.title, figure.caption, to_plotly(figure), _width(figure))
 
 
 def _translated(t: Strings, figure: figures.Figure) -> figures.Figure:

@@ -17,10 +17,10 @@ from simulator.figures import Column
 from simulator.reports import mean_of, present_metrics
 from ui.research.address import COMPARE, REPORT, RUN, Address
 from ui.research.blocks import TICK, follow, keep_in_address, part
-from ui.research.desk import Desk, RunCard
 from ui.research.format import Cell
-from ui.research.kept import CachedReports
+from ui.research.office import Office
 from ui.research.report_parts import estimate
+from ui.research.runs import RunCard, run_cards
 from ui.research.tables import Sheet, Shown, filled, link, table, text
 from ui.research.view import Visit
 
@@ -51,24 +51,19 @@ Headlines = tuple[Headline, ...]
 
 @dataclass(frozen=True, slots=True)
 class RunList:
-    """The list of runs, as somebody looks at it.
-
-    Attributes:
-        kept: the scores of the runs, which are many and short.
-    """
+    """The list of runs, as somebody looks at it."""
 
     visit: Visit
-    desk: Desk
-    kept: CachedReports
+    office: Office
 
     def build(self) -> None:
         """Make the page."""
-        t, at, cards = self.visit.t, self.visit.at, self.desk.cards()
+        t, at, cards = self.visit.t, self.visit.at, run_cards(self.office.reader)
         part(self.visit, "runs", empty=not cards)
         if not cards:
             for command in _commands(t.language):
                 gr.Textbox(command, label=t("research.list.type"), buttons=["copy"])
-            follow(self.visit, lambda: len(self.desk.cards()))
+            follow(self.visit, lambda: len(run_cards(self.office.reader)))
             return
         benchmarks = {card.title: card.run.benchmark for card in cards}
         setups = sorted({card.run.setup for card in cards})
@@ -118,7 +113,7 @@ class RunList:
         t, wish = self.visit.t, words.casefold().strip()
         cards = [
             card
-            for card in self.desk.cards()
+            for card in run_cards(self.office.reader)
             if benchmark in ("", card.run.benchmark)
             and setup in ("", card.run.setup)
             and wish in _words(card).casefold()
@@ -155,9 +150,9 @@ class RunList:
         until, shown = time.monotonic() + AT_ONCE, dict[str, Headlines | None]()
         for card in cards:
             run = card.run.id
-            waits = time.monotonic() >= until and not self.kept.has("headlines", run)
-            make = partial(headlines, self.desk.reader, run)
-            shown[run] = None if waits else self.kept.once("headlines", run, make)
+            waits = time.monotonic() >= until and not self.office.headlines.has("headlines", run)
+            make = partial(headlines, self.office.reader, run)
+            shown[run] = None if waits else self.office.headlines.once("headlines", run, make)
         return shown
 
     def _score_cells(self, scores: Headlines | None, titles: Sequence[str] | None) -> list[Shown]:

@@ -1,10 +1,10 @@
-"""The acts of researchers beside reading: allowed by role, and logged with who it was."""
+"""The means of the researchers' pages. What is done there is allowed by role, and logged with who it was."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import gradio as gr
@@ -17,6 +17,7 @@ from simulator.runner.processes import RunProcesses
 from ui.accounts import Action, User
 from ui.problems import problem_text
 from ui.research.guard import action_event, require
+from ui.research.kept import CachedReports
 from ui.research.view import Visit
 
 RELOAD: Final = "() => { location.reload() }"
@@ -25,7 +26,7 @@ RELOAD: Final = "() => { location.reload() }"
 
 @dataclass(frozen=True, kw_only=True)
 class Office:
-    """The log, models and processes of the pages that change something.
+    """The log, models and processes of the pages.
 
     Attributes:
         writer: a durable writer of the log.
@@ -33,6 +34,8 @@ class Office:
         models: how models that sit opposite people are reached.
         offered: models that may be chosen for seats.
         processes: plays runs.
+        kept: what was made of runs.
+        headlines: of the runs in the list, which are many and short.
     """
 
     writer: LogWriter
@@ -40,6 +43,12 @@ class Office:
     models: ModelOptions
     offered: Sequence[str]
     processes: RunProcesses
+    kept: CachedReports = field(init=False)
+    headlines: CachedReports = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kept", CachedReports(self.reader))
+        object.__setattr__(self, "headlines", CachedReports(self.reader, 5_000))
 
     @contextmanager
     def acting(self, visit: Visit, action: Action, **details: object) -> Iterator[User]:

@@ -1,28 +1,31 @@
-"""The pages that show reports: of a run, of several runs, and of runs compared item by item."""
+"""The pages that show reports: of a run, of several runs, of runs compared item by item; and their parts."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
 from gradio.components.plot import PlotData
 
-from logs import LogReader
+from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.commands.compare import one_benchmark
 from simulator.errors import AskbackError
+from simulator.reporting import Report, Section
+from simulator.research import Shown
 from simulator.runner.logged import endings_of_runs, failures_of
+from ui.declared.pages import link_to
 from ui.problems import problem_text
 from ui.research.address import COMPARE
 from ui.research.blocks import follow, part, rebuild
-from ui.research.declared import with_parts
-from ui.research.desk import Desk, RunCard
+from ui.research.declared import whole_card
 from ui.research.figures import Figure
-from ui.research.kept import CachedReports
-from ui.research.report_parts import ReportParts
+from ui.research.office import Office
+from ui.research.report_parts import Part, ReportParts, report_parts
 from ui.research.run_page import (
     Choice,
     aborted,
@@ -33,33 +36,21 @@ from ui.research.run_page import (
     kept_comparison,
     kept_report,
 )
-from ui.research.tables import Sheet, Shown, link, table
+from ui.research.runs import RunCard, run_cards
+from ui.research.tables import Sheet, link, table, text
 from ui.research.view import Visit
 
 _WIDE = 600
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """The sources of pages."""
-
-    desk: Desk
-    kept: CachedReports
-
-    @property
-    def reader(self) -> LogReader:
-        """Reads the log."""
-        return self.desk.reader
-
-
-def run_page(visit: Visit, sources: Sources) -> None:
+def run_page(visit: Visit, office: Office) -> None:
     """Show what `askback report` says of a run."""
-    at, reader = visit.at, sources.reader
-    card = with_parts(sources.desk.card(reader.run(at.run)), reader)
+    at, reader = visit.at, office.reader
+    card = whole_card(reader, reader.run(at.run))
     benchmark = one_benchmark(reader, [at.run])
     if card.live:
         follow(visit, lambda: reader.progress(at.run))
-    shown = kept_report(visit.t, sources.kept, benchmark, [at.run], dict(at.settings))
+    shown = kept_report(visit.t, office.kept, benchmark, [at.run], dict(at.settings))
     part(visit, "run_head", card=card, tab="scores", aborted=aborted(benchmark, reader, at.run))
     _settings(visit, benchmark)
     show_report(visit, shown)
@@ -75,11 +66,11 @@ def run_page(visit: Visit, sources: Sources) -> None:
     command_line(visit, command("report", benchmark, [at.run], dict(at.settings)))
 
 
-def report_page(visit: Visit, sources: Sources) -> None:
+def report_page(visit: Visit, office: Office) -> None:
     """Show what `askback report` says of several runs."""
     at = visit.at
-    benchmark = one_benchmark(sources.reader, at.runs)
-    shown = kept_report(visit.t, sources.kept, benchmark, at.runs, dict(at.settings))
+    benchmark = one_benchmark(office.reader, at.runs)
+    shown = kept_report(visit.t, office.kept, benchmark, at.runs, dict(at.settings))
     heading = "research.report.several"
     part(visit, "report_head", heading=heading, runs=at.runs, other=at.to(path=COMPARE, settings=()))
     _settings(visit, benchmark)
@@ -89,16 +80,16 @@ def report_page(visit: Visit, sources: Sources) -> None:
     command_line(visit, command("report", benchmark, at.runs, dict(at.settings)))
 
 
-def compare_page(visit: Visit, sources: Sources) -> None:
+def compare_page(visit: Visit, office: Office) -> None:
     """Show runs of one benchmark side by side, on the items that they share."""
-    t, at, reader = visit.t, visit.at, sources.reader
+    t, at, reader = visit.t, visit.at, office.reader
     runs = tuple(dict.fromkeys(filter(None, (at.run, *at.runs))))
     if at.run:
-        card = with_parts(sources.desk.card(reader.run(at.run)), reader)
+        card = whole_card(reader, reader.run(at.run))
         part(visit, "run_head", card=card, tab="compare", aborted=0)
     else:
         part(visit, "report_head", heading="research.run.compare", runs=runs, other="")
-    others = _others(sources.desk.cards(), at.run, runs)
+    others = _others(run_cards(reader), at.run, runs)
     if at.run and not others:
         part(visit, "note", text=t("research.compare.none"))
         return
@@ -111,8 +102,8 @@ def compare_page(visit: Visit, sources: Sources) -> None:
         part(visit, "note", text=t(f"research.compare.{'choose_text' if at.run else 'too_few'}"))
         return
     try:
-        shown = kept_comparison(t, sources.kept, runs)
-        items = sources.kept.once("items", runs, lambda: tuple(item_rows(reader, runs)))
+        shown = kept_comparison(t, office.kept, runs)
+        items = office.kept.once("items", runs, lambda: tuple(item_rows(reader, runs)))
     except AskbackError as error:
         part(visit, "note", text=problem_text(t, error))
         return
@@ -120,10 +111,7 @@ def compare_page(visit: Visit, sources: Sources) -> None:
     differing = sum(row.differs for row in items)
     part(visit, "items_head", differing=differing, total=len(items))
     ordered = sorted(items, key=lambda row: not row.differs)
-    rows = [
-        [link(row.item, at.to(item=row.item)), *(Shown(value, value) for value in row.values)]
-        for row in ordered
-    ]
+    rows = [[link(row.item, at.to(item=row.item)), *map(text, row.values)] for row in ordered]
     table(t("research.list.items"), Sheet({t("research.list.item"): 320, **dict.fromkeys(runs, 200)}, rows))
     if at.item:
         with gr.Row():
@@ -152,18 +140,41 @@ def show_report(visit: Visit, shown: ReportParts) -> None:
     if shown.nothing is not None:
         part(visit, "note", text=problem_text(visit.t, shown.nothing))
     for section in shown.parts:
-        part(visit, "report_part", part=section)
-        if section.plots:
-            with gr.Row():
-                for figure in section.plots:
-                    _plot(visit, figure)
-        if section.pictures or section.text or section.remarks:
-            part(visit, "report_words", part=section)
+        _section(visit, section)
+
+
+def show_own(visit: Visit, benchmark: str, shown: Iterable[Shown], language: str) -> None:
+    """Show what a benchmark has declared: blocks as players see them, and sections of reports.
+
+    Args:
+        visit: of the page.
+        benchmark: whose they are.
+        shown: what.
+        language: of the items that they show.
+    """
+    room, view = link_to(catalog.find(benchmark)), SimpleNamespace(language=language, seat="", study=True)
+    for _, group in groupby(shown, lambda each: isinstance(each, Section)):
+        together = [*group]
+        if sections := [each for each in together if isinstance(each, Section)]:
+            for section in report_parts(visit.t, Report(title="", sections=sections)).parts:
+                _section(visit, section)
+        else:
+            part(visit, "own", room=room, view=view, language=language, blocks=together)
+
+
+def _section(visit: Visit, section: Part) -> None:
+    part(visit, "report_part", part=section)
+    if section.plots:
+        with gr.Row():
+            for figure in section.plots:
+                _plot(visit, figure)
+    if section.pictures or section.text or section.remarks:
+        part(visit, "report_words", part=section)
 
 
 def _plot(visit: Visit, figure: Figure) -> None:
     """Show a plot for light ground; the style sheet turns it for dark."""
-    drawn = {**figure.plotly["light"], "config": {"displayModeBar": False}}
+    drawn = {**figure.plotly, "config": {"displayModeBar": False}}
     with gr.Column(min_width=480, elem_classes=["rs-chart", *(["rs-wide"] if figure.width > _WIDE else [])]):
         part(visit, "figure", figure=figure)
         gr.Plot(PlotData(type="plotly", plot=json.dumps(drawn)), show_label=False, container=False)

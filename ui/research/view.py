@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,6 @@ from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
 from ui.research import format
 from ui.research.address import NAVIGATION, RESEARCH, Address
-from ui.research.figures import Figure
 
 
 def rooms() -> tuple[RoomLink, ...]:
@@ -26,30 +24,13 @@ def rooms() -> tuple[RoomLink, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """A page as the browser gets it.
-
-    Attributes:
-        html: its markup.
-        figures: the plots whose places are in it.
-        live: it shows something that is still being played, so ask again now and then.
-        more: something on it is still to be reckoned, so ask again at once.
-    """
-
-    html: str
-    figures: tuple[Figure, ...] = ()
-    live: bool = False
-    more: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Visit:
     """A request for a page.
 
     Attributes:
         t: the interface's texts.
         at: the address asked for.
-        again: on pages of Gradio's components: has the page built anew when it changes.
+        again: has the page built anew when it changes.
     """
 
     t: Strings
@@ -60,19 +41,6 @@ class Visit:
     def frame(self) -> Frame:
         """The frame that all pages of the app share."""
         return Frame(self.t, self.at.path, self.at.query, RESEARCH, "research", rooms())
-
-    def page(
-        self,
-        template: str,
-        figures: Sequence[Figure] = (),
-        *,
-        live: bool = False,
-        more: bool = False,
-        **context: Any,
-    ) -> Page:
-        """Return the page made from ``templates/research/{template}.html.jinja``."""
-        html = self.render(template, figures={figure.id: figure for figure in figures}, **context)
-        return Page(html, tuple(figures), live, more)
 
     def render(self, template: str, **context: Any) -> str:
         """Return the markup made from ``templates/research/{template}.html.jinja``."""

@@ -5,7 +5,7 @@
 "use strict";
 
 window.askbackDesk = (() => {
-  const { study, tab: draft } = window.askback;
+  const { study, sleep, tab: draft } = window.askback;
   // As long as a click may take that began by leaving a text: a page drawn anew would swallow it.
   const CLICK_MS = 400;
   const parsed = (text) => (text ? JSON.parse(text) : null);
@@ -17,20 +17,24 @@ window.askbackDesk = (() => {
 
     // A call whose answer is lost is made again: under its key it is the same one.
     async insist(name, call) {
+      const from = { language: document.documentElement.lang, query: location.search.slice(1) };
       for (const pause of [300, 800, 1500, 3000]) {
-        try { return await this.ask(name, call); } catch {
-          if (await this.refused()) return null;
-          await new Promise((resolve) => setTimeout(resolve, pause));
-        }
+        const answer = await this.server[`call_${name}`]({ ...from, ...call }).catch(() => null);
+        if (answer) return answer;
+        const refused = await fetch(location.pathname, { method: "HEAD" }).then(({ status }) => [401, 403].includes(status), () => false);
+        if (refused) return null;
+        await sleep(pause);
       }
       return null;
     },
 
+    // Stands beside the form, whatever is built anew, until something else is judged.
     saving(state, problem = "") {
       const place = this.one("[data-save]");
-      if (!place) return;
+      this.saved = { state, problem };
+      if (!place || !state) return;
       place.className = `rs-save rs-save-${state}`;
-      place.textContent = `${this.root.dataset[state]}${problem ? ` ${problem}` : ""}`;
+      place.textContent = `${this.one("[data-desk]").dataset[state]}${problem ? ` ${problem}` : ""}`;
     },
 
     deskStage() { return this.one("[data-desk][data-item]"); },
@@ -46,7 +50,11 @@ window.askbackDesk = (() => {
 
     // After every showing of a page.
     deskShown() {
+      this.saving(this.saved?.state, this.saved?.problem);
       if (!this.deskStage() || !this.deskForm()) return;
+      // Gradio keeps the fields of the thing before, with what was filled in there.
+      if (this.deskOf !== this.deskName()) this.deskForm().reset();
+      this.deskOf = this.deskName();
       if (this.one("[data-sheet]")) { this.deskTyped(); return; }
       const kept = draft.read(this.deskName());
       study.fill(this.deskForm(), kept);
@@ -166,8 +174,8 @@ window.askbackDesk = (() => {
       if (this.deskSent !== filled) { this.deskSent = filled; this.deskSentKey = this.newKey(); }
       const call = { item: stage.dataset.item, form, decides: stage.dataset.decides === "true", key: this.deskSentKey };
       const answer = await this.insist("judge_desk", call);
-      this.deskSending = false;
       if (!answer?.saved) {
+        this.deskSending = false;
         this.saving("unsaved", answer?.problem);
         if (answer?.places) this.one("[data-save]").textContent = answer.problem;
         this.deskProblems(answer?.places || (answer?.problem ? { form: [answer.problem] } : {}));
@@ -178,7 +186,8 @@ window.askbackDesk = (() => {
       const address = new URL(location.href);
       address.searchParams.delete("item");
       history.replaceState(null, "", address);
-      await this.show(answer);
+      await this.rebuild();
+      this.deskSending = false;
       this.saving("saved");
       scrollTo(0, 0);
     },
@@ -205,10 +214,9 @@ window.askbackDesk = (() => {
 
     // Whoever types is not disturbed: the page that came meanwhile is shown when they have left the text.
     async deskCaughtUp() {
-      const { item, answer } = this.deskWaits || {};
-      if (!answer || document.activeElement?.matches("[data-bit]")) return;
-      this.deskWaits = null;
-      if (this.deskStage()?.dataset.item === item) await this.show(answer);
+      if (!this.deskWaits || document.activeElement?.matches("[data-bit]")) return;
+      this.deskWaits = false;
+      await this.rebuild();
     },
 
     deskPress({ name, value, kind, free }) {
@@ -232,19 +240,19 @@ window.askbackDesk = (() => {
 
     deskSay(name, value, form) {
       const { item } = this.deskStage().dataset;
-      const call = { item, form, key: this.newKey(), path: location.pathname, query: location.search.slice(1) };
+      const call = { item, form, key: this.newKey(), query: location.search.slice(1) };
       this.pending.set(name, value);
       this.saving("saving");
       this.queue = this.queue.catch(() => {}).then(async () => {
         const answer = await this.insist("judge_desk", call);
         if (this.pending.get(name) === value) this.pending.delete(name);
-        if (!answer?.saved) { await this.load({ quiet: true }); this.saving("unsaved", answer?.problem); return; }
-        if (this.deskStage()?.dataset.item === item) await this.deskSaid(form, answer);
+        if (!answer?.saved) { await this.rebuild(); this.saving("unsaved", answer?.problem); return; }
+        if (this.deskStage()?.dataset.item === item) await this.deskSaid(form);
         this.saving("saved");
       });
     },
 
-    async deskSaid(form, answer) {
+    async deskSaid(form) {
       const kept = draft.read(this.deskName()) || {};
       draft.write(this.deskName(), Object.fromEntries(Object.entries(kept).filter(([name, text]) => form[name] !== text.trim())));
       if (form.finished === "yes") {
@@ -252,7 +260,7 @@ window.askbackDesk = (() => {
         address.searchParams.delete("item");
         history.replaceState(null, "", address);
       }
-      this.deskWaits = { item: this.deskStage().dataset.item, answer };
+      this.deskWaits = true;
       for (const button of this.deskFields("[data-name]")) {
         const value = form[button.dataset.name];
         if (value !== undefined) button.setAttribute("aria-pressed", String([value].flat().includes(button.dataset.value)));

@@ -90,7 +90,7 @@ window.askbackPlan = (() => {
       const at = new URL(location.href);
       at.searchParams.set("step", Math.max(0, Math.min(last, step)));
       history.replaceState(null, "", at);
-      return this.load({ quiet: true });
+      return this.rebuild();
     },
 
     watchPlay(on) {

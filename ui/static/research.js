@@ -1,176 +1,67 @@
-// The browser's part of the researchers' pages: asks the server for the page at its address, follows runs
-// that are being played, steps through dialogues. research-plots.js draws, desk.js judges at desks.
+// The browser's part of the researchers' pages, which Gradio builds for an address: leads from one address to
+// another, steps through dialogues. desk.js judges at desks.
 "use strict";
 
 window.askbackResearch = (() => {
   const REVIEWER = "askback.reviewer";
   const SHORTCUTS = "askback.research.shortcuts";
-  const POLL_MS = 2000;
   const PATHS = ["/research/part", "/research/data", "/research/desk"];
+  const { store } = window.askback;
 
-  const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-  const read = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
-  const write = (name, value) => { try { localStorage.setItem(name, value); } catch { /* lasts as long as the page */ } };
-
-  class Desk {
-    constructor(element, props, server) {
-      this.element = element;
-      this.props = props;
+  class Page {
+    constructor(trigger, server) {
+      this.trigger = trigger;
       this.server = server;
-      this.figures = {};
-      this.live = false;
       this.step = null;
       this.stepOf = null;
-      this.newest = 0;
       this.pending = new Map();
       this.queue = Promise.resolve();
-      element.addEventListener("click", (event) => this.onClick(event));
-      element.addEventListener("submit", (event) => this.onSubmit(event));
-      element.addEventListener("change", (event) => this.onChange(event));
-      element.addEventListener("input", (event) => this.onInput(event));
-      element.addEventListener("focusout", (event) => { if (event.target.matches("[data-bit]")) this.deskLeft(event.target); });
-      document.addEventListener("keydown", (event) => this.onKey(event));
-      window.addEventListener("popstate", () => this.load());
+      const listen = (name, heard) => document.addEventListener(name, (event) => heard.call(this, event));
+      listen("click", this.onClick);
+      listen("submit", this.onSubmit);
+      listen("change", this.onChange);
+      listen("input", this.onInput);
+      listen("keydown", this.onKey);
+      listen("focusout", (event) => { if (event.target.matches("[data-bit]")) this.deskLeft(event.target); });
+      window.addEventListener("popstate", () => this.rebuild());
       window.addEventListener("beforeunload", (event) => { if (Object.keys(this.deskUnsaved()).length) event.preventDefault(); });
-      new MutationObserver(() => this.draw()).observe(document.documentElement, { attributes: true, attributeFilter: ["data-appearance"] });
-      this.follow();
     }
 
-    get root() { return this.element.querySelector(".ab-page"); }
-    one(selector) { return this.element.querySelector(selector); }
-    all(selector) { return [...this.element.querySelectorAll(selector)]; }
+    one(selector) { return document.querySelector(selector); }
+    all(selector) { return [...document.querySelectorAll(selector)]; }
 
-    // Gradio's client swallows a failed call and answers nothing.
-    async ask(name, data = {}) {
-      const answer = await this.server[`call_${name}`]({
-        language: document.documentElement.lang,
-        path: location.pathname,
-        query: location.search.slice(1),
-        ...data,
-      });
-      if (!answer) throw new Error("no answer");
-      return answer;
+    // Has the page built anew for its address; over when it stands.
+    rebuild() {
+      this.opened = { at: location.href, parts: this.all("details").map((part) => part.open) };
+      return new Promise((resolve) => { this.resolve = resolve; this.trigger(); });
     }
 
-    // ---- pages
-
-    async load({ quiet = false } = {}) {
-      const number = ++this.newest;
-      const slow = quiet ? 0 : setTimeout(() => this.root?.classList.add("rs-loading"), 250);
-      this.round = (this.round || 0) + (quiet ? 0 : 1);
-      let answer = null;
-      for (let pause = 500; !answer; pause = Math.min(2 * pause, 8000)) {
-        try { answer = await this.ask("page"); } catch {
-          // Logged out, or the server is away: an ordinary reload says which.
-          if (await this.refused()) { location.reload(); return; }
-          this.toast(JSON.parse(this.root?.dataset.texts || "{}").offline || "…");
-          await sleep(pause);
-        }
-        if (number !== this.newest) { clearTimeout(slow); return; }
-      }
-      clearTimeout(slow);
-      await this.show(answer);
-    }
-
-    async refused() {
-      try { return [401, 403].includes((await fetch("/research/api/progress")).status); } catch { return false; }
-    }
-
-    async show(answer) {
-      const focus = document.activeElement;
-      const kept = this.remember();
-      this.props.value = answer.html;
-      this.figures = answer.figures;
-      this.live = answer.live;
-      await sleep(0);
-      if (!this.root) return;
-      document.title = this.root.dataset.title;
-      this.restore(kept, focus);
-      this.prepareForms();
+    built(title) {
+      document.title = title;
+      const { at, parts = [] } = this.opened || {};
+      const details = this.all("details");
+      if (at === location.href && parts.length === details.length) details.forEach((part, place) => { part.open = parts[place]; });
+      const field = this.one("form[data-remember] [name=reviewer]");
+      if (field && !field.value) field.value = store.read(REVIEWER) || "";
+      const box = this.one("[data-shortcuts]");
+      if (box) box.checked = store.read(SHORTCUTS) !== "off";
       this.replay();
       this.planShown();
       this.watched();
       this.deskShown();
-      this.shortcuts();
-      this.draw();
-      if (location.hash && kept.place !== location.href) this.one(location.hash)?.scrollIntoView({ block: "start" });
-      this.shownAt = location.href;
-      if (answer.more) this.load({ quiet: true });
-    }
-
-    // What a fresh page would lose: scrolled lists, opened details, focus.
-    remember() {
-      return {
-        place: this.shownAt,
-        scrolls: this.all("[data-keep-scroll]").map((part) => [part.dataset.keepScroll, part.scrollTop]),
-        opened: this.all("details").map((part) => part.open),
-        selector: this.nameOf(document.activeElement),
-        caret: document.activeElement?.selectionStart,
-      };
-    }
-
-    nameOf(control) {
-      if (!control || !this.element.contains(control)) return null;
-      if (control.id) return `#${CSS.escape(control.id)}`;
-      const parts = ["act", "name", "value", "by", "step"]
-        .filter((name) => control.dataset[name] !== undefined)
-        .map((name) => `[data-${name}="${CSS.escape(control.dataset[name])}"]`);
-      return parts.length ? parts.join("") : control.getAttribute("href") && `a[href="${CSS.escape(control.getAttribute("href"))}"]`;
-    }
-
-    restore(kept, focus) {
-      for (const [name, top] of kept.scrolls) { const part = this.one(`[data-keep-scroll="${name}"]`); if (part && name === "list") part.scrollTop = top; }
-      if (kept.place === location.href) {
-        const details = this.all("details");
-        if (details.length === kept.opened.length) details.forEach((part, place) => { part.open = kept.opened[place]; });
-        for (const [name, top] of kept.scrolls) { const part = this.one(`[data-keep-scroll="${name}"]`); if (part) part.scrollTop = top; }
-      }
-      if (focus && !this.element.contains(focus) && kept.selector) {
-        const again = this.one(kept.selector);
-        again?.focus({ preventScroll: true });
-        if (again && kept.caret !== undefined && kept.caret !== null) { try { again.setSelectionRange(kept.caret, kept.caret); } catch { /* not a text field */ } }
-      }
       this.one(".rs-list [aria-current]")?.scrollIntoView({ block: "nearest" });
+      if (!this.resolve && location.hash) this.one(location.hash)?.scrollIntoView();
+      this.resolve?.();
+      this.resolve = () => {};
     }
 
-    go(address) {
-      const target = new URL(address, location.href);
+    async go(target) {
+      const part = (address) => [address.pathname, address.searchParams.get("run"), address.searchParams.get("tab")].join();
+      const same = part(target) === part(new URL(location));
       history.pushState(null, "", target);
-      const before = new URL(this.shownAt || location.href);
-      const same = before.pathname === target.pathname && before.searchParams.get("run") === target.searchParams.get("run") && before.searchParams.get("tab") === target.searchParams.get("tab");
-      this.load().then(() => { if (!same && !target.hash) window.scrollTo(0, 0); });
-    }
-
-    toast(text) { const place = this.one(".ab-toast"); if (place) { place.textContent = text; clearTimeout(this.toasting); this.toasting = setTimeout(() => { place.textContent = ""; }, 4000); } }
-
-    prepareForms() {
-      const field = this.one("form[data-remember] [name=reviewer]");
-      if (field && !field.value) field.value = read(REVIEWER) || "";
-    }
-
-    draw() {
-      const places = this.all("[data-figure]").filter((place) => this.figures[place.dataset.figure]);
-      return askbackPlots.draw(places, this.figures, this.root?.dataset.figureFailed);
-    }
-
-    // ---- runs that are being played
-
-    async follow() {
-      for (;;) {
-        await sleep(POLL_MS);
-        if (document.hidden || !this.live || !this.root) continue;
-        try {
-          const now = await (await fetch("/research/api/progress")).json();
-          if (this.changed(now)) await this.load({ quiet: true });
-        } catch { /* the server is away; the next round tells */ }
-      }
-    }
-
-    changed(now) {
-      const seen = JSON.stringify(now);
-      const changed = this.seen !== undefined && this.seen !== seen;
-      this.seen = seen;
-      return changed;
+      this.saved = null;
+      await this.rebuild();
+      if (!same) scrollTo(0, 0);
     }
 
     // ---- dialogues, turn by turn
@@ -240,11 +131,6 @@ window.askbackResearch = (() => {
       if (next !== undefined) this.goTo(next);
     }
 
-    shortcuts() {
-      const box = this.one("[data-shortcuts]");
-      if (box) box.checked = read(SHORTCUTS) !== "off";
-    }
-
     // ---- events
 
     onClick(event) {
@@ -253,7 +139,7 @@ window.askbackResearch = (() => {
       const link = event.target.closest("a[href]");
       if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
       const target = new URL(link.href);
-      if (link.hasAttribute("download") || target.origin !== location.origin || !PATHS.includes(target.pathname) || target.searchParams.has("lang")) return;
+      if (link.hasAttribute("download") || target.origin !== location.origin || target.pathname !== location.pathname || !PATHS.includes(target.pathname) || target.hash || target.searchParams.has("lang")) return;
       event.preventDefault();
       this.go(target);
     }
@@ -261,7 +147,7 @@ window.askbackResearch = (() => {
     act(control, act) {
       if (act === "goto") this.goTo(Number(control.dataset.step), { scroll: !control.matches(".ab-bubble") });
       else if (act === "step") this.move(Number(control.dataset.by));
-      else if (act === "forget-reviewer") write(REVIEWER, "");
+      else if (act === "forget-reviewer") store.drop(REVIEWER);
       else if (act === "story") this.storyBy(Number(control.dataset.by));
       else if (act === "story-play") this.storyPlay(control);
       else if (act === "thing") this.openThing(control);
@@ -274,30 +160,19 @@ window.askbackResearch = (() => {
       else if (act === "dk-finish") this.deskFinish(control.dataset.value);
       else if (act === "fm-add") this.fmAdd(control.closest("[data-list]"));
       else if (act === "fm-drop") this.fmDrop(control.closest("[data-entry]"));
-      else if (act === "copy-text") this.copy(control.dataset.text);
-    }
-
-    async copy(text) {
-      const texts = JSON.parse(this.root.dataset.texts);
-      try { await navigator.clipboard.writeText(text); this.toast(texts.copied); } catch { this.toast(texts.copy_failed); }
     }
 
     onSubmit(event) {
       const form = event.target;
-      if (form.dataset.plain !== undefined) return;
+      if (form.dataset.remember !== undefined) store.write(REVIEWER, form.elements.reviewer.value);
+      if (form.dataset.form !== "desk") return;
       event.preventDefault();
-      if (form.dataset.form === "desk") { this.deskSend(event.submitter); return; }
-      if (form.dataset.form !== "go") return;
-      const fields = [...new FormData(form)].filter(([, value]) => value !== "");
-      if (form.dataset.remember !== undefined) write(REVIEWER, form.elements.reviewer.value);
-      this.go(`${event.submitter?.dataset.path || form.dataset.path}?${new URLSearchParams(fields)}`);
+      this.deskSend(event.submitter);
     }
 
     onChange(event) {
-      const form = event.target.closest("form");
-      if (event.target.matches("[data-shortcuts]")) write(SHORTCUTS, event.target.checked ? "on" : "off");
-      else if (form?.dataset.form === "go" && form.dataset.remember === undefined && event.target.matches("select")) form.requestSubmit();
-      else if (form?.dataset.form === "desk") this.deskHeard(event.target);
+      if (event.target.matches("[data-shortcuts]")) store.write(SHORTCUTS, event.target.checked ? "on" : "off");
+      else if (event.target.closest("form[data-form=desk]")) this.deskHeard(event.target);
       else if (event.target.matches("[data-watch-slider]")) { this.watchPlay(false); this.watchTo(Number(event.target.value)); }
     }
 
@@ -325,12 +200,16 @@ window.askbackResearch = (() => {
     }
   }
 
-  function mount(element, props, server) {
-    Object.assign(Desk.prototype, askbackDesk, askbackPlan.methods, askbackPlan.watching);
-    const desk = new Desk(element, props, server);
-    desk.load();
-    return desk;
+  let page = null;
+
+  // Once for a page; `rebuild` has Gradio build it anew.
+  function start(rebuild, server) {
+    Object.assign(Page.prototype, askbackDesk, askbackPlan.methods, askbackPlan.watching);
+    page = new Page(rebuild, server);
   }
 
-  return { mount };
+  // After every building; what was put on the page just now stands a moment later.
+  function built(title) { setTimeout(() => page.built(title)); }
+
+  return { start, built };
 })();

@@ -13,12 +13,10 @@ from typer.testing import CliRunner
 from app import cli
 from logs import LogReader, LogWriter
 from logs.rows import Ending
-from ui.research.calls import Calls
-from ui.research.desk import Desk
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "ui" / "research"))  # markup
 
-from markup import page_at
+from markup import office_at, page_at
 
 WHY = "it said nothing"
 PLAYED = {
@@ -71,7 +69,7 @@ def broken_off(source, target, run_id, seat, *, every=False):
 def page(log, run, language):
     """What the browser shows of a run's scores."""
     with LogReader(log) as reader, LogWriter(log, durable=False) as writer:
-        return page_at(Calls(Desk(reader), writer), "/research/run", f"run={run}", language)["html"]
+        return page_at(office_at(writer, reader), "/research/run", f"run={run}", language)["html"]
 
 
 def table(report, section, name):

@@ -10,14 +10,14 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))  # letters, markup
 
 from letters import fill as fill_with_letters
+from markup import office_at
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, ModelCall, Run, Turn
 from simulator.clarq.data import item_row, load_items
 from simulator.clarq.room import ROOM
 from trees import OPENING, Task
-from ui.research.calls import Calls
-from ui.research.desk import Desk
+from ui.research.office import Office
 
 
 class Bench:
@@ -143,14 +143,14 @@ def fill(bench: Bench) -> Bench:
 
 
 @pytest.fixture
-def calls(filled: Bench) -> Calls:
-    return Calls(Desk(filled.reader), filled.writer)
+def calls(filled: Bench) -> Office:
+    return office_at(filled.writer, filled.reader)
 
 
 @pytest.fixture(scope="session")
-def letters_log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calls]:
+def letters_log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     """A log with AmbiBench's runs (`letters.fill`); tests read it only."""
     path = tmp_path_factory.mktemp("letters") / "log.sqlite"
     with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
         fill_with_letters(writer, reader)
-        yield Calls(Desk(reader), writer)
+        yield office_at(writer, reader)

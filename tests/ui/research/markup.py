@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -14,12 +15,16 @@ from gradio.context import LocalContext
 from markupsafe import escape
 from starlette.requests import Request
 
+from logs import LogReader, LogWriter
+from simulator import catalog
 from simulator.models import ModelOptions
 from simulator.runner.processes import RunProcesses
+from ui.accounts import User
 from ui.i18n import strings
-from ui.research.address import Address
+from ui.research.address import DESK, Address
 from ui.research.blocks import show_page
-from ui.research.calls import Calls
+from ui.research.desk_page import judge
+from ui.research.guard import _current
 from ui.research.mount import research_pages
 from ui.research.office import Office
 from ui.research.view import Visit
@@ -59,26 +64,40 @@ def words(answer: Mapping[str, Any]) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer["html"]))
 
 
-def page_at(calls: Calls, path: str, query: str, language: str = "en") -> dict[str, Any]:
-    """The page at an address, of Gradio's components or of our own markup, as markup."""
+def office_at(writer: LogWriter, reader: LogReader) -> Office:
+    """The means of pages on a log."""
+    processes = RunProcesses(writer.path)
+    return Office(writer=writer, reader=reader, models=ModelOptions(), offered=(), processes=processes)
+
+
+def page_of(office: Office, call: Mapping[str, Any]) -> dict[str, Any]:
+    """The page that somebody sees where they say they are."""
+    return page_at(office, call["path"], call["query"], call.get("language", "en"))
+
+
+def judge_desk(office: Office, call: dict[str, Any]) -> dict[str, Any]:
+    """What a browser is answered that sends a form, and the page that it shows then."""
+    at = Address.read(call.get("path", DESK), call.get("query", ""))
+    _current.set(User("ada", "editor"))
+    answer = judge(office, {**call, "query": at.query})
+    if answer["saved"]:
+        desks = (desk() for benchmark in catalog.installed() for desk in benchmark.desks)
+        bit_by_bit = any(desk.sheet for desk in desks if desk.name == at.desk.rpartition(".")[2])
+        stays = bit_by_bit and call["form"].get("finished") != "yes"
+        after = replace(at, item=call["item"] if stays else "")
+        answer |= page_at(office, DESK, after.query, call.get("language", "en"))
+    return answer
+
+
+def page_at(office: Office, path: str, query: str, language: str = "en") -> dict[str, Any]:
+    """The page at an address, as markup."""
     at = Address.read(path, query)
-    office = Office(
-        writer=calls.writer,
-        reader=calls.desk.reader,
-        models=ModelOptions(),
-        offered=(),
-        processes=RunProcesses(calls.writer.path),
-    )
-    native = {f"/research/{page.path}".rstrip("/"): page for page in research_pages(calls, office)}.get(
-        at.path
-    )
-    if native is None:
-        return calls.page({"path": path, "query": query, "language": language})
+    (page,) = [each for each in research_pages(office) if f"/research/{each.path}".rstrip("/") == at.path]
 
     async def components() -> list[dict[str, Any]]:
         LocalContext.request.set(gr.Request(request_at(path, query)))
         with gr.Blocks() as blocks:
-            show_page(native, Visit(strings(language), at))
+            show_page(page, Visit(strings(language), at))
         return blocks.config["components"]
 
     # Outside a running loop Gradio makes loops that nobody closes; a test may have a loop of its own.
@@ -108,7 +127,7 @@ def _component(component: Mapping[str, Any]) -> str:
     return "".join(f"<p>{escape(text)}</p>" for text in texts if isinstance(text, str))
 
 
-def page(calls: Calls, query: str = "", path: str = "/research", language: str = "en") -> dict[str, Any]:
+def page(calls: Office, query: str = "", path: str = "/research", language: str = "en") -> dict[str, Any]:
     """The page at an address: well formed, without names of texts in it, and not that of an error."""
     answer = checked(page_at(calls, path, query, language))
     assert "research." not in words(answer)

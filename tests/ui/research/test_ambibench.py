@@ -8,22 +8,21 @@ from typing import Any
 
 import pytest
 from letters import NAMING, STUDY, begin
-from markup import checked, page_at, words
+from markup import checked, office_at, page_at, words
 
 from simulator import catalog
 from simulator.frames import Frames
 from simulator.reports import build_report
 from simulator.stats import Interval
-from ui.research.calls import Calls
-from ui.research.desk import Desk
+from ui.research.office import Office
 
 
 @pytest.fixture
-def log(letters_log: Calls) -> Calls:
+def log(letters_log: Office) -> Office:
     return letters_log
 
 
-def page(calls: Calls, query: str = "", path: str = "/research", language: str = "en") -> dict[str, Any]:
+def page(calls: Office, query: str = "", path: str = "/research", language: str = "en") -> dict[str, Any]:
     return checked(page_at(calls, path, query, language))
 
 
@@ -32,21 +31,21 @@ RUNS = ("oracle", "random", "told", "tables", NAMING, "buckets", "people", STUDY
 
 @pytest.mark.parametrize("language", ["en", pytest.param("zh", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("run", RUNS)
-def test_every_run_has_its_scores_and_episodes(log: Calls, run: str, language: str) -> None:
+def test_every_run_has_its_scores_and_episodes(log: Office, run: str, language: str) -> None:
     scores = page(log, f"run={run}", language=language)
     assert "research." not in words(scores)
     assert "rs-scores" in scores["html"]
     episodes = page(log, f"run={run}&tab=dialogues", language=language)
-    count = len(log.desk.reader.episodes(run))
+    count = len(log.reader.episodes(run))
     assert len(re.findall("<li><a href=", episodes["html"])) == count
-    for one in log.desk.reader.episodes(run):
+    for one in log.reader.episodes(run):
         shown = page(log, f"run={run}&tab=dialogues&episode={one.id}", language=language)
         assert "research." not in words(shown)
         assert "<b>hard</b>" not in shown["html"]
 
 
-def test_the_numbers_are_those_of_the_report(log: Calls) -> None:
-    report = build_report(catalog.find("ambibench"), Frames(log=log.desk.reader, runs=("random",)))
+def test_the_numbers_are_those_of_the_report(log: Office) -> None:
+    report = build_report(catalog.find("ambibench"), Frames(log=log.reader, runs=("random",)))
     said = words(page(log, "run=random")).replace("−", "-")
     cells = [
         cell for section in report.sections for table in section.tables for row in table.rows for cell in row
@@ -57,14 +56,14 @@ def test_the_numbers_are_those_of_the_report(log: Calls) -> None:
     assert all(any(abs(number - one.value) <= 0.0051 for number in shown) for one in intervals)
 
 
-def test_the_oracle_is_in_the_curve_on_both_grounds(log: Calls) -> None:
+def test_the_oracle_is_in_the_curve_on_both_grounds(log: Office) -> None:
     figures = [json.loads(figure["plot"]) for figure in page(log, "run=tables")["figures"]]
     names = {trace["name"] for figure in figures for trace in figure["data"]}
     assert {"some/model", "oracle (exact)"} <= names
 
 
 @pytest.mark.parametrize("tie", ["half", "wrong"])
-def test_a_setting_of_the_report_is_that_of_the_command(log: Calls, tie: str) -> None:
+def test_a_setting_of_the_report_is_that_of_the_command(log: Office, tie: str) -> None:
     answer = page(log, f"run=tables&s.tie={tie}&s.trials=/tmp/never&s.no=1")
     assert f"askback report ambibench tables --tie {tie}" in words(answer)
     assert "--trials" not in words(answer)  # no page writes a file
@@ -72,8 +71,8 @@ def test_a_setting_of_the_report_is_that_of_the_command(log: Calls, tie: str) ->
     assert "rs-empty" in page(log, "run=tables&s.tie=never")["html"]
 
 
-def test_an_episode_shows_tokens_and_what_was_still_possible(log: Calls) -> None:
-    episode = log.desk.reader.episodes("tables")[0]
+def test_an_episode_shows_tokens_and_what_was_still_possible(log: Office) -> None:
+    episode = log.reader.episodes("tables")[0]
     shown = page(log, f"run=tables&tab=dialogues&episode={episode.id}")
     trials = shown["html"].split("Trial by trial")[1].split("</table>")[0]
     assert trials.count("<tr") == 1 + 20
@@ -85,19 +84,19 @@ def test_an_episode_shows_tokens_and_what_was_still_possible(log: Calls) -> None
         assert sum(shares) == pytest.approx(1, abs=0.01)
 
 
-def test_an_instruction_asks_for_one_answer(log: Calls) -> None:
-    episode = log.desk.reader.episodes("told")[0]
+def test_an_instruction_asks_for_one_answer(log: Office) -> None:
+    episode = log.reader.episodes("told")[0]
     shown = page(log, f"run=told&tab=dialogues&episode={episode.id}")
     assert words(shown).count("given, not asked") == 2
 
 
-def test_flagged_sessions_are_counted_and_left_out_beside(log: Calls) -> None:
+def test_flagged_sessions_are_counted_and_left_out_beside(log: Office) -> None:
     said = words(page(log, "run=people"))
     assert "People's sessions and accuracy" in said.replace("&#39;", "'")
     assert "without flagged" in said
 
 
-def test_the_run_of_a_study_leads_to_it(log: Calls) -> None:
+def test_the_run_of_a_study_leads_to_it(log: Office) -> None:
     assert "/research/studies?study=ambibench-multiple" in page(log, f"run={STUDY}")["html"]
     assert "studies?study=" not in page(log, "run=oracle")["html"]
 
@@ -105,8 +104,8 @@ def test_the_run_of_a_study_leads_to_it(log: Calls) -> None:
 @pytest.mark.parametrize(
     "filters", ["f.salient_task=subject", "f.format=qa", "outcome=failure", "text=no-such-name"]
 )
-def test_episodes_are_filtered(log: Calls, filters: str) -> None:
-    every = len(log.desk.reader.episodes("random"))
+def test_episodes_are_filtered(log: Office, filters: str) -> None:
+    every = len(log.reader.episodes("random"))
     answer = page(log, f"run=random&tab=dialogues&{filters}")
     found = len(re.findall("<li><a href=", answer["html"]))
     assert f"{found} of {every}" in words(answer)
@@ -116,8 +115,8 @@ def test_episodes_are_filtered(log: Calls, filters: str) -> None:
         assert "No episode fits" in words(answer)
 
 
-def test_what_there_is_not_is_said(log: Calls, bench: Any) -> None:
+def test_what_there_is_not_is_said(log: Office, bench: Any) -> None:
     assert "no episode" in words(page(log, "run=random&tab=dialogues&episode=nowhere"))
     begin(bench.writer, "bare", "some/model", 3)
-    said = words(page(Calls(Desk(bench.reader), bench.writer), "run=bare"))
+    said = words(page(office_at(bench.writer, bench.reader), "run=bare"))
     assert "0 of" in said

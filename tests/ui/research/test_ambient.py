@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from markup import checked, page_at, words
+from markup import checked, office_at, page_at, words
 from pairs import CROWD, LINGUISTS, RUNS, SECRET, fill
 
 from logs import LogReader, LogWriter, erase_participant
@@ -22,21 +23,20 @@ from simulator.ambient.statistics import label_sets
 from simulator.ambient.trial_log import crowd_records, true_false_records
 from simulator.ambient.true_false import true_false_measures
 from ui.i18n import strings
-from ui.research.calls import Calls
-from ui.research.desk import Desk
 from ui.research.kept import CachedReports
+from ui.research.office import Office
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calls]:
+def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     """A log with `RUNS`; tests read it only."""
     path = tmp_path_factory.mktemp("pairs") / "log.sqlite"
     with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
         fill(writer, reader)
-        yield Calls(Desk(reader), writer)
+        yield office_at(writer, reader)
 
 
-def page(calls: Calls, query: str = "", path: str = "/research", language: str = "en") -> dict[str, Any]:
+def page(calls: Office, query: str = "", path: str = "/research", language: str = "en") -> dict[str, Any]:
     answer = checked(page_at(calls, path, query, language))
     assert "research." not in words(answer)
     assert "cannot be shown" not in words(answer)
@@ -49,10 +49,10 @@ def listed(answer: dict[str, Any]) -> int:
 
 @pytest.mark.parametrize("language", ["en", pytest.param("zh", marks=pytest.mark.slow)])
 @pytest.mark.each("run", RUNS)
-def test_every_run_has_its_scores_and_episodes(log: Calls, run: str, language: str) -> None:
+def test_every_run_has_its_scores_and_episodes(log: Office, run: str, language: str) -> None:
     assert "rs-scores" in page(log, f"run={run}", language=language)["html"]
     episodes = page(log, f"run={run}&tab=dialogues", language=language)
-    every = log.desk.reader.episodes(run)
+    every = log.reader.episodes(run)
     assert listed(episodes) == len(every)
     for one in every[:2]:
         shown = page(log, f"run={run}&tab=dialogues&episode={one.id}", language=language)
@@ -60,18 +60,18 @@ def test_every_run_has_its_scores_and_episodes(log: Calls, run: str, language: s
         assert SECRET not in shown["html"]
 
 
-def test_the_numbers_are_those_of_the_measures(log: Calls) -> None:
-    found = true_false_measures(true_false_records(log.desk.reader, ["true-false"]))
+def test_the_numbers_are_those_of_the_measures(log: Office) -> None:
+    found = true_false_measures(true_false_records(log.reader, ["true-false"]))
     said = words(page(log, "run=true-false"))
     for one in (found.accuracy, *found.by_template, found.all_four):
         assert one is not None
         assert f"{100 * one.value:.1f}" in said and f"{100 * one.low:.1f}" in said
 
 
-def test_a_generation_is_shown_with_prompt_and_what_was_read(log: Calls) -> None:
-    (first, *_) = log.desk.reader.episodes("generate")
+def test_a_generation_is_shown_with_prompt_and_what_was_read(log: Office) -> None:
+    (first, *_) = log.reader.episodes("generate")
     shown = page(log, f"run=generate&tab=dialogues&episode={first.id}")
-    turn = log.desk.reader.turns(first.id)[0]
+    turn = log.reader.turns(first.id)[0]
     said = words(shown)
     assert "Given the context alone, is this claim true" in said
     assert re.sub(r"\s+", " ", turn.text) in said
@@ -79,16 +79,16 @@ def test_a_generation_is_shown_with_prompt_and_what_was_read(log: Calls) -> None
     assert "<ins>" in shown["html"] and "<del>" in shown["html"]
 
 
-def test_continuations_have_a_histogram_whose_bars_are_all_continuations(log: Calls) -> None:
-    (first, *_) = log.desk.reader.episodes("continue")
+def test_continuations_have_a_histogram_whose_bars_are_all_continuations(log: Office) -> None:
+    (first, *_) = log.reader.episodes("continue")
     shown = page(log, f"run=continue&tab=dialogues&episode={first.id}")
-    figure = next(iter(shown["figures"].values()))["light"]
+    (figure,) = (json.loads(plot["plot"]) for plot in shown["figures"])
     assert [sum(trace["y"]) for trace in figure["data"]] == [6] * len(figure["data"])
     assert figure["data"][-1]["name"].startswith("d ")
 
 
-def test_every_vote_is_told_item_by_item(log: Calls) -> None:
-    records = crowd_records(log.desk.reader, [CROWD])
+def test_every_vote_is_told_item_by_item(log: Office) -> None:
+    records = crowd_records(log.reader, [CROWD])
     answer = page(log, f"run={CROWD}&tab=people")
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", answer["html"], re.DOTALL)
     cells = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in rows]
@@ -102,30 +102,30 @@ def test_every_vote_is_told_item_by_item(log: Calls) -> None:
     assert f"{100 * found.value:.1f}" in words(answer)
 
 
-def test_annotators_have_their_statistics(log: Calls) -> None:
+def test_annotators_have_their_statistics(log: Office) -> None:
     said = words(page(log, f"run={LINGUISTS}&tab=people"))
     assert said.count("16.7 %") == 1
     assert "100.0 %" in said
 
 
 @pytest.mark.parametrize(("filters", "most"), [("outcome=success", 6), ("text=no-such-text", 0)])
-def test_episodes_are_filtered(log: Calls, filters: str, most: int) -> None:
+def test_episodes_are_filtered(log: Office, filters: str, most: int) -> None:
     answer = page(log, f"run=generate&tab=dialogues&{filters}")
     assert listed(answer) <= most
     assert f"{listed(answer)} of 6" in words(answer)
 
 
-def test_a_run_is_read_again_only_when_it_has_changed(log: Calls) -> None:
-    kept, made = CachedReports(log.desk.reader), []
+def test_a_run_is_read_again_only_when_it_has_changed(log: Office) -> None:
+    kept, made = CachedReports(log.reader), []
     for _ in range(2):
         assert kept.once("x", "generate", lambda: made.append(1) or 7) == 7  # type: ignore[func-returns-value]
     kept.once("x", "nli", lambda: made.append(1))
     assert len(made) == 2
 
 
-def test_who_has_withdrawn_is_told(log: Calls, tmp_path: Path) -> None:
+def test_who_has_withdrawn_is_told(log: Office, tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
-    with sqlite3.connect(log.desk.reader.path) as whole, sqlite3.connect(path) as copy:
+    with sqlite3.connect(log.reader.path) as whole, sqlite3.connect(path) as copy:
         whole.backup(copy)
     with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
         people = {one.participant_id for one in reader.episodes(CROWD, latest=True)}
@@ -137,7 +137,7 @@ def test_who_has_withdrawn_is_told(log: Calls, tmp_path: Path) -> None:
             ("zh", "已退出或已排除，不计入"),
         ):
             assert f"{len(theirs)} {told}" in words(
-                page(Calls(Desk(reader), writer), f"run={CROWD}", language=language)
+                page(office_at(writer, reader), f"run={CROWD}", language=language)
             )
 
 
@@ -147,7 +147,7 @@ def test_who_has_withdrawn_is_told(log: Calls, tmp_path: Path) -> None:
 DATA = "/research/data"
 
 
-def test_the_diagram_counts_every_annotated_example(log: Calls) -> None:
+def test_the_diagram_counts_every_annotated_example(log: Office) -> None:
     counts = label_sets([one for one in load_examples() if one.labels])
     answer = page(log, "benchmark=ambient", path=DATA)
     (picture, *_) = re.findall(r'src="data:image/svg[^,]*base64,([^"]+)"', answer["html"])
@@ -156,7 +156,7 @@ def test_the_diagram_counts_every_annotated_example(log: Calls) -> None:
     assert sorted(numbers) == sorted(counts.values())
 
 
-def test_examples_are_found_by_labels_kind_and_words(log: Calls) -> None:
+def test_examples_are_found_by_labels_kind_and_words(log: Office) -> None:
     every = load_examples()
     wanted = [one for one in every if one.labels == {"entailment", "neutral"}]
     answer = page(log, "benchmark=ambient&f.labels=EN", path=DATA)
@@ -169,7 +169,7 @@ def test_examples_are_found_by_labels_kind_and_words(log: Calls) -> None:
     assert wanted[0].premise.split()[0] in words(shown)
 
 
-def test_data_that_are_not_there_are_said(log: Calls) -> None:
+def test_data_that_are_not_there_are_said(log: Office) -> None:
     for path, query in ((DATA, "benchmark=ambient&data=nowhere"), ("/research/categories", "data=nowhere")):
         assert "no data “nowhere”" in words(page(log, query, path=path))
         assert "没有“nowhere”这份数据" in words(page(log, query, path=path, language="zh"))

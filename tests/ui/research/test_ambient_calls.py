@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from markup import checked, words
+from markup import checked, judge_desk, office_at, page_of, words
 from pairs import LINGUISTS, claim_items, load_claims, paraphrases, people, play
 
 from logs import LogReader, LogWriter
@@ -22,9 +22,8 @@ from simulator.ambient.files.dataset import CATEGORY_ROWS
 from simulator.ambient.files.results import CROWD
 from simulator.ambient.files.results import LINGUISTS as LINGUIST_FILES
 from simulator.seats import ScriptSeat
-from ui.research.calls import Calls
-from ui.research.desk import Desk
 from ui.research.downloads import add_downloads
+from ui.research.office import Office
 
 DESK = "/research/desk"
 DATA = f"run:{LINGUISTS}"
@@ -48,16 +47,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def calls(made: Path, tmp_path: Path) -> Iterator[Calls]:
+def calls(made: Path, tmp_path: Path) -> Iterator[Office]:
     """On a copy of it."""
     path = tmp_path / "log.sqlite"
     path.write_bytes(made.read_bytes())
     with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
-        yield Calls(Desk(reader), writer)
+        yield office_at(writer, reader)
 
 
-def page(calls: Calls, path: str, query: str, language: str = "en") -> dict[str, Any]:
-    answer = checked(calls.page({"path": path, "query": query, "language": language}))
+def page(calls: Office, path: str, query: str, language: str = "en") -> dict[str, Any]:
+    answer = checked(page_of(calls, {"path": path, "query": query, "language": language}))
     assert "research." not in words(answer)
     return answer
 
@@ -72,10 +71,10 @@ def query(validator: str, raters: int = 1, **more: str) -> str:
     return f"desk=consolidation&data={LINGUISTS}&reviewer={validator}&raters={raters}{rest}"
 
 
-def judge(calls: Calls, asked: str, item: str, form: dict[str, Any], **more: Any) -> Any:
+def judge(calls: Office, asked: str, item: str, form: dict[str, Any], **more: Any) -> Any:
     call = {"path": DESK, "query": asked, "item": item, "form": form}
     key = re.sub(r"[^\w-]", "-", f"{asked}-{item}")[-60:]
-    return calls.judge_desk({**call, "key": key, **more})
+    return judge_desk(calls, {**call, "key": key, **more})
 
 
 def careful(answer: dict[str, Any]) -> dict[str, Any]:
@@ -85,7 +84,7 @@ def careful(answer: dict[str, Any]) -> dict[str, Any]:
     return next(offer for offer in offers if offer["rewrites"])
 
 
-def consolidate(calls: Calls, validator: str, form: dict[str, Any] | None = None, raters: int = 1) -> int:
+def consolidate(calls: Office, validator: str, form: dict[str, Any] | None = None, raters: int = 1) -> int:
     """All that waits for a validator; how many."""
     answer, number = page(calls, DESK, query(validator, raters)), 0
     while key := data(answer, "item"):
@@ -96,18 +95,18 @@ def consolidate(calls: Calls, validator: str, form: dict[str, Any] | None = None
     return number
 
 
-def test_both_annotations_stand_side_by_side_without_names(calls: Calls) -> None:
+def test_both_annotations_stand_side_by_side_without_names(calls: Office) -> None:
     for language in ("en", "zh"):
         answer = page(calls, DESK, query("val"), language)
         assert answer["html"].count("data-offer=") == 2
         assert answer["html"].count("data-entry-number=") == 2
         assert "<ins>" in answer["html"]
-        people_of_run = {one.participant_id for one in calls.desk.reader.episodes(LINGUISTS)}
+        people_of_run = {one.participant_id for one in calls.reader.episodes(LINGUISTS)}
         assert all(str(one) not in answer["html"] for one in people_of_run)
         assert "&lt;b&gt;I think" in answer["html"]
 
 
-def test_a_form_that_breaks_rules_is_told_at_its_fields_and_not_saved(calls: Calls) -> None:
+def test_a_form_that_breaks_rules_is_told_at_its_fields_and_not_saved(calls: Office) -> None:
     answer = page(calls, DESK, query("val"))
     key, good = data(answer, "item"), careful(answer)
     empty = judge(calls, query("val"), key, {"labels": [], "rewrites": []})
@@ -122,7 +121,7 @@ def test_a_form_that_breaks_rules_is_told_at_its_fields_and_not_saved(calls: Cal
     assert "rewrites[0].premise" in told
     more = {**good, "rewrites": [{**good["rewrites"][0], "label": "maybe"}]}
     assert "problem" in judge(calls, query("val"), key, more)
-    assert calls.desk.reader.judgments(kind="ambient.consolidation") == []
+    assert calls.reader.judgments(kind="ambient.consolidation") == []
 
 
 @pytest.mark.parametrize(
@@ -140,30 +139,30 @@ def test_a_form_that_breaks_rules_is_told_at_its_fields_and_not_saved(calls: Cal
         ("desk=consolidation&data=nowhere&reviewer=val", {}),
     ],
 )
-def test_a_false_call_is_refused(calls: Calls, asked: str, change: dict[str, Any]) -> None:
+def test_a_false_call_is_refused(calls: Office, asked: str, change: dict[str, Any]) -> None:
     key = data(page(calls, DESK, query("val")), "item")
     call = {"path": DESK, "query": asked, "item": key, "key": "a-key-of-mine"}
-    answer = calls.judge_desk({**call, "form": {"labels": ["neutral"], "rewrites": []}, **change})
+    answer = judge_desk(calls, {**call, "form": {"labels": ["neutral"], "rewrites": []}, **change})
     assert not answer["saved"]
     assert answer["problem"]
-    assert calls.desk.reader.judgments(kind="ambient.consolidation") == []
+    assert calls.reader.judgments(kind="ambient.consolidation") == []
 
 
-def test_the_same_form_sent_twice_counts_once(calls: Calls) -> None:
+def test_the_same_form_sent_twice_counts_once(calls: Office) -> None:
     key = data(page(calls, DESK, query("val")), "item")
     for _ in range(3):
         form = {"labels": ["neutral"], "rewrites": [], "checklist": ["vagueness"]}
         answer = judge(calls, query("val"), key, form, key="one-and-the-same")
         assert answer["saved"]
         assert data(answer, "item") not in ("", key)
-    (row,) = calls.desk.reader.judgments(kind="ambient.consolidation")
+    (row,) = calls.reader.judgments(kind="ambient.consolidation")
     assert (row.annotator, row.item_hash, row.value["checklist"]) == ("val", key, ["vagueness"])
     again = page(calls, DESK, query("val", item=key))
     assert json.loads(data(again, "filled"))["checklist"] == ["vagueness"]
     assert "You judged this one before" in words(again)
 
 
-def test_validators_are_blind_until_they_have_decided(calls: Calls) -> None:
+def test_validators_are_blind_until_they_have_decided(calls: Office) -> None:
     key = data(page(calls, DESK, query("val", 2)), "item")
     secret = {"discard": "offensive", "labels": [], "rewrites": [], "comment": "a word of val"}
     assert judge(calls, query("val", 2), key, secret)["saved"]
@@ -188,17 +187,17 @@ def test_validators_are_blind_until_they_have_decided(calls: Calls) -> None:
     assert "Everything that waits for you is judged" in words(last)
 
 
-def test_what_is_discarded_has_neither_labels_nor_rewrites(calls: Calls) -> None:
+def test_what_is_discarded_has_neither_labels_nor_rewrites(calls: Office) -> None:
     answer = page(calls, DESK, query("val"))
     form = {**careful(answer), "discard": "offensive"}
     assert judge(calls, query("val"), data(answer, "item"), form)["saved"]
-    (row,) = calls.desk.reader.judgments(kind="ambient.consolidation")
+    (row,) = calls.reader.judgments(kind="ambient.consolidation")
     assert (row.value["discard"], row.value["labels"], row.value["rewrites"]) == ("offensive", [], [])
 
 
-def test_what_is_consolidated_is_exported_and_read_back(calls: Calls, tmp_path: Path) -> None:
+def test_what_is_consolidated_is_exported_and_read_back(calls: Office, tmp_path: Path) -> None:
     app = FastAPI()
-    add_downloads(app, calls.desk, calls.kept)
+    add_downloads(app, calls)
     client = TestClient(app)
     address = f"/research/download/desk/consolidated.jsonl?desk=consolidation&data={LINGUISTS}"
     assert client.get(address).status_code == 404
@@ -224,7 +223,7 @@ def test_what_is_consolidated_is_exported_and_read_back(calls: Calls, tmp_path: 
         assert client.get(f"/research/download/of-run/{wrong}").status_code == 404
 
 
-def test_two_validators_agree_or_not_with_intervals(calls: Calls) -> None:
+def test_two_validators_agree_or_not_with_intervals(calls: Office) -> None:
     asked = f"desk=consolidation&data={LINGUISTS}&tab=agreement&raters=2"
     assert "Between validators" not in words(page(calls, DESK, asked))
     consolidate(calls, "val", raters=2)
@@ -240,14 +239,14 @@ def test_two_validators_agree_or_not_with_intervals(calls: Calls) -> None:
 # ---- kinds and claims
 
 
-def sort(calls: Calls, desk: str, who: str, item: str, form: dict[str, Any], **more: Any) -> Any:
+def sort(calls: Office, desk: str, who: str, item: str, form: dict[str, Any], **more: Any) -> Any:
     asked = f"desk={desk}&reviewer={who}{more.pop('rest', '')}"
     key = re.sub(r"[^\w-]", "-", f"{who}-{item}")[-60:]
     call = {"path": "/research/desk", "query": asked, "item": item, "form": form, "key": key}
-    return calls.judge_desk({**call, **more})
+    return judge_desk(calls, {**call, **more})
 
 
-def test_kinds_are_sorted_settled_and_exported(calls: Calls, tmp_path: Path) -> None:
+def test_kinds_are_sorted_settled_and_exported(calls: Office, tmp_path: Path) -> None:
     consolidate(calls, "val")
     kinds = f"kinds&data={DATA}"
     first = page(calls, "/research/categories", f"data={DATA}&reviewer=cat")
@@ -268,10 +267,10 @@ def test_kinds_are_sorted_settled_and_exported(calls: Calls, tmp_path: Path) -> 
     assert "What was said" in words(third) and "surely" in words(third)
     said = {"categories": ["lexical", "scopal"], "several": "more"}
     assert sort(calls, kinds, "elk", item, said, rest="&tab=decide", decides=True)["saved"]
-    stored = [one.value["categories"] for one in calls.desk.reader.judgments(kind="ambient.category")]
+    stored = [one.value["categories"] for one in calls.reader.judgments(kind="ambient.category")]
     assert stored == [["lexical"], ["scopal"], ["lexical", "scopal"]]
     app = FastAPI()
-    add_downloads(app, calls.desk, calls.kept)
+    add_downloads(app, calls)
     client = TestClient(app)
     path = tmp_path / "categories.jsonl"
     path.write_bytes(client.get(f"/research/download/desk/categories.jsonl?desk={kinds}").content)
@@ -282,7 +281,7 @@ def test_kinds_are_sorted_settled_and_exported(calls: Calls, tmp_path: Path) -> 
         page(calls, "/research/desk", f"desk={kinds}&tab=agreement", language)
 
 
-def test_claims_are_marked_by_each_reviewer_for_themselves(calls: Calls) -> None:
+def test_claims_are_marked_by_each_reviewer_for_themselves(calls: Office) -> None:
     asked = "desk=claims&data=claims"
     answer = page(calls, "/research/claims", "run=claims&reviewer=rev")
     assert "Flagged as ambiguous" in words(answer) and "The fact-check" in words(answer)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from markup import checked, page, words
+from markup import checked, judge_desk, office_at, page, words
 from markupsafe import escape
 from pots import ANNOTATED, PEOPLE, SECRET, people
 
@@ -20,43 +20,42 @@ from simulator.ambik.desks import desk_case
 from simulator.ambik.trial_log import forms
 from ui.i18n import strings
 from ui.research.address import Address
-from ui.research.calls import Calls
-from ui.research.desk import Desk
 from ui.research.desk_page import desk_file
+from ui.research.office import Office
 
 DESK = "/research/desk"
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calls]:
+def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     """A log of people; tests read it only."""
     path = tmp_path_factory.mktemp("pairs") / "log.sqlite"
     with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
         asyncio.run(people(writer, reader))
         writer.flush()
-        yield Calls(Desk(reader), writer)
+        yield office_at(writer, reader)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_agreement_and_progress_are_told(log: Calls, language: str) -> None:
+def test_agreement_and_progress_are_told(log: Office, language: str) -> None:
     assert ANNOTATED in words(page(log, "desk=pairs", DESK, language))
     answer = page(log, f"desk=pairs&data={ANNOTATED}&tab=agreement", DESK, language)
-    found = pair_agreement(forms(log.desk.reader, [ANNOTATED])).fields["question"]
+    found = pair_agreement(forms(log.reader, [ANNOTATED])).fields["question"]
     assert found is not None and found.value == 0
     assert re.search(r"share equal 0\.0+ \[0\.0|相同比例 0\.0+ \[0\.0", words(answer))
     table = answer["html"].partition("dk-differing")[2]
-    differing = [one for one in cases(log.desk.reader, ANNOTATED) if one.state == "due"]
+    differing = [one for one in cases(log.reader, ANNOTATED) if one.state == "due"]
     assert differing and all(one.draft.id in table for one in differing)
-    assert all(one.annotator not in answer["html"] for one in forms(log.desk.reader, [ANNOTATED]))
+    assert all(one.annotator not in answer["html"] for one in forms(log.reader, [ANNOTATED]))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_two_forms_are_compared_without_names(log: Calls, language: str) -> None:
-    for one in cases(log.desk.reader, ANNOTATED):
+def test_two_forms_are_compared_without_names(log: Office, language: str) -> None:
+    for one in cases(log.reader, ANNOTATED):
         query = f"desk=pairs&data={ANNOTATED}&reviewer=zoe&item={one.key}"
         answer = page(log, query, DESK, language)
         assert SECRET not in answer["html"]
-        assert all(one.annotator not in answer["html"] for one in forms(log.desk.reader, [ANNOTATED]))
+        assert all(one.annotator not in answer["html"] for one in forms(log.reader, [ANNOTATED]))
         if "question" in one.differs:
             assert "<ins>Please tell me:</ins>" in answer["html"]
             assert 'data-field="question"' in answer["html"]
@@ -77,26 +76,26 @@ def test_a_third_person_makes_one_pair(tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
     with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
         asyncio.run(people(writer, reader))
-        calls = Calls(Desk(reader), writer)
+        calls = office_at(writer, reader)
         first = next(one for one in cases(reader, ANNOTATED) if one.state == "due")
         filled = dict(desk_case(first).proposed)
-        broken = calls.judge_desk(pair_call(first.key, "key-00001", filled | {"question": ""}))
+        broken = judge_desk(calls, pair_call(first.key, "key-00001", filled | {"question": ""}))
         assert not broken["saved"] and set(broken["places"]) == {"question", "one_ambiguity"}
-        again = calls.judge_desk(pair_call(first.key, "key-00002", {**filled, "type": "nothing"}))
+        again = judge_desk(calls, pair_call(first.key, "key-00002", {**filled, "type": "nothing"}))
         assert not again["saved"]
-        done = calls.judge_desk(pair_call(first.key, "key-00003", {**filled, "one_ambiguity": ["yes"]}))
+        done = judge_desk(calls, pair_call(first.key, "key-00003", {**filled, "one_ambiguity": ["yes"]}))
         assert done["saved"] and checked(done)
         (pair,) = (one.pair for one in cases(reader, ANNOTATED) if one.pair is not None)
         assert pair == first.voices[0].form.pair
-        following = calls.judge_desk(pair_call("nothing", "key-00004", filled))
+        following = judge_desk(calls, pair_call("nothing", "key-00004", filled))
         assert not following["saved"]
         at = Address.read(DESK, f"desk=pairs&data={ANNOTATED}")
         assert pair.question in desk_file(reader, at, "pairs.csv").decode()
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_what_the_desk_refuses_is_said_in_the_page_s_language(log: Calls, language: str) -> None:
-    reader, t = log.desk.reader, strings(language)
+def test_what_the_desk_refuses_is_said_in_the_page_s_language(log: Office, language: str) -> None:
+    reader, t = log.reader, strings(language)
     draft = next(one for one in cases(reader, ANNOTATED) if one.state == "due")
     own = next(one.annotator for one in forms(reader, [ANNOTATED]) if one.draft == draft.draft.id)
     filled = dict(desk_case(draft).proposed) | {"one_ambiguity": ["yes"]}
@@ -107,11 +106,11 @@ def test_what_the_desk_refuses_is_said_in_the_page_s_language(log: Calls, langua
     ):
         query = f"desk=pairs&data={run}&reviewer={who}"
         call = {**pair_call(item, "key-00009", filled), "query": query, "language": language}
-        assert log.judge_desk(call) == {"saved": False, "problem": t(f"problem.{code}", **named)}
+        assert judge_desk(log, call) == {"saved": False, "problem": t(f"problem.{code}", **named)}
     far = pair_call(draft.key, "key-00009", filled | {"objects": ",".join("x" * 300)})
-    assert "300" not in log.judge_desk(far | {"language": language})["problem"]
+    assert "300" not in judge_desk(log, far | {"language": language})["problem"]
 
 
-def test_the_desk_s_first_address_leads_to_it(log: Calls) -> None:
+def test_the_desk_s_first_address_leads_to_it(log: Office) -> None:
     answer = page(log, f"run={ANNOTATED}&reviewer=zoe", "/research/pairs")
     assert 'data-desk="ambik.pairs"' in answer["html"]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from markup import office_at
 from markup import page as page_of
 from rich.console import Console
 
@@ -28,15 +29,14 @@ from simulator.runner.command import RunRequest, RunSettings, play
 from simulator.runner.model_flags import ModelFlags
 from ui.research.address import Address
 from ui.research.asking_page import MEASURES, asking_file
-from ui.research.calls import Calls
-from ui.research.desk import Desk
 from ui.research.downloads import report_file
+from ui.research.office import Office
 
 RUNS = ("dialogues", "household", "kitchen")
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calls]:
+def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     """A dialogue of ClarQ-LLM, three episodes of HandMeThat, eight tasks of AmbiK."""
     path = tmp_path_factory.mktemp("asking") / "log.sqlite"
     tasks = [*load_tasks("builtin", levels=[1], limit=1), *load_tasks("builtin", levels=[4], limit=2)]
@@ -57,10 +57,10 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calls]:
         )
         play(wanted, Console(quiet=True))
     with LogWriter(path, durable=False) as writer, LogReader(path) as reader:
-        yield Calls(Desk(reader), writer)
+        yield office_at(writer, reader)
 
 
-def page(log: Calls, by: str = "", language: str = "en", runs: tuple[str, ...] = RUNS) -> dict[str, Any]:
+def page(log: Office, by: str = "", language: str = "en", runs: tuple[str, ...] = RUNS) -> dict[str, Any]:
     query = "&".join((*(f"runs={run}" for run in runs), f"by={by}"))
     return page_of(log, query, "/research/asking", language)
 
@@ -83,9 +83,9 @@ def tables(answer: dict[str, Any]) -> list[list[list[str]]]:
 
 
 @pytest.mark.parametrize("by", ["robot", "kind", "user", "both"])
-def test_each_room_has_its_rows_with_the_report_s_numbers(log: Calls, by: str) -> None:
+def test_each_room_has_its_rows_with_the_report_s_numbers(log: Office, by: str) -> None:
     found = rows(
-        askings(log.desk.reader, RUNS).askings, by_kind=by in ("kind", "both"), by_user=by in ("user", "both")
+        askings(log.reader, RUNS).askings, by_kind=by in ("kind", "both"), by_user=by in ("user", "both")
     )
     shown = [cells for table in tables(page(log, by)) for cells in table]
     assert {one.benchmark for one in found} == set(askable())
@@ -107,7 +107,7 @@ def test_each_room_has_its_rows_with_the_report_s_numbers(log: Calls, by: str) -
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_each_room_is_drawn_and_each_robot_and_kind_named(log: Calls, language: str) -> None:
+def test_each_room_is_drawn_and_each_robot_and_kind_named(log: Office, language: str) -> None:
     answer = page(log, "kind", language)
     (figure,) = answer["figures"]
     drawn = json.loads(figure["plot"])
@@ -115,14 +115,14 @@ def test_each_room_is_drawn_and_each_robot_and_kind_named(log: Calls, language: 
     said = text(answer["html"])
     for name in ("ClarQ-LLM", "HandMeThat", "AmbiK", "offline/seeker", "offline/asker", "offline/kitchen"):
         assert name in said
-    found = rows(askings(log.desk.reader, RUNS).askings)
+    found = rows(askings(log.reader, RUNS).askings)
     for one in found:
         values = [value for trace in drawn["data"] for value in trace.get("y", ()) if value is not None]
         for interval in (one.when_needed, one.when_nothing):
             assert interval is None or any(value == pytest.approx(interval.value) for value in values)
 
 
-def test_a_room_that_is_not_chosen_is_not_told(log: Calls) -> None:
+def test_a_room_that_is_not_chosen_is_not_told(log: Office) -> None:
     answer = page(log, runs=("household",))
     assert len(answer["figures"]) == 1
     (table,) = tables(answer)
@@ -130,8 +130,8 @@ def test_a_room_that_is_not_chosen_is_not_told(log: Calls) -> None:
 
 
 @pytest.mark.parametrize("by", ["", "both"])
-def test_the_table_and_every_episode_can_be_taken_home(log: Calls, by: str) -> None:
-    reader = log.desk.reader
+def test_the_table_and_every_episode_can_be_taken_home(log: Office, by: str) -> None:
+    reader = log.reader
     address = f"/research/download/report.csv?tab=asking&{f'by={by}&' if by else ''}runs="
     assert address in html.unescape(page(log, by)["html"]).replace("by=both&tab=asking", "tab=asking&by=both")
     report = asking_file(reader, Address(runs=RUNS, by=by))

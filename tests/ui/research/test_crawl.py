@@ -11,11 +11,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from markup import page
+from markup import office_at, page
 
 from logs import LogReader, LogWriter
-from ui.research.calls import Calls
-from ui.research.desk import Desk
+from ui.research.office import Office
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "golden"))
 
@@ -27,14 +26,14 @@ EPISODES = 1
 
 
 @pytest.fixture(scope="module")
-def calls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calls]:
+def calls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     log = unpack(tmp_path_factory.mktemp("golden"))
     with at_home(log.parent), LogWriter(log, durable=False) as writer, LogReader(log) as reader:
-        yield Calls(Desk(reader), writer)
+        yield office_at(writer, reader)
 
 
 @pytest.mark.slow
-def test_every_link_leads_to_a_page(calls: Calls) -> None:
+def test_every_link_leads_to_a_page(calls: Office) -> None:
     due, seen, counted = ["/research"], {"/research"}, dict[str, int]()
     faults: list[str] = []
     while due:

@@ -9,29 +9,28 @@ from typing import Any
 
 import pytest
 from letters import MODEL, NAMING, OUTPUTS, begin, write
-from markup import checked, words
+from markup import checked, judge_desk, office_at, page_of, words
 
 from logs import LogReader, LogWriter
 from simulator.ambibench.coding import KIND, set_key
 from simulator.ambibench.features import PAIR_NAMES
 from simulator.ambibench.generation import generate_verbalise
-from ui.research.calls import Calls
-from ui.research.desk import Desk
+from ui.research.office import Office
 
 ITEMS = generate_verbalise(0)[::20]
 
 
 @pytest.fixture
-def calls(tmp_path: Path) -> Iterator[Calls]:
+def calls(tmp_path: Path) -> Iterator[Office]:
     path = tmp_path / "log.sqlite"
     with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
         write(writer, NAMING, MODEL, ITEMS)
-        yield Calls(Desk(reader), writer)
+        yield office_at(writer, reader)
 
 
-def page(calls: Calls, query: str = "", language: str = "en") -> dict[str, Any]:
+def page(calls: Office, query: str = "", language: str = "en") -> dict[str, Any]:
     query = f"desk=coding&{query}"
-    answer = calls.page({"path": "/research/desk", "query": query, "language": language})
+    answer = page_of(calls, {"path": "/research/desk", "query": query, "language": language})
     return checked(answer)
 
 
@@ -41,14 +40,14 @@ def token(answer: dict[str, Any]) -> str:
 
 
 def code(
-    calls: Calls, rater: str, shown: str, category: str, key: str = "", query: str = ""
+    calls: Office, rater: str, shown: str, category: str, key: str = "", query: str = ""
 ) -> dict[str, Any]:
     call = {"path": "/research/desk", "query": f"desk=coding&{query or f'reviewer={rater}'}"}
     form = {"item": shown, "form": {"category": category}, "key": key or f"{rater}-{shown}-{category}"}
-    return calls.judge_desk(call | form)
+    return judge_desk(calls, call | form)
 
 
-def sort_all(calls: Calls, rater: str, *categories: str) -> dict[str, Any]:
+def sort_all(calls: Office, rater: str, *categories: str) -> dict[str, Any]:
     """Sort everything that waits, with categories in turn; the last answer."""
     answer, number = page(calls, f"reviewer={rater}"), 0
     while shown := token(answer):
@@ -58,13 +57,13 @@ def sort_all(calls: Calls, rater: str, *categories: str) -> dict[str, Any]:
     return answer
 
 
-def logged(calls: Calls, rater: str) -> list[str]:
-    rows = calls.desk.reader.judgments(kind=KIND, annotator=rater)
+def logged(calls: Office, rater: str) -> list[str]:
+    rows = calls.reader.judgments(kind=KIND, annotator=rater)
     return [row.value["category"] for row in rows]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_rater_sees_the_output_and_what_counted_and_nothing_else(calls: Calls, language: str) -> None:
+def test_a_rater_sees_the_output_and_what_counted_and_nothing_else(calls: Office, language: str) -> None:
     for query in ("reviewer=ann", f"reviewer=ann&data={set_key(NAMING)}", "tab=agreement", ""):
         answer = page(calls, query, language)
         assert "research." not in words(answer)
@@ -74,10 +73,10 @@ def test_a_rater_sees_the_output_and_what_counted_and_nothing_else(calls: Calls,
             assert secret not in said, (query, secret)
     shown = page(calls, "reviewer=ann")
     assert any(output.replace("<", "&lt;").replace(">", "&gt;") in shown["html"] for output in OUTPUTS)
-    assert shown["figures"] == {}
+    assert shown["figures"] == []
 
 
-def test_what_is_sorted_is_logged_and_the_next_one_comes(calls: Calls) -> None:
+def test_what_is_sorted_is_logged_and_the_next_one_comes(calls: Office) -> None:
     first = page(calls, "reviewer=ann")
     assert f"0 of {len(ITEMS)} judged" in words(first)
     second = code(calls, "ann", token(first), "correct")
@@ -90,7 +89,7 @@ def test_what_is_sorted_is_logged_and_the_next_one_comes(calls: Calls) -> None:
     assert logged(calls, "ann") == ["correct"], "a doubled press is one mark"
 
 
-def test_the_last_one_is_undone(calls: Calls) -> None:
+def test_the_last_one_is_undone(calls: Office) -> None:
     first = token(page(calls, "reviewer=ann"))
     after = code(calls, "ann", first, "correct")
     back = re.search(r'href="([^"]+)" data-undo', after["html"])
@@ -105,7 +104,7 @@ def test_the_last_one_is_undone(calls: Calls) -> None:
     assert f"1 of {len(ITEMS)} judged" in words(changed)
 
 
-def test_two_raters_agree_and_a_third_decides(calls: Calls) -> None:
+def test_two_raters_agree_and_a_third_decides(calls: Office) -> None:
     assert "Agreement needs two raters" in words(page(calls, "tab=agreement"))
     sort_all(calls, "ann", "correct", "incorrect", "other")
     last = sort_all(calls, "bob", "correct")
@@ -124,7 +123,7 @@ def test_two_raters_agree_and_a_third_decides(calls: Calls) -> None:
     assert "not yet" not in words(page(calls, "tab=agreement"))
 
 
-def test_a_run_can_be_sorted_by_itself(calls: Calls) -> None:
+def test_a_run_can_be_sorted_by_itself(calls: Office) -> None:
     write(calls.writer, "another", "some/model", ITEMS[:1])
     assert f"of {len(ITEMS) + 1} judged" in words(page(calls, "reviewer=ann"))
     assert "of 1 judged" in words(page(calls, f"reviewer=ann&data={set_key('another')}"))
@@ -140,30 +139,30 @@ def test_a_run_can_be_sorted_by_itself(calls: Calls) -> None:
         ("", "", "other"),
     ],
 )
-def test_a_false_call_is_refused(calls: Calls, rater: str, shown: str, category: str) -> None:
+def test_a_false_call_is_refused(calls: Office, rater: str, shown: str, category: str) -> None:
     shown = shown or token(page(calls, "reviewer=ann"))
     answer = code(calls, rater, shown, category, "key-0000001", f"reviewer={rater}")
     assert not answer["saved"]
     assert answer["problem"]
-    assert calls.desk.reader.judgments(kind=KIND) == []
+    assert calls.reader.judgments(kind=KIND) == []
 
 
 def test_without_outputs_the_page_says_what_to_run(bench: Any) -> None:
-    calls = Calls(Desk(bench.reader), bench.writer)
+    calls = office_at(bench.writer, bench.reader)
     assert "askback run ambibench --setting verbalise" in page(calls)["html"]
     begin(bench.writer, "naming", "some/model", 3)
     assert "askback run ambibench --setting verbalise" in page(calls, "reviewer=ann")["html"]
 
 
-def test_every_desk_has_its_place(calls: Calls) -> None:
-    listed = checked(calls.page({"path": "/research/desk", "query": ""}))["html"]
+def test_every_desk_has_its_place(calls: Office) -> None:
+    listed = checked(page_of(calls, {"path": "/research/desk", "query": ""}))["html"]
     assert 'href="/research/desk?desk=ambibench.coding"' in listed
-    assert "There is no desk" in words(calls.page({"path": "/research/desk", "query": "desk=nowhere"}))
-    old = calls.page({"path": "/research/coding", "query": f"outputs={set_key(NAMING)}&reviewer=ann"})
+    assert "There is no desk" in words(page_of(calls, {"path": "/research/desk", "query": "desk=nowhere"}))
+    old = page_of(calls, {"path": "/research/coding", "query": f"outputs={set_key(NAMING)}&reviewer=ann"})
     assert f"0 of {len(ITEMS)} judged" in words(checked(old))
 
 
-def test_who_comes_when_nothing_is_left_is_told_so(calls: Calls) -> None:
+def test_who_comes_when_nothing_is_left_is_told_so(calls: Office) -> None:
     for rater in ("ann", "bob"):
         sort_all(calls, rater, "correct")
     assert "Nothing waits for you here." in words(page(calls, "reviewer=cy"))

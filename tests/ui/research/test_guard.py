@@ -20,11 +20,9 @@ HTML = {"accept": "text/html"}
 INNER = (
     "/research",
     "/research/",
-    "/research/review",
+    "/research/desk",
     "/research/config",
     "/research/gradio_api/info",
-    "/research/api/progress",
-    "/research/assets/plotly.js",
     "/research/download/episodes.csv?run=one",
     "/research/download/report.csv?run=one",
     "/research/download/report.zip?run=one&run=two&tab=compare",
@@ -104,7 +102,6 @@ def test_without_a_password_the_printed_link_lets_one_browser_in(terminal):
     browser = terminal.browser()
     used, newest = terminal.tokens[-2:]
     assert [browser.get(path, headers=HTML).status_code for path in INNER[:3]] == [200] * 3
-    assert browser.get("/research/api/progress").json()["one"]["done"] == 4
     assert client(terminal.app).get("/research", params={"token": used}).status_code == 401
     assert client(terminal.app).head("/research", params={"token": newest}).status_code == 401
     assert client(terminal.app).post("/research/login", data={"password": newest}).status_code == 303
@@ -172,22 +169,22 @@ def test_logging_in_and_out(locked):
     assert (answer.status_code, answer.headers["location"]) == (303, "/research")
     cookie = answer.headers["set-cookie"]
     assert all(part in cookie for part in ("HttpOnly", "SameSite=lax", "Path=/research"))
-    assert browser.get("/research/api/progress").status_code == 200
+    assert browser.get("/research/config").status_code == 200
     kept = browser.cookies[COOKIE]
     assert browser.post("/research/logout").status_code == 303
     # A copy of the cookie is worth nothing any more.
     for cookies in ({}, {COOKIE: kept}):
         fresh = client(locked, "192.0.2.7", "study.example")
         fresh.cookies.update(cookies)
-        assert fresh.get("/research/api/progress").status_code == 401
+        assert fresh.get("/research/config").status_code == 401
     assert log_in(browser).status_code == 303
 
 
 def test_a_script_sends_the_password_with_each_request(locked):
     browser = client(locked, "192.0.2.30")
     right, wrong = ({"authorization": f"Bearer {word}"} for word in ("a green lamp", "a red lamp"))
-    assert browser.get("/research/api/progress", headers=right).status_code == 200
-    assert [browser.get("/research/api/progress", headers=wrong).status_code for _ in range(6)] == [
+    assert browser.get("/research/config", headers=right).status_code == 200
+    assert [browser.get("/research/config", headers=wrong).status_code for _ in range(6)] == [
         *[401] * 5,
         429,
     ]
@@ -240,7 +237,7 @@ def test_a_log_in_from_another_site_is_refused(locked):
 def test_forged_cookies_open_nothing(locked, cookie):
     browser = client(locked)
     headers = {"cookie": f"{COOKIE}={cookie}".encode()}
-    assert browser.get("/research/api/progress", headers=headers).status_code == 401
+    assert browser.get("/research/config", headers=headers).status_code == 401
 
 
 def test_log_ins_outlast_a_restart_but_neither_their_time_nor_the_password(tmp_path, monkeypatch):
@@ -311,6 +308,3 @@ def test_downloads(terminal):
         ("run.zip", {"run": "gone"}),
     ):
         assert browser.get(f"/research/download/{name}", params=params).status_code == 404
-    script = browser.get("/research/assets/plotly.js")
-    assert "immutable" in script.headers["cache-control"]
-    assert len(script.content) > 1_000_000

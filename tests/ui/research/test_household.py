@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from markup import page_at
+from markup import office_at, page_at
 
 from logs import LogReader, LogWriter
 from logs.rows import Run
@@ -21,8 +21,7 @@ from simulator.handmethat.reveal import percent
 from simulator.handmethat.room import ROOM
 from simulator.handmethat.task import Task
 from simulator.runner.sessions import Sessions
-from ui.research.calls import Calls
-from ui.research.desk import Desk
+from ui.research.office import Office
 
 
 def no_models(name: str) -> Any:
@@ -48,10 +47,10 @@ async def played(tmp_path: Path, tasks: tuple[Task, ...]) -> Any:
             seats = {"robot": robot, "human": "offline/giver"}
             await sessions.start_item(Posed(task, language), seats, {}, run_id="house")
         writer.flush()
-        yield Calls(Desk(reader), writer)
+        yield office_at(writer, reader)
 
 
-def page(calls: Calls, path: str = "/research", query: str = "", language: str = "en") -> dict[str, Any]:
+def page(calls: Office, path: str = "/research", query: str = "", language: str = "en") -> dict[str, Any]:
     return page_at(calls, path, query, language)
 
 
@@ -60,13 +59,13 @@ def words(answer: dict[str, Any]) -> str:
 
 
 @pytest.fixture
-def empty(tmp_path: Path) -> Iterator[Calls]:
+def empty(tmp_path: Path) -> Iterator[Office]:
     path = tmp_path / "log.sqlite"
     with LogWriter(path, durable=False) as writer, LogReader(path) as reader:
-        yield Calls(Desk(reader), writer)
+        yield office_at(writer, reader)
 
 
-async def test_scores_by_level(played: Calls) -> None:
+async def test_scores_by_level(played: Office) -> None:
     said = words(page(played, query="run=house"))
     assert "Level 1" in said
     assert "Level 4" in said
@@ -75,7 +74,7 @@ async def test_scores_by_level(played: Calls) -> None:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("query", ["", "&outcome=success", "&outcome=unscored", "&f.level=4"])
-async def test_the_list_of_episodes(played: Calls, query: str, language: str) -> None:
+async def test_the_list_of_episodes(played: Office, query: str, language: str) -> None:
     answer = page(played, query=f"run=house&tab=dialogues{query}", language=language)
     assert "research." not in words(answer)
     count = len(re.findall("<li><a href=", answer["html"]))
@@ -84,8 +83,8 @@ async def test_the_list_of_episodes(played: Calls, query: str, language: str) ->
         assert count == 1
 
 
-async def test_every_turn_can_be_watched(played: Calls) -> None:
-    reader = played.desk.reader
+async def test_every_turn_can_be_watched(played: Office) -> None:
+    reader = played.reader
     for episode in reader.episodes("house"):
         turns = reader.turns(episode.id)
         for step in range(len(turns)):
@@ -97,8 +96,8 @@ async def test_every_turn_can_be_watched(played: Calls) -> None:
         assert f"Moves: {len(moves)} of 40" in words(answer)
 
 
-async def test_the_robots_eyes_see_less(played: Calls) -> None:
-    episode = played.desk.reader.episodes("house")[0]
+async def test_the_robots_eyes_see_less(played: Office) -> None:
+    episode = played.reader.episodes("house")[0]
     query = f"run=house&tab=dialogues&episode={episode.id}&step=0"
     everything, seen = (
         set(re.findall(r'data-thing="([^"]+)"', page(played, query=query + more)["html"]))
@@ -119,12 +118,12 @@ async def test_the_robots_eyes_see_less(played: Calls) -> None:
         ("/research/data", "benchmark=handmethat&item=nothing"),
     ],
 )
-async def test_what_there_is_not_is_said_and_breaks_nothing(played: Calls, path: str, query: str) -> None:
+async def test_what_there_is_not_is_said_and_breaks_nothing(played: Office, path: str, query: str) -> None:
     assert "Skip to the content" in words(page(played, path, query))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_builtin_episodes_are_listed_and_filtered(empty: Calls, language: str) -> None:
+def test_the_builtin_episodes_are_listed_and_filtered(empty: Office, language: str) -> None:
     listed = list_episodes("builtin")
     answer = page(empty, "/research/data", "benchmark=handmethat", language)
     assert "research." not in words(answer)
@@ -137,7 +136,7 @@ def test_the_builtin_episodes_are_listed_and_filtered(empty: Calls, language: st
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_an_episode_with_its_tables(empty: Calls, tasks: tuple[Task, ...], language: str) -> None:
+def test_an_episode_with_its_tables(empty: Office, tasks: tuple[Task, ...], language: str) -> None:
     for task in tasks:
         answer = page(empty, "/research/data", f"benchmark=handmethat&item={task.id}", language)
         tables, told = rsa_view(task), words(answer)
@@ -149,7 +148,7 @@ def test_an_episode_with_its_tables(empty: Calls, tasks: tuple[Task, ...], langu
         assert all(command in words(answer) for command in task.demo)
 
 
-def test_a_folder_of_generated_episodes(empty: Calls, tasks: tuple[Task, ...], tmp_path: Path) -> None:
+def test_a_folder_of_generated_episodes(empty: Office, tasks: tuple[Task, ...], tmp_path: Path) -> None:
     folder = tmp_path / "own"
     folder.mkdir()
     write_file(replace(tasks[0], id="task-bring_me-32-0-1"), folder)

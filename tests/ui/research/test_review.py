@@ -4,7 +4,7 @@ import csv
 import re
 
 import pytest
-from markup import checked, words
+from markup import checked, judge_desk, page_of, words
 
 from simulator.clarq.review import read_reviews
 from ui.research.address import Address
@@ -17,7 +17,7 @@ FAILED = "one/gather-resources-2.en/0"
 
 def page(calls, query, language="en"):
     path = {"path": "/research/desk", "query": f"desk=clarq.review&data=one&{query}", "language": language}
-    return checked(calls.page(path))
+    return checked(page_of(calls, path))
 
 
 def say(calls, form, reviewer="ann", item=FAILED, **call):
@@ -25,7 +25,7 @@ def say(calls, form, reviewer="ann", item=FAILED, **call):
     number = say.number = getattr(say, "number", 0) + 1
     query = f"desk=clarq.review&data=one&reviewer={reviewer}"
     sent = {"path": "/research/desk", "query": query, "item": item, "form": form, "key": f"key-{number:06}"}
-    return calls.judge_desk(sent | call)
+    return judge_desk(calls, sent | call)
 
 
 def pressed(answer):
@@ -101,7 +101,7 @@ def test_what_is_still_played_or_of_another_benchmark_is_not_reviewed(calls, fil
     open_one = filled.play("one", filled.tasks["zh"][2], status=None)
     assert not say(calls, {"dialogue.success": "yes"}, item=open_one)["saved"]
     filled.run("house", benchmark="handmethat")
-    refused = calls.page({"path": "/research/desk", "query": "desk=review&data=house&reviewer=ann"})
+    refused = page_of(calls, {"path": "/research/desk", "query": "desk=review&data=house&reviewer=ann"})
     assert "cannot be shown here" in words(checked(refused))
 
 

@@ -81,7 +81,7 @@ def test_everybody_reads_and_who_judges_is_in_the_log(server, bench, role):
     before = len(bench.reader.judgments(run_id="one"))
     browser, status = log_in(server, role[:3], f"the {role}'s word")
     assert status == 303
-    assert browser.get("/research/api/progress").status_code == 200
+    assert browser.get("/research/config").status_code == 200
     answer = judge(browser, bench, key=f"key-of-{role}")
     events = [each.details for each in bench.reader.events(kind="researcher.judge")]
     if role == "viewer":
@@ -124,10 +124,10 @@ def test_a_name_and_its_password_belong_together(server, bench):
 
 def test_a_script_logs_in_with_each_request(server):
     script = client(server, next(ADDRESSES))
-    assert script.get("/research/api/progress", auth=("vie", "the viewer's word")).status_code == 200
-    assert script.get("/research/api/progress", auth=("vie", "the owner's word")).status_code == 401
+    assert script.get("/research/config", auth=("vie", "the viewer's word")).status_code == 200
+    assert script.get("/research/config", auth=("vie", "the owner's word")).status_code == 401
     for header in ("Basic ", "Basic %%%", "Basic /w==", "Basic dmll", "Digest x"):
-        assert script.get("/research/api/progress", headers={"authorization": header}).status_code == 401
+        assert script.get("/research/config", headers={"authorization": header}).status_code == 401
 
 
 def test_another_password_a_removal_and_a_smaller_role_hold_at_once(server, bench, home):
@@ -135,14 +135,14 @@ def test_another_password_a_removal_and_a_smaller_role_hold_at_once(server, benc
     for name in ("ada", "bob"):
         accounts.add(name, "owner", "a first word")
     ada, bob = (log_in(server, name, "a first word")[0] for name in ("ada", "bob"))
-    assert [each.get("/research/api/progress").status_code for each in (ada, bob)] == [200, 200]
+    assert [each.get("/research/config").status_code for each in (ada, bob)] == [200, 200]
     accounts.set_password("ada", "another word")
-    assert [each.get("/research/api/progress").status_code for each in (ada, bob)] == [401, 200]
+    assert [each.get("/research/config").status_code for each in (ada, bob)] == [401, 200]
     accounts.remove("bob")
-    assert bob.get("/research/api/progress").status_code == 401
+    assert bob.get("/research/config").status_code == 401
     # Neither a new account of that name nor its old password makes the old log-in good.
     accounts.add("bob", "viewer", "a first word")
-    assert bob.get("/research/api/progress").status_code == 401
+    assert bob.get("/research/config").status_code == 401
     again, _ = log_in(server, "bob", "a first word")
     assert judge(again, bench)["saved"] is False
 
@@ -154,7 +154,7 @@ def test_a_cookie_of_another_server_opens_nothing(server, bench, tmp_path_factor
     assert status == 303
     stranger = client(server, next(ADDRESSES))
     stranger.cookies[COOKIE] = browser.cookies[COOKIE]
-    assert stranger.get("/research/api/progress").status_code == 401
+    assert stranger.get("/research/config").status_code == 401
 
 
 def test_many_tries_at_one_name_from_many_addresses_have_to_wait(server):
@@ -178,7 +178,7 @@ def test_a_proxy_that_is_named_says_who_comes(bench, home):
     server = app(bench, home, access=access, sso_header=access.sso_header)
 
     def asked(address, name):
-        return client(server, address).get("/research/api/progress", headers={"x-forwarded-user": name})
+        return client(server, address).get("/research/config", headers={"x-forwarded-user": name})
 
     assert asked("192.0.2.200", "ann@lab.example").status_code == 200
     assert asked("192.0.2.200", "eve@lab.example").json() == {"error": "no_account"}

@@ -59,12 +59,6 @@ class RunCard:
     links: tuple[Link, ...] = ()
 
     @property
-    def languages(self) -> tuple[str, ...]:
-        """The languages its configuration names."""
-        language = self.run.config.get("language")
-        return (language,) if isinstance(language, str) else ()
-
-    @property
     def live(self) -> bool:
         """True while episodes are still to come or to end."""
         return self.progress.running > 0 or self.progress.done < (self.progress.planned or 0)
@@ -78,32 +72,27 @@ def _title(benchmark: str) -> str:
         return benchmark
 
 
-class Desk:
-    """Reads runs; may be used from any thread."""
+def run_cards(reader: LogReader) -> list[RunCard]:
+    """Return all runs, newest first, that have scores which count.
 
-    def __init__(self, reader: LogReader) -> None:
-        self.reader = reader
+    What paired people are asked each alone has none, and previews of studies count nowhere.
+    """
+    return [
+        run_card(reader, run)
+        for run in reversed(reader.runs())
+        if run.benchmark != participation.BENCHMARK and PREVIEW not in run.id
+    ]
 
-    def cards(self) -> list[RunCard]:
-        """Return all runs, newest first, that have scores which count.
 
-        What paired people are asked each alone has none, and previews of studies count nowhere.
-        """
-        return [
-            self.card(run)
-            for run in reversed(self.reader.runs())
-            if run.benchmark != participation.BENCHMARK and PREVIEW not in run.id
-        ]
-
-    def card(self, run: Run) -> RunCard:
-        """Return one run for the list."""
-        usage = self.reader.usage(run.id)
-        seats = run.config.get("seats")
-        return RunCard(
-            run,
-            self.reader.progress(run.id),
-            dict(seats) if isinstance(seats, dict) else {},
-            sum(used.cost for used in usage) if usage else None,
-            sum(used.unpriced for used in usage),
-            _title(run.benchmark),
-        )
+def run_card(reader: LogReader, run: Run) -> RunCard:
+    """Return one run for the list."""
+    usage = reader.usage(run.id)
+    seats = run.config.get("seats")
+    return RunCard(
+        run,
+        reader.progress(run.id),
+        dict(seats) if isinstance(seats, dict) else {},
+        sum(used.cost for used in usage) if usage else None,
+        sum(used.unpriced for used in usage),
+        _title(run.benchmark),
+    )

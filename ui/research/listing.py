@@ -1,0 +1,92 @@
+"""Lists that are filtered, with one of their things beside: the episodes of a run, the items of data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import gradio as gr
+
+from ui.research.blocks import rebuild
+from ui.research.view import Visit
+
+Values = Mapping[str, str | Sequence[str]]
+"""The fields of a thing by which a list of such is filtered: a value of each, or several."""
+
+
+class Menu(NamedTuple):
+    """A menu above a page; what is chosen stands in the address.
+
+    Attributes:
+        choices: each as it is shown, and as the address has it.
+        free: True if something else may be typed.
+    """
+
+    label: str
+    choices: Sequence[tuple[str, str]]
+    value: str
+    free: bool = False
+
+
+def put_menus(visit: Visit, menus: Mapping[str, Menu], search: str = "") -> None:
+    """Put menus on the page, by the names that the address has for them.
+
+    Args:
+        visit: of the page.
+        menus: what can be chosen.
+        search: label of a field for words, before them; empty for none.
+    """
+    if not (menus or search):
+        return
+    fields: dict[str, Any] = {}
+    with gr.Row(elem_classes=["rs-menus"]):
+        if search:
+            apply = visit.t("research.dialogues.apply")
+            fields["text"] = gr.Textbox(
+                visit.at.text, label=search, max_lines=1, submit_btn=apply, scale=3, min_width=240
+            )
+        for name, menu in menus.items():
+            known = [value for _, value in menu.choices]
+            fields[name] = gr.Dropdown(
+                [*menu.choices],
+                value=menu.value if menu.free or menu.value in known else "",
+                label=menu.label,
+                allow_custom_value=menu.free,
+                interactive=True,
+                min_width=300 if menu.free else 160,
+            )
+    for name, field in fields.items():
+        rebuild(visit, field.submit if name == "text" else field.input, **fields)
+
+
+def filters(every: Iterable[Values], most: int) -> dict[str, Sequence[str]]:
+    """Return the fields that tell things apart, each with its values, which are not more than `most`."""
+    held: dict[str, dict[str, None]] = {}
+    for values in every:
+        for name, value in values.items():
+            held.setdefault(name, {}).update(dict.fromkeys(several(value)))
+    return {
+        name: sorted(values, key=lambda value: (len(value), value))
+        if all(map(str.isdecimal, values))
+        else [*values]
+        for name, values in held.items()
+        if 1 < len(values) <= most
+    }
+
+
+def fits(values: Values, wishes: Iterable[tuple[str, str]]) -> bool:
+    """Return True if a thing has the values that are wished for; an empty wish is none."""
+    return all(not wish or wish in several(values.get(name, ())) for name, wish in wishes)
+
+
+def several(value: str | Sequence[str]) -> Sequence[str]:
+    """Return the values of a field that may have one alone."""
+    return (value,) if isinstance(value, str) else value
+
+
+def neighbours(names: Sequence[str], shown: str) -> tuple[str | None, str | None]:
+    """Return what stands in a list before and after the thing that is shown."""
+    if shown not in names:
+        return None, None
+    place = names.index(shown)
+    return (names[place - 1] if place else None), next(iter(names[place + 1 :]), None)
