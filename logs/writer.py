@@ -15,6 +15,7 @@ import queue
 import sqlite3
 import threading
 import weakref
+from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
@@ -107,6 +108,18 @@ class LogWriter:
         self._submit(row, reply)
         return await reply.future
 
+    async def write_all(self, rows: Sequence[Row], *, hurry: bool = False) -> list[Outcome]:
+        """Write rows and wait until they are committed, at once if in a `hurry`; what became of each."""
+        replies = [ToTask(asyncio.get_running_loop()) for _ in rows]
+        for row, reply in zip(rows, replies, strict=True):
+            self._submit(row, reply)
+        if hurry:
+            await self._flushed()
+        outcomes = await asyncio.gather(*(reply.future for reply in replies), return_exceptions=True)
+        if unexpected := [each for each in outcomes if not isinstance(each, Written | LogError)]:
+            raise unexpected[0]
+        return outcomes  # type: ignore[return-value]
+
     def _submit(self, row: Row, reply: Reply) -> None:
         try:
             entry = (table_of(row), encode(row))
@@ -128,10 +141,13 @@ class LogWriter:
 
     async def aflush(self) -> None:
         """Wait until everything put so far is committed. Raises as `flush` does."""
+        await self._flushed()
+        self._worker.unread.raise_first()
+
+    async def _flushed(self) -> None:
         reply = ToTask(asyncio.get_running_loop())
         self._worker.submit((None, reply), hurry=True)
         await reply.future
-        self._worker.unread.raise_first()
 
     def close(self) -> None:
         """Commit what was put, end the thread and close the file. Closing twice does nothing.

@@ -5,6 +5,7 @@
     AskbackError              anything Askback raises on purpose; its message names the way out
     ├── InputError            a file, option or field a user gave is wrong (names file, line or field)
     ├── SeatError             a seat broke the rules of its benchmark          -> episode aborted
+    ├── WorkerFailed          a process that played or computed was lost; the same command continues
     ├── ConflictError         a submission that does not fit the log (stale page, another tab)
     └── models.ModelError     a language model failed (see simulator.models.errors) -> episode failed
 
@@ -55,6 +56,10 @@ class SeatError(AskbackError):
 
 class ConflictError(AskbackError):
     """A submission does not fit what the log holds; the page should be shown anew."""
+
+
+class WorkerFailed(AskbackError):
+    """A process that played or computed ended before its work did; what it has played is in the log."""
 
 
 class Trouble(str):

@@ -19,6 +19,7 @@ from simulator.field_options import AnnotatedOption, options_of, read_options
 from simulator.orders import RunOrder, RunSpec, Selection, items_of, play_order
 from simulator.runner import options as shared
 from simulator.runner.command import RunRequest, RunSettings
+from simulator.runner.engine import LOCAL, read_resources
 from simulator.runner.model_flags import MODEL_OPTIONS, ModelFlags, command_of
 from simulator.sampling import stratified
 
@@ -27,6 +28,8 @@ RUN_OPTIONS: Final[Mapping[str, AnnotatedOption]] = {
     "seed": (shared.SeedOption, 0),
     "concurrency": (shared.ConcurrencyOption, 8),
     "workers": (shared.WorkersOption, None),
+    "executor": (shared.ExecutorOption, LOCAL),
+    "resources": (shared.ResourcesOption, None),
     "run": (shared.RunOption, None),
     "items_of": (shared.ItemsOfOption, None),
     "exclude_aborted": (shared.ExcludeAbortedOption, False),
@@ -96,6 +99,8 @@ def _run(
             name=options["run"],
             concurrency=options["concurrency"],
             workers=options["workers"],
+            executor=options["executor"],
+            resources=read_resources(options["resources"] or ()),
             typed={name: _plain(options[name]) for name in sorted(typed - _ELSEWHERE)},
         ),
         console=Console(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,10 +34,12 @@ from simulator.handmethat.profiles import FORMER, Profile, load_profile
 from simulator.handmethat.statistics import statistics, statistics_report
 from simulator.handmethat.task import LEVELS
 from simulator.reporting import print_report
-from simulator.runner.options import RootSeedOption
+from simulator.runner.engine import LOCAL
+from simulator.runner.options import ExecutorOption, RootSeedOption
+from simulator.runner.spreading import engine_of
 
-# A process takes about a second to start.
-_WORTH_WORKERS: Final = 100
+WORTH_WORKERS: Final = 100
+"""Episodes for which processes are started unasked: each takes about a second."""
 
 ProfileOption = Annotated[str, typer.Option(help="v1, v2, paper, or v2,strict=true,costs=planner")]
 MixOption = Annotated[
@@ -64,6 +65,7 @@ def generate_command(
     templates: TemplatesOption = None,
     seed: RootSeedOption = 0,
     workers: WorkersOption = None,
+    executor: ExecutorOption = LOCAL,
     demos: Annotated[bool, typer.Option(help="with expert demonstrations")] = True,
     into_log: Annotated[
         bool, typer.Option("--into-log", help="also write the episodes as items into the log")
@@ -73,12 +75,12 @@ def generate_command(
     """Generate HandMeThat episodes. The same command again continues where it stopped."""
     console = Console()
     plan = make_plan(profile, episodes, levels, quest_mix, templates, seed, demos=demos)
+    engine = engine_of(executor, workers, worth=episodes >= WORTH_WORKERS)
     start = time.monotonic()
     path = (log or default_path()) if into_log else None
     try:
         with _items_into(path, plan, out) as note, progress(console, plan) as tell:
-            processes = default_workers(workers, episodes)
-            tally = generate_folder(plan, out, workers=processes, tell=tell, log=note)
+            tally = generate_folder(plan, out, engine=engine, tell=tell, log=note)
     except KeyboardInterrupt:
         console.print("Interrupted; the same command continues.")
         raise typer.Exit(130) from None
@@ -152,13 +154,6 @@ def progress(console: Console, plan: Plan) -> Iterator[Report]:
             bar.update(task, completed=sum(filled.values()), levels=words)
 
         yield tell
-
-
-def default_workers(workers: int | None, episodes: int) -> int:
-    """As many processes as asked for; by default one per core, but a few episodes are not worth any."""
-    if workers is not None:
-        return workers
-    return 1 if episodes < _WORTH_WORKERS else os.cpu_count() or 1
 
 
 @contextmanager

@@ -12,10 +12,10 @@ from rich.console import Console
 from simulator.errors import InputError
 from simulator.handmethat.data import draw_tasks
 from simulator.handmethat.generate_command import (
+    WORTH_WORKERS,
     MixOption,
     TemplatesOption,
     WorkersOption,
-    default_workers,
     make_plan,
     progress,
 )
@@ -26,7 +26,9 @@ from simulator.handmethat.generation.journal import Tally
 from simulator.handmethat.sample import Sample
 from simulator.handmethat.statistics import statistics, statistics_report, to_csv
 from simulator.reporting import print_report
-from simulator.runner.options import JsonOption, RootSeedOption
+from simulator.runner.engine import LOCAL
+from simulator.runner.options import ExecutorOption, JsonOption, RootSeedOption
+from simulator.runner.spreading import engine_of
 
 
 def stats_command(
@@ -44,6 +46,7 @@ def stats_command(
     templates: TemplatesOption = None,
     seed: RootSeedOption = 0,
     workers: WorkersOption = None,
+    executor: ExecutorOption = LOCAL,
     as_json: JsonOption = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="print CSV")] = False,
     out: Annotated[Path | None, typer.Option(help="write JSON or CSV into this file instead")] = None,
@@ -60,9 +63,10 @@ def stats_command(
         numbers = statistics([facts_of(task) for task in draw_tasks(data, sample)])
     else:
         plan = make_plan(profile or "v2", episodes, levels, quest_mix, templates, seed, demos=False)
+        engine = engine_of(executor, workers, worth=episodes >= WORTH_WORKERS)
         tally = Tally()
         with progress(Console(stderr=True), plan) as tell:
-            for group in run_batch(plan, workers=default_workers(workers, episodes), tell=tell, files=False):
+            for group in run_batch(plan, engine=engine, tell=tell, files=False):
                 tally.add(group)
         numbers = statistics([facts for _, facts in tally.kept], tally.rejections)
     if not (as_json or as_csv):

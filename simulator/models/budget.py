@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from typing import Any
 
 from simulator.models.base import Request, ScoreRequest, Usage
 from simulator.models.errors import BudgetExceeded, ModelError
@@ -14,6 +15,8 @@ from simulator.models.prices import Price
 # Tokens a provider may add per message and per request for its chat format; generous.
 _PER_MESSAGE = 16
 _PER_REQUEST = 512
+# Seconds after which a process looks again whether another has booked a call.
+_LOOK_AGAIN = 0.05
 
 
 class Budget:
@@ -38,15 +41,18 @@ class Budget:
             BudgetExceeded: if `amount` is more than what is not spent yet.
         """
         while True:
-            if self.spent + amount > self.limit:
-                raise BudgetExceeded(
-                    f"the next call may cost up to {amount:.4f} USD, and of the budget of {self.limit:.2f} "
-                    f"USD only {max(0.0, self.limit - self.spent):.4f} are left; raise the budget to go on"
-                )
+            self._require(amount)
             if self.spent + self.reserved + amount <= self.limit:
                 self.reserved += amount
                 return
             await self._wait()
+
+    def _require(self, amount: float) -> None:
+        if self.spent + amount > self.limit:
+            raise BudgetExceeded(
+                f"the next call may cost up to {amount:.4f} USD, and of the budget of {self.limit:.2f} "
+                f"USD only {max(0.0, self.limit - self.spent):.4f} are left; raise the budget to go on"
+            )
 
     def settle(self, reserved: float, cost: float) -> None:
         """Book `cost` for a call for which `reserved` was set aside."""
@@ -61,6 +67,36 @@ class Budget:
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
         await waiter
+
+
+class SharedBudget(Budget):
+    """A budget that several processes keep in memory that they share."""
+
+    def __init__(self, limit: float, purse: Any) -> None:
+        """Keep `limit` by `purse`, a `multiprocessing.Array` of what is spent and what is reserved."""
+        super().__init__(limit)
+        self._purse = purse
+
+    async def reserve(self, amount: float) -> None:
+        """Set `amount` aside, waiting for calls of any process to be booked if need be.
+
+        Raises:
+            BudgetExceeded: if `amount` is more than what is not spent yet.
+        """
+        while True:
+            with self._purse.get_lock():
+                self.spent, reserved = self._purse[:]
+                self._require(amount)
+                if self.spent + reserved + amount <= self.limit:
+                    self._purse[1] += amount
+                    return
+            await asyncio.sleep(_LOOK_AGAIN)
+
+    def settle(self, reserved: float, cost: float) -> None:
+        """Book `cost` for a call for which `reserved` was set aside."""
+        with self._purse.get_lock():
+            self._purse[0] += cost
+            self._purse[1] -= reserved
 
 
 def most_tokens(request: Request | ScoreRequest) -> Usage:

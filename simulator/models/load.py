@@ -39,6 +39,8 @@ class ModelOptions:
         api_key: by default ``$OPENAI_API_KEY`` or ``$ANTHROPIC_API_KEY``.
         timeout: seconds that one attempt may take.
         cache_path: SQLite file of the response cache; None for no cache.
+        cache: the cache that is asked instead of one in that file.
+        placed: finds a model that is computed from weights or recordings elsewhere than in this process.
         max_attempts: requests sent per call at most, retries included.
         max_malformed: how many answers that break the schema are asked for again.
         max_seconds: no retry starts later than this after the call.
@@ -65,6 +67,8 @@ class ModelOptions:
     api_key: str | None = field(default=None, repr=False)
     timeout: float = 120.0
     cache_path: Path | None = None
+    cache: ResponseCache | None = None
+    placed: Callable[[str], Backend] | None = None
     max_attempts: int = 6
     max_malformed: int = 2
     max_seconds: float = 600.0
@@ -118,6 +122,8 @@ def load_backend(name: str, options: ModelOptions) -> Backend:
             "hold no password or key; set OPENAI_API_KEY, or give the address with --base-url"
         )
     load, provider, model = required_provider(name)
+    if options.placed is not None and provider in PLACED:
+        return options.placed(name)
     if match := _AT_SERVER.fullmatch(model):
         model, url = match.groups()
         # A log names the server of a run without its password; the run itself has it.
@@ -205,7 +211,9 @@ def stack(backend: Backend, options: ModelOptions) -> Backend:
         max_seconds=options.max_seconds,
     )
     model = Retried(model, policy)
-    if options.cache_path is not None:
+    if options.cache is not None:
+        model = Cached(model, options.cache)
+    elif options.cache_path is not None:
         model = Cached(model, ResponseCache(options.cache_path))
     if options.recorder is not None:
         model = Recorded(model, options.recorder)
@@ -273,6 +281,9 @@ def _replay(model: str, options: ModelOptions) -> Backend:
 
 
 REMOTE = frozenset({"openai", "completions", "anthropic"})
+WEIGHTS = ("transformers", "local")
+PLACED = (*WEIGHTS, "replay")
+"""Providers of models that need something of a machine: its weights and processor, or its log."""
 PROVIDERS: dict[str, Callable[[str, ModelOptions], Backend]] = {
     "openai": partial(_at_server, "openai"),
     "completions": partial(_at_server, "completions"),

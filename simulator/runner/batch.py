@@ -4,7 +4,8 @@ The log is the only memory. An episode with an ending is not played again; one w
 its logged turns; a failed one is run again as a new attempt. So a run that was interrupted, by Ctrl-C or
 by SIGKILL, goes on when the same command is given again.
 
-Who plays is an `Executor`: this process (`play_jobs`) or several (`simulator.runner.executors`).
+Who plays is an `Executor`: this process (`play_jobs`), several (`simulator.runner.executors`) or a cluster
+(`simulator.runner.cluster`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from logs import LogError, LogReader, LogWriter
+from logs.relay import RowSink
 from logs.rows import Ending, Episode, Event, Item, Run, Score, Turn
 from simulator.errors import InputError
 from simulator.runner.build import Plan
@@ -123,7 +125,7 @@ async def run_batch(
     return tally
 
 
-async def _play_here(plan: Plan, jobs: Sequence[Job], log: LogWriter, places: int, tell: Tell) -> None:
+async def _play_here(plan: Plan, jobs: Sequence[Job], log: RowSink, places: int, tell: Tell) -> None:
     waiting = iter(jobs)  # one iterator for all places: each job is taken once
 
     async def take() -> Job | None:
@@ -135,7 +137,7 @@ async def _play_here(plan: Plan, jobs: Sequence[Job], log: LogWriter, places: in
 async def play_jobs(
     room: AnyRoom,
     seats: Mapping[str, Seat],
-    log: LogWriter,
+    log: RowSink,
     take: Callable[[], Awaitable[Job | None]],
     *,
     places: int,
@@ -151,7 +153,7 @@ async def play_jobs(
 
     async def work() -> None:
         while (job := await take()) is not None:
-            outcome = await _play(room, seats, job, log)
+            outcome = await play_job(room, seats, job, log)
             if outcome.ending is not None:
                 tell(outcome.ending, outcome.scores)
 
@@ -233,12 +235,30 @@ def _left_to_do(plan: Plan, reader: LogReader) -> tuple[list[Job], Tally]:
     return jobs, tally
 
 
+def logged_state(job: Job, reader: LogReader) -> Job | tuple[Ending, tuple[Score, ...]]:
+    """Return what the log has of a job whose player was lost: how it ended, or what is left to be played."""
+    for episode in _attempts(job.episode):
+        ending = reader.ending(episode.id)
+        if ending is None:
+            return replace(job, episode=episode, turns=tuple(reader.turns(episode.id)))
+        if ending.status != "failed":
+            break
+    assert ending is not None
+    return ending, tuple(reader.scores(episode_id=episode.id))
+
+
 def _again(episode: Episode, attempt: int) -> Episode:
     first = episode.id.rpartition("#")[0] if episode.attempt else episode.id
     return replace(episode, id=f"{first}#{attempt}", attempt=attempt)
 
 
-async def _play(room: AnyRoom, seats: Mapping[str, Seat], job: Job, log: LogWriter) -> Outcome:
+async def play_job(room: AnyRoom, seats: Mapping[str, Seat], job: Job, log: RowSink) -> Outcome:
+    """Play an episode to its end, once more if it fails; everything is on disk when this returns.
+
+    Raises:
+        LogError: if the log cannot be written.
+        ServerDown: see `execute`.
+    """
     for episode in _attempts(job.episode):
         turns = job.turns if episode.id == job.episode.id else ()
         if not turns:

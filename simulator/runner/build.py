@@ -13,7 +13,7 @@ import os
 import re
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import Any
 
 import yaml
 
-from logs import LogWriter
+from logs.relay import RowSink
 from logs.rows import Episode, Item, Run
 from simulator import catalog
 from simulator.errors import InputError
@@ -111,9 +111,13 @@ def _not_loaded(name: str) -> ChatModel:
     return ScriptModel(str, name=name)
 
 
+SeatFactory = Callable[[RowSink, int], AbstractAsyncContextManager[Mapping[str, Seat]]]
+"""Makes the seats of a run, for so many episodes at a time; is pickled to get to the process that plays."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class NamedSeatFactory:
-    """Seats by name, to be built in whichever process plays: it can be pickled (see `executors.SeatFactory`).
+    """Seats by name, to be built in whichever process plays (a `SeatFactory`).
 
     Attributes:
         names: seat -> who sits there.
@@ -126,7 +130,7 @@ class NamedSeatFactory:
     models: ModelOptions = field(default_factory=ModelOptions)
 
     @asynccontextmanager
-    async def __call__(self, log: LogWriter, places: int) -> AsyncIterator[dict[str, Seat]]:
+    async def __call__(self, log: RowSink, places: int) -> AsyncIterator[dict[str, Seat]]:
         """Seat everybody, for `places` episodes at a time; their models are closed in the end.
 
         Raises:
@@ -137,7 +141,7 @@ class NamedSeatFactory:
             yield seats
 
     @asynccontextmanager
-    async def open(self, log: LogWriter, places: int) -> AsyncIterator[tuple[dict[str, Seat], Models]]:
+    async def open(self, log: RowSink, places: int) -> AsyncIterator[tuple[dict[str, Seat], Models]]:
         """Yield the seats as in a call, and the models that sit in them."""
         models = Models(options=replace(self.models, recorder=log.post, concurrency=places))
         try:

@@ -29,7 +29,8 @@ from simulator.models.fleet import address_of
 from simulator.models.load import addressed, bare_name
 from simulator.runner.batch import SOFTWARE_VERSION, run_batch
 from simulator.runner.build import NamedSeatFactory, Plan, build_plan
-from simulator.runner.executors import executor_for, workers_for
+from simulator.runner.engine import LOCAL, Engine, Resources
+from simulator.runner.playing import playing
 from simulator.runner.progress import progress_bar
 from simulator.runner.rooms import AnyRoom
 from simulator.seats import Seat
@@ -56,7 +57,10 @@ class RunSettings:
         log: the log's file.
         models: how models are reached; see `ModelFlags`.
         name: of the run, or what the names of several begin with; None to name each after its configuration.
+        concurrency: episodes at a time; on a cluster in each process.
         workers: processes that share them; None to choose.
+        executor: where they are: ``local``, ``ray`` or ``ray:ADDRESS``.
+        resources: what seats ask of a cluster's nodes.
         typed: the options of the command that asked for it, for the log; None if no command did.
     """
 
@@ -67,12 +71,23 @@ class RunSettings:
     name: str | None = None
     concurrency: int = 8
     workers: int | None = None
+    executor: str = LOCAL
+    resources: Resources = field(default_factory=dict)
     typed: Mapping[str, Any] | None = None
 
     @property
     def places(self) -> int:
         """Episodes at a time: a batch that fewer ask for would never be full."""
         return max(self.concurrency, self.models.together)
+
+    @property
+    def engine(self) -> Engine:
+        """Return who plays.
+
+        Raises:
+            InputError: if there is no such executor.
+        """
+        return Engine(executor=self.executor, workers=self.workers, resources=self.resources)
 
     def called(self, name: str | None) -> RunSettings:
         """Return the same for one of several runs, called `name`."""
@@ -180,21 +195,18 @@ def play(request: RunRequest, console: Console) -> str:
 
     Raises:
         InputError: if a name means nothing in its seat or names a person, if the log holds another run of
-            that name, or if several processes would have to share a budget.
+            that name, or if there is no such cluster.
         ModelError: if a model cannot be loaded, or its server does not answer any more.
         LogError: if the log cannot be written.
         typer.Exit: with status 130 after Ctrl-C; everything played so far is in the log.
     """
     if "person" in request.seats.values():
         raise InputError("People play in the browser: start the app with `askback app`.")
-    settings = request.settings
-    episodes = len(request.items) * settings.repeats
-    names = {seat: who if isinstance(who, str) else who.name for seat, who in request.seats.items()}
-    workers = workers_for(settings.workers, names, episodes, settings.models.budget)
+    engine = request.settings.engine
     # What is loaded by now outlives the run; the collector need not look through it again and again.
     gc.freeze()
     try:
-        return asyncio.run(_play(request, workers, console))
+        return asyncio.run(_play(request, engine, console))
     except ServerDown as error:
         raise ServerDown(
             f"{error}. Everything played so far is in the log; the same command continues."
@@ -206,9 +218,11 @@ def play(request: RunRequest, console: Console) -> str:
         gc.unfreeze()
 
 
-async def _play(request: RunRequest, workers: int, console: Console) -> str:
-    factory, settings = request.factory, request.settings
-    async with LogWriter(settings.log, durable=False) as log:
+async def _play(request: RunRequest, engine: Engine, console: Console) -> str:
+    settings = request.settings
+    episodes = len(request.items) * settings.repeats
+    opening = playing(engine, request.factory, settings.log, episodes=episodes, places=settings.places)
+    async with LogWriter(settings.log, durable=False) as log, opening as (factory, executor):
         with LogReader(settings.log) as reader:
             async with (
                 factory.open(log, settings.places) as (seats, models),
@@ -223,7 +237,7 @@ async def _play(request: RunRequest, workers: int, console: Console) -> str:
                         log,
                         reader,
                         concurrency=settings.places,
-                        executor=executor_for(factory, settings.log, workers, settings.places),
+                        executor=executor,
                         on_progress=show,
                         preflight=lambda: models.preflight(request.needs),
                         begun=_begun(settings, plan.run.id),

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from logs import LogError, LogWriter
+from logs import LogError
+from logs.relay import RowSink
 from logs.rows import Ending, Event, Score, Turn
 from logs.writer import Posted
 from simulator.errors import SeatError
@@ -21,7 +22,7 @@ from simulator.runner.rooms import ActiveEpisode, AnyRoom
 class Recorder:
     """Puts turns into the log: waiting for each to be on disk (people), or for all at the end (batch)."""
 
-    def __init__(self, log: LogWriter, *, durable: bool) -> None:
+    def __init__(self, log: RowSink, *, durable: bool) -> None:
         self._log = log
         self._durable = durable
         self._posted = Posted()
@@ -62,7 +63,7 @@ class Outcome:
 
 
 async def execute(
-    room: AnyRoom, live: ActiveEpisode, log: LogWriter, recorder: Recorder, turns: Sequence[Turn] = ()
+    room: AnyRoom, live: ActiveEpisode, log: RowSink, recorder: Recorder, turns: Sequence[Turn] = ()
 ) -> Outcome:
     """Play `live` on from `turns` until it ends or a person is due; write the ending and the scores.
 
@@ -109,7 +110,7 @@ async def execute(
 
 
 async def finish(
-    room: AnyRoom, live: ActiveEpisode, log: LogWriter, ending: Ending, turns: Sequence[Turn]
+    room: AnyRoom, live: ActiveEpisode, log: RowSink, ending: Ending, turns: Sequence[Turn]
 ) -> tuple[Ending, tuple[Score, ...]]:
     """Score `turns` if they were played to an end; write scores and ending, ``failed`` if scoring fails.
 

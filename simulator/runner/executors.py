@@ -1,4 +1,4 @@
-"""Several processes for one run.
+"""Several processes of this machine for one run; `simulator.runner.cluster` has those of several machines.
 
 Why. One Python process plays about a thousand turns a second; 200 dialogues with a model that answers
 within 50 ms ask for more than twice that. Each process here has an event loop, seats and a log writer of
@@ -6,99 +6,44 @@ its own. They write to one file: SQLite's write-ahead log lets them take turns, 
 the encoding and the insertion; sent to one writer in the parent, every row would be pickled, sent and
 unpickled besides, and one process would again have to keep up with all.
 
-How. The parent reads from the log what is left to do and deals the jobs out, one by one as places become
-free, so nobody waits for the slowest. What an episode says depends on its seed and its item alone; who
-plays it, and when, changes nothing but the order of rows in the log.
+How. A pool of the standard library starts the processes and sees whether one dies. Each knows all the jobs
+and takes the next whenever a place is free, by a counter that they share, so nobody waits for the slowest.
+What an episode says depends on its seed and its item alone; who plays it, and when, changes nothing but the
+order of rows in the log.
 
-::
-
-    parent   --jobs-->   worker   (a job for each free place; None for each place at the end)
-    parent  <--results-- worker   (ready; each ending with its scores; what went wrong)
-
-A worker ends when its pipe of jobs closes, which is the case too when the parent was killed: no process
-stays behind. It ignores Ctrl-C, which a terminal sends to all; the parent stops it by closing the pipe.
+All hold the reading end of one pipe, and the parent the other. When that closes, because the run was
+stopped or the parent killed, they write what they have played and end: no process stays behind. They ignore
+Ctrl-C, which a terminal sends to all.
 """
 
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 import signal
-import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerContext, SpawnContext
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final
 
 from logs import LogError, LogWriter
-from logs.rows import Ending, Score
-from simulator.errors import AskbackError, InputError
+from simulator.errors import AskbackError, WorkerFailed
 from simulator.models import Budget
-from simulator.runner.batch import Executor, Job, Tell, play_jobs
-from simulator.runner.build import NamedSeatFactory
+from simulator.models.budget import SharedBudget
+from simulator.runner.batch import Job, Tell, play_jobs
+from simulator.runner.build import NamedSeatFactory, SeatFactory
 from simulator.runner.finding import load_room
-from simulator.seats import Seat
+from simulator.runner.starting import ending_of, quietly, start_context
 
-# So many dialogues are worth the two seconds that a process takes to start.
-_WORTH_A_WORKER: Final = 200
 # A worker that has lost its parent writes what it has; after so many seconds it ends in any case.
 _GRACE: Final = 10.0
-
-
-SeatFactory = Callable[[LogWriter, int], AbstractAsyncContextManager[Mapping[str, Seat]]]
-"""Makes the seats of a run, for so many episodes at a time; is pickled to get to the process that plays."""
-
-
-class WorkerFailed(AskbackError):
-    """A worker process ended before its work did. What it has played is in the log."""
-
-
-@dataclass(frozen=True)
-class _Ready:
-    """A worker has built its seats."""
-
-
-@dataclass(frozen=True)
-class _Played:
-    ending: Ending
-    scores: tuple[Score, ...]
-
-
-@dataclass(frozen=True)
-class _Failed:
-    """The failure of a worker: the message of a known error, or a traceback."""
-
-    of_log: bool
-    message: str
-
-
-@dataclass(frozen=True)
-class _Gone:
-    """A worker's pipe of results has closed: it has ended."""
-
-
-_Message = _Ready | _Played | _Failed | _Gone
-
-
-@dataclass(frozen=True)
-class _Worker:
-    process: Any
-    jobs: Connection
-    places: int
-
-    def deal(self, jobs: Sequence[Job | None]) -> None:
-        # That it has ended shows on the pipe of its results.
-        with suppress(BrokenPipeError):
-            for job in jobs:
-                self.jobs.send(job)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +54,7 @@ class Workers:
         factory: makes the seats in each worker; must be picklable.
         workers: processes; not more than there are places or jobs.
         concurrency: episodes at a time, of all workers together.
+        budget: what they share; None for no limit.
     """
 
     benchmark: str
@@ -116,6 +62,7 @@ class Workers:
     path: Path
     workers: int
     concurrency: int
+    budget: Budget | None = None
 
     async def __call__(self, jobs: Sequence[Job], tell: Tell) -> None:
         """Play `jobs`; if cancelled, stop the workers and wait until they have written what they played.
@@ -124,114 +71,46 @@ class Workers:
             LogError: if a worker could not write to the log.
             WorkerFailed: if a worker ended in another way, or its seats could not be built.
         """
+        if not jobs:
+            return
         shares = _shares(min(self.concurrency, len(jobs)), self.workers)
-        inbox: asyncio.Queue[tuple[_Worker, _Message]] = asyncio.Queue()
-        team: list[_Worker] = []
+        context = start_context(
+            __name__, type(load_room(self.benchmark)).__module__, type(self.factory).__module__
+        )
+        stop, hold = context.Pipe(duplex=False)
+        shift = _Shift(
+            self.benchmark,
+            self.factory,
+            self.path,
+            tuple(jobs),
+            context.Value("q", 0),
+            context.SimpleQueue(),
+            stop,
+            None
+            if self.budget is None
+            else (self.budget.limit, context.Array("d", [self.budget.spent, 0.0])),
+        )
+        pool = ProcessPoolExecutor(len(shares), context, _begin, (shift,))
+        loop = asyncio.get_running_loop()
+        hearing = threading.Thread(target=_hear, args=(shift.told, loop, tell), daemon=True)
+        hearing.start()
         try:
-            for places in shares:
-                team.append(await self._start(places, inbox))
-            await _deal(team, jobs, inbox, tell)
+            # Starting them takes a while, in a thread; if that is cancelled, they begin all the same.
+            serving = await _in_thread(_start, pool, shares)
+            await asyncio.gather(*map(asyncio.wrap_future, serving))
+            shift.told.put(None)
+            await asyncio.to_thread(hearing.join)
+            await asyncio.sleep(0)  # what it has left in the loop
+        except BrokenProcessPool as error:
+            how = await asyncio.to_thread(ending_of, pool)
+            raise WorkerFailed(
+                f"A worker process was ended {how}. What was played is in the log; the same command "
+                "continues. If memory was short, take fewer --workers."
+            ) from error
         finally:
-            await _dismiss(team)
-
-    async def _start(self, places: int, inbox: asyncio.Queue[tuple[_Worker, _Message]]) -> _Worker:
-        context = _context(self.benchmark, self.factory)
-        jobs_end, jobs = context.Pipe(duplex=False)
-        results, results_end = context.Pipe(duplex=False)
-        process = context.Process(
-            target=_work,
-            args=(jobs_end, results_end, self.benchmark, self.factory, self.path, places),
-            name=f"{self.benchmark} worker",
-            daemon=True,
-        )
-        worker = _Worker(process, jobs, places)
-        launching = asyncio.ensure_future(asyncio.to_thread(_launch, process))
-        try:
-            await asyncio.shield(launching)
-        except asyncio.CancelledError:
-            # The thread goes on and the process begins all the same: it must not be left behind.
-            await launching
-            await _dismiss([worker])
-            raise
-        finally:
-            # Only the worker may hold its ends, or nobody would see that it has gone.
-            jobs_end.close()
-            results_end.close()
-        _in_thread(
-            _hear, results, asyncio.get_running_loop(), lambda message: inbox.put_nowait((worker, message))
-        )
-        return worker
-
-
-def workers_for(asked: int | None, seats: Mapping[str, str], episodes: int, budget: Budget | None) -> int:
-    """Return how many processes play: as many as asked for; else one, but more for a long run without models.
-
-    Raises:
-        InputError: if several processes would have to share a budget.
-    """
-    if asked is None:
-        offline = all(name.startswith(("offline/", "script:")) for name in seats.values())
-        return max(1, min(_cores(), episodes // _WORTH_A_WORKER)) if offline else 1
-    if asked > 1 and budget is not None:
-        raise InputError("--budget is kept within one process: leave --workers out, or run without a budget.")
-    return asked
-
-
-def executor_for(factory: NamedSeatFactory, log: Path, workers: int, concurrency: int) -> Executor | None:
-    """Return who plays a run: `workers` processes sharing `concurrency` places; None: this process alone."""
-    if workers == 1:
-        return None
-    return Workers(
-        benchmark=factory.benchmark, factory=factory, path=log, workers=workers, concurrency=concurrency
-    )
-
-
-def _cores() -> int:
-    """Return processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-async def _deal(
-    team: Sequence[_Worker],
-    jobs: Sequence[Job],
-    inbox: asyncio.Queue[tuple[_Worker, _Message]],
-    tell: Tell,
-) -> None:
-    """Deal the jobs out, and tell of the endings that come back, until every worker has gone home."""
-    waiting: Iterator[Job | None] = iter(jobs)
-    at_work = len(team)
-    while at_work:
-        worker, message = await inbox.get()
-        match message:
-            case _Ready():
-                worker.deal([next(waiting, None) for _ in range(worker.places)])
-            case _Played(ending, scores):
-                tell(ending, scores)
-                worker.deal([next(waiting, None)])
-            case _Failed(of_log, sentence):
-                raise (LogError if of_log else WorkerFailed)(sentence)
-            case _Gone():
-                await _check_exit(worker)
-                at_work -= 1
-
-
-async def _check_exit(worker: _Worker) -> None:
-    process = worker.process
-    await asyncio.to_thread(process.join)
-    if process.exitcode:
-        how = f"by signal {-process.exitcode}" if process.exitcode < 0 else f"with status {process.exitcode}"
-        raise WorkerFailed(
-            f"A worker process was ended {how} from outside. What was played is in the log; the same command "
-            "continues. If memory was short, take fewer --workers."
-        )
-
-
-async def _dismiss(team: Sequence[_Worker]) -> None:
-    for worker in team:
-        worker.jobs.close()
-    for worker in team:
-        await asyncio.to_thread(worker.process.join, _GRACE + 1)
-        worker.process.kill()
+            hold.close()
+            await _in_thread(pool.shutdown)
+            stop.close()
 
 
 def _shares(places: int, workers: int) -> list[int]:
@@ -240,131 +119,117 @@ def _shares(places: int, workers: int) -> list[int]:
     return [places // workers + (number < places % workers) for number in range(workers)]
 
 
-def _hear(results: Connection, loop: asyncio.AbstractEventLoop, take: Callable[[_Message], None]) -> None:
-    """Pass on what a worker says, in a thread of the parent."""
-    with suppress(RuntimeError):  # the loop was closed: nobody is interested any more
-        try:
-            while True:
-                loop.call_soon_threadsafe(take, results.recv())
-        except (EOFError, OSError):
-            loop.call_soon_threadsafe(take, _Gone())
+def _start(pool: ProcessPoolExecutor, shares: Sequence[int]) -> list[Future[None]]:
+    with quietly():
+        return [pool.submit(_serve, places) for places in shares]
+
+
+async def _in_thread(function: Any, *arguments: Any) -> Any:
+    """Return what a function returns that must come to its end even if the caller is cancelled."""
+    running = asyncio.ensure_future(asyncio.to_thread(function, *arguments))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await running
+        raise
+
+
+def _hear(told: Any, loop: asyncio.AbstractEventLoop, tell: Tell) -> None:
+    """Pass on what the workers tell, in a thread of the parent."""
+    with suppress(RuntimeError, EOFError, OSError):  # the loop was closed: nobody is interested any more
+        while (played := told.get()) is not None:
+            loop.call_soon_threadsafe(tell, *played)
 
 
 # In the worker
 
 
-def _work(
-    jobs: Connection, results: Connection, benchmark: str, factory: SeatFactory, path: Path, places: int
-) -> None:
-    """Play episodes in a worker process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@dataclass(frozen=True)
+class _Shift:
+    """What a worker is given.
+
+    Attributes:
+        next: the place of the next job, shared by all.
+        told: takes the endings, each with its scores.
+        stop: is closed at its other end when the work is to stop.
+        purse: the limit of a budget, and what is spent and reserved of it, shared by all.
+    """
+
+    benchmark: str
+    factory: SeatFactory
+    path: Path
+    jobs: tuple[Job, ...]
+    next: Any
+    told: Any
+    stop: Connection
+    purse: tuple[float, Any] | None
+
+    async def take(self) -> Job | None:
+        """Return the next job; None if there is none."""
+        with self.next.get_lock():
+            number = self.next.value
+            self.next.value += 1
+        return self.jobs[number] if number < len(self.jobs) else None
+
+    @property
+    def seats(self) -> SeatFactory:
+        """Return who makes the seats, which pay out of the shared purse."""
+        if self.purse is None or not isinstance(self.factory, NamedSeatFactory):
+            return self.factory
+        return replace(self.factory, models=replace(self.factory.models, budget=SharedBudget(*self.purse)))
+
+
+_shift: _Shift
+_serving: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
+
+
+def _begin(shift: _Shift) -> None:
+    """Prepare a worker process."""
+    global _shift
+    _shift = shift
+    # The pool ends the others by SIGTERM when one has died; they end by themselves, with everything written.
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    threading.Thread(target=_obey, args=(shift.stop,), daemon=True).start()
+
+
+def _obey(stop: Connection) -> None:
+    """End the work, and the process, when the pipe closes."""
+    with suppress(EOFError, OSError):
+        stop.recv()
+    if _serving is not None:
+        loop, task = _serving
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(task.cancel)
+    time.sleep(_GRACE)
+    os._exit(1)
+
+
+def _serve(places: int) -> None:
+    """Play episodes until there are none left."""
     try:
-        asyncio.run(_serve(jobs, results, benchmark, factory, path, places))
+        asyncio.run(_play(_shift, places))
     except asyncio.CancelledError:
         pass  # the parent has closed the pipe
-    except (AskbackError, LogError) as error:
-        _say(results, _Failed(isinstance(error, LogError), str(error)))
+    except LogError as error:
+        raise LogError(str(error)) from None
+    except AskbackError as error:
+        raise WorkerFailed(str(error)) from None
     except Exception:
-        _say(results, _Failed(False, f"A worker process failed:\n{traceback.format_exc()}"))
+        raise WorkerFailed(f"A worker process failed:\n{traceback.format_exc()}") from None
 
 
-def _say(results: Connection, message: _Message) -> None:
-    with suppress(BrokenPipeError):
-        results.send(message)
-
-
-async def _serve(
-    jobs: Connection, results: Connection, benchmark: str, factory: SeatFactory, path: Path, places: int
-) -> None:
-    loop, serving = asyncio.get_running_loop(), asyncio.current_task()
-    assert serving is not None
-    waiting: asyncio.Queue[Job | None] = asyncio.Queue()
-    _in_thread(_obey, jobs, loop, waiting.put_nowait, serving.cancel)
-
-    def tell(ending: Ending, scores: Sequence[Score]) -> None:
-        _say(results, _Played(ending, tuple(scores)))
-
-    async with LogWriter(path, durable=False) as log, factory(log, places) as seats:
-        _say(results, _Ready())
-        await play_jobs(load_room(benchmark), seats, log, waiting.get, places=places, tell=tell)
-
-
-def _obey(
-    jobs: Connection,
-    loop: asyncio.AbstractEventLoop,
-    take: Callable[[Job | None], None],
-    stop: Callable[[], object],
-) -> None:
-    """Take jobs in, in a thread of a worker; end the process when the pipe closes."""
-    try:
-        while True:
-            loop.call_soon_threadsafe(take, jobs.recv())
-    except (EOFError, OSError):
-        with suppress(RuntimeError):
-            loop.call_soon_threadsafe(stop)
-        time.sleep(_GRACE)
-        os._exit(1)
-
-
-def _in_thread(function: Callable[..., None], *arguments: Any) -> None:
-    threading.Thread(target=function, args=arguments, name=function.__name__, daemon=True).start()
-
-
-# How processes are started
-
-
-def _launch(process: Any) -> None:
-    """Start `process`. It, and the server it is forked off, inherit that Ctrl-C is not for them."""
-    with _same_imports():
-        if not hasattr(signal, "pthread_sigmask"):
-            process.start()
-            return
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def _same_imports() -> Iterator[None]:
-    """Have Python processes that are started import from where this one does.
-
-    The server that workers are forked off would otherwise look into the working directory first, where a
-    folder called ``logs`` is nothing unusual.
-    """
-    ours = {
-        "PYTHONSAFEPATH": "1",
-        "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path),
-    }
-    before = {name: os.environ.get(name) for name in ours}
-    os.environ.update(ours)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-def _context(benchmark: str, factory: SeatFactory) -> ForkServerContext | SpawnContext:
-    """Return how workers begin: forked off a server that has imported everything once, where there is one.
-
-    Forking this process itself would copy its threads' locks, and importing takes a worker two seconds.
-    """
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    room = type(load_room(benchmark)).__module__
-    context.set_forkserver_preload([__name__, room, type(factory).__module__, *_start_file_imports()])
-    return context
-
-
-def _start_file_imports() -> Iterator[str]:
-    """Yield what the program's start file imports: every worker runs that file's top level again."""
-    for value in vars(sys.modules["__main__"]).values():
-        name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-        if isinstance(name, str) and name in sys.modules and name != "__main__":
-            yield name
+async def _play(shift: _Shift, places: int) -> None:
+    global _serving
+    task = asyncio.current_task()
+    assert task is not None
+    _serving = asyncio.get_running_loop(), task
+    async with LogWriter(shift.path, durable=False) as log, shift.seats(log, places) as seats:
+        await play_jobs(
+            load_room(shift.benchmark),
+            seats,
+            log,
+            shift.take,
+            places=places,
+            tell=lambda ending, scores: shift.told.put((ending, tuple(scores))),
+        )

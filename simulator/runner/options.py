@@ -11,10 +11,21 @@ DataOption = Annotated[str, typer.Option(help="builtin, the name of added data, 
 RepeatOption = Annotated[int, typer.Option(min=1, help="how often each item is played")]
 SeedOption = Annotated[int, typer.Option(help="seed of the run")]
 RootSeedOption = Annotated[int, typer.Option(help="everything descends from it")]
-ConcurrencyOption = Annotated[int, typer.Option(min=1, help="episodes at a time")]
+ConcurrencyOption = Annotated[int, typer.Option(min=1, help="episodes at a time; with Ray in each process")]
 WorkersOption = Annotated[
     int | None,
     typer.Option(min=1, help="processes that share them; default: 1, or more for a long offline run"),
+]
+ExecutorOption = Annotated[
+    str,
+    typer.Option(help="where they run: local, ray (this machine) or ray:ADDRESS, such as ray:auto"),
+]
+ResourcesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SEAT=NAME:AMOUNT",
+        help="what a seat asks of a node with Ray, such as robot=num_gpus:1 (several)",
+    ),
 ]
 ThreadsOption = Annotated[int | None, typer.Option(min=1, help="threads that torch may use")]
 BaseUrlOption = Annotated[

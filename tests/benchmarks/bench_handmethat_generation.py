@@ -21,6 +21,7 @@ from simulator.handmethat.generation.attempts import Job, Plan, make_attempt
 from simulator.handmethat.generation.batch import generate_folder
 from simulator.handmethat.meanings.model import QUESTS
 from simulator.handmethat.planner.aims import Aim
+from simulator.runner.engine import Engine
 
 ATTEMPTS = 200
 BALANCED = 400
@@ -45,7 +46,7 @@ def remembering() -> tuple[float, float]:
 def per_episode(plan: Plan, workers: int) -> float:
     """Milliseconds of CPU per episode kept."""
     with tempfile.TemporaryDirectory() as folder:
-        tally = generate_folder(plan, Path(folder) / "out", workers=workers)
+        tally = generate_folder(plan, Path(folder) / "out", engine=Engine(workers=workers))
     return 1000 * tally.cpu / len(tally.kept)
 
 

@@ -19,11 +19,12 @@ from simulator.handmethat.files.split import FOLDER, PARTS, SPLIT_FILE, Part, ma
 from simulator.handmethat.generation.attempts import Attempt, Job, Plan, make_attempt
 from simulator.handmethat.generation.facts import Facts
 from simulator.handmethat.generation.journal import Journal, Tally
-from simulator.handmethat.generation.workers import in_order
 from simulator.handmethat.items import task_to_row
 from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.profiles import load_profile
 from simulator.handmethat.task import Level
+from simulator.runner.engine import HERE, Engine
+from simulator.runner.spreading import in_order
 from simulator.seeds import derive_seed
 
 # Attempts for which the journal gets one line.
@@ -93,7 +94,7 @@ class _Gate:
 def run_batch(
     plan: Plan,
     *,
-    workers: int = 1,
+    engine: Engine = HERE,
     keep: Keep | None = None,
     tell: Report | None = None,
     after: Tally | None = None,
@@ -104,7 +105,7 @@ def run_batch(
 
     Args:
         plan: what is wanted.
-        workers: processes.
+        engine: whose processes make attempts.
         keep: gets each episode that is kept.
         tell: gets each attempt's own tally at once, for a progress bar.
         after: what has been done before; the batch goes on from there.
@@ -130,7 +131,7 @@ def run_batch(
     group, idle = Tally(), Tally()
     if gate.full:
         return
-    for attempt in in_order(make_attempt, jobs(), workers):
+    for attempt in in_order(make_attempt, jobs(), engine):
         counted, kept = _count(attempt, gate)
         if kept is not None:
             idle = Tally()
@@ -152,7 +153,7 @@ def generate_folder(
     plan: Plan,
     folder: Path,
     *,
-    workers: int = 1,
+    engine: Engine = HERE,
     tell: Report | None = None,
     log: Note | None = None,
 ) -> Tally:
@@ -182,7 +183,7 @@ def generate_folder(
 
     if not journal.done:
         for group in run_batch(
-            plan, workers=workers, keep=keep, tell=tell, after=journal.tally, rows=log is not None
+            plan, engine=engine, keep=keep, tell=tell, after=journal.tally, rows=log is not None
         ):
             journal.append(group)
         names = [f"{name}.json" for name, _ in journal.tally.kept]

@@ -89,8 +89,8 @@ def test_ctrl_c_leaves_a_log_that_the_same_command_continues(asked, console, mon
 
 def test_mistakes_are_told_before_the_log_is_made(asked, console):
     person = {"seeker": "person", "provider": "offline/experts"}
-    shared = replace(asked, settings=reached(asked, workers=2, budget=1.0))
-    for wrong, named in ((replace(asked, seats=person), "askback app"), (shared, "--budget")):
+    elsewhere = replace(asked, settings=replace(asked.settings, executor="elsewhere"))
+    for wrong, named in ((replace(asked, seats=person), "askback app"), (elsewhere, "--executor")):
         with pytest.raises(InputError, match=named):
             play(wrong, console)
     assert not asked.settings.log.exists()

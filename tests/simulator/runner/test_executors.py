@@ -14,10 +14,11 @@ import pytest
 
 from logs import LogError, LogReader, LogWriter
 from simulator.clarq.room import ROOM
+from simulator.errors import WorkerFailed
 from simulator.runner import executors
 from simulator.runner.batch import run_batch
 from simulator.runner.build import NamedSeatFactory, build_plan
-from simulator.runner.executors import WorkerFailed, Workers
+from simulator.runner.executors import Workers
 from trees.sources import load_builtin
 
 ROOT = Path(__file__).parents[3]
@@ -117,19 +118,20 @@ async def test_a_run_that_is_stopped_goes_on_in_any_number_of_processes(log_path
 
 async def test_a_run_that_is_stopped_while_a_worker_begins_waits_for_its_end(log_path, monkeypatch):
     task, loop, launched = asyncio.current_task(), asyncio.get_running_loop(), []
-    launch = executors._launch
+    start = executors._start
 
-    def slowly(process):
+    def slowly(pool, shares):
         loop.call_soon_threadsafe(task.cancel)
         time.sleep(0.2)
-        launch(process)
-        launched.append(process)
+        serving = start(pool, shares)
+        launched.extend(pool._processes.values())
+        return serving
 
-    monkeypatch.setattr(executors, "_launch", slowly)
+    monkeypatch.setattr(executors, "_start", slowly)
     with pytest.raises(asyncio.CancelledError):
         await play(log_path, workers=2)
     task.uncancel()
-    assert [process.is_alive() for process in launched] == [False]
+    assert [process.is_alive() for process in launched] == [False, False]
     assert gone()
 
 
@@ -138,8 +140,8 @@ async def test_a_worker_that_is_killed_stops_the_run_which_can_be_continued(log_
         if tally.done == 2:
             os.kill(multiprocessing.active_children()[0].pid, signal.SIGKILL)
 
-    with pytest.raises(WorkerFailed, match=r"signal 9.*same command continues"):
-        await play(log_path, workers=2, on_progress=kill)
+    with pytest.raises(WorkerFailed, match=r"SIGKILL.*same command continues"):
+        await play(log_path, workers=2, concurrency=2, on_progress=kill)
     assert gone()
     await play(log_path, workers=2)
     assert contents(log_path) == alone

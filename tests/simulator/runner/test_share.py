@@ -1,9 +1,16 @@
+"""Who plays a run: how many processes, of this machine or a cluster, and what they share."""
+
+import asyncio
+import multiprocessing
+
 import pytest
 
 from simulator.errors import InputError
-from simulator.models import Budget
-from simulator.runner import executors
-from simulator.runner.executors import workers_for
+from simulator.models import BudgetExceeded
+from simulator.models.budget import SharedBudget
+from simulator.runner import playing
+from simulator.runner.cluster import connecting
+from simulator.runner.engine import Engine, read_resources
 
 OFFLINE = {"seeker": "offline/seeker:hasty", "provider": "offline/experts"}
 SCRIPT = {"seeker": "script:lines.yaml", "provider": "offline/experts"}
@@ -12,7 +19,7 @@ MODEL = {"seeker": "openai/m", "provider": "offline/experts"}
 
 @pytest.fixture(autouse=True)
 def eight_cores(monkeypatch):
-    monkeypatch.setattr(executors, "_cores", lambda: 8)
+    monkeypatch.setattr(playing, "processors", lambda: 8)
 
 
 @pytest.mark.each(
@@ -27,15 +34,75 @@ def eight_cores(monkeypatch):
     ],
 )
 def test_a_long_offline_run_takes_more_processes(seats, episodes, workers):
-    assert workers_for(None, seats, episodes, None) == workers
+    assert playing.workers_for(Engine(), seats, episodes) == workers
 
 
 @pytest.mark.parametrize("asked", [1, 3, 20])
 def test_what_is_asked_for_is_done(asked):
-    assert workers_for(asked, MODEL, 5, None) == asked
+    assert playing.workers_for(Engine(workers=asked), MODEL, 5) == asked
 
 
-def test_a_budget_is_kept_by_one_process():
-    assert workers_for(1, MODEL, 5, Budget(2.0)) == workers_for(None, MODEL, 5, Budget(2.0)) == 1
-    with pytest.raises(InputError, match="--workers"):
-        workers_for(2, MODEL, 5, Budget(2.0))
+async def test_a_budget_is_one_for_all_processes():
+    purse = multiprocessing.get_context("spawn").Array("d", [1.0, 0.0])
+    one, other = SharedBudget(3.0, purse), SharedBudget(3.0, purse)
+    await one.reserve(1.5)
+    waiting = asyncio.create_task(other.reserve(1.0))
+    await asyncio.sleep(0.01)
+    assert not waiting.done()
+    one.settle(1.5, 0.5)
+    await waiting
+    with pytest.raises(BudgetExceeded, match=r"only 1\.5000 are left"):
+        await one.reserve(1.6)
+
+
+def test_where_runs_are_played():
+    assert not Engine().is_ray
+    assert Engine(executor="ray").is_ray and Engine(executor="ray").address == ""
+    assert Engine(executor="ray:10.0.0.1:6379").address == "10.0.0.1:6379"
+    with pytest.raises(InputError, match=r"--executor dask: write local, ray"):
+        Engine(executor="dask")
+    with pytest.raises(InputError, match=r"add --executor ray"):
+        Engine(resources={"seeker": {"num_gpus": 1.0}})
+
+
+def test_resources_of_seats():
+    assert read_resources(["seeker=num_gpus:0.5,num_cpus:4", "provider=tpu: 2"]) == {
+        "seeker": {"num_gpus": 0.5, "num_cpus": 4.0},
+        "provider": {"tpu": 2.0},
+    }
+    for wrong in ("seeker", "seeker=num_gpus", "seeker=num_gpus:many"):
+        with pytest.raises(InputError, match="such as seeker=num_gpus:1"):
+            read_resources([wrong])
+
+
+def test_what_computes_asks_for_the_resources():
+    """A model's weights are on a node of their own accord; anything else computes where it plays."""
+    seats = {"seeker": "local/smollm2", "provider": "python:mine:Agent"}
+    resources = {"seeker": {"num_gpus": 1.0}, "provider": {"num_cpus": 4.0}}
+    assert playing._of_models(seats, resources) == {"local/smollm2": {"num_gpus": 1.0}}
+    assert playing._of_players(seats, resources) == {"num_cpus": 4.0}
+    node = {"Resources": {"CPU": 9.0, "GPU": 1.0, "tpu": 2.0}}
+    asked = [
+        {"num_cpus": 4.0},
+        {"num_gpus": 0.5, "num_cpus": 1},
+        {"num_gpus": 2.0},
+        {"tpu": 1.0, "num_cpus": 0},
+    ]
+    assert [connecting.places_for(each, node) for each in asked] == [2, 2, 0, 2]
+    assert connecting.actor_options({"num_gpus": 1.0, "tpu": 2.0}) == {
+        "num_cpus": 1,
+        "num_gpus": 1.0,
+        "resources": {"tpu": 2.0},
+    }
+
+
+def test_without_ray_the_way_to_it_is_told(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    with pytest.raises(InputError, match=r"pip install 'askback\[ray\]'"), connecting.connected(""):
+        pass
+
+
+def test_a_client_of_a_cluster_cannot_own_the_log(monkeypatch):
+    pytest.importorskip("ray", reason="pip install 'askback[ray]'")
+    with pytest.raises(InputError, match="ray job submit"), connecting.connected("ray://far:10001"):
+        pass

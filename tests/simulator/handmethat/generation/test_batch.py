@@ -21,6 +21,7 @@ from simulator.handmethat.generation.generate import Generated, generate
 from simulator.handmethat.generation.journal import JOURNAL, RESULT, Tally
 from simulator.handmethat.items import item_row
 from simulator.handmethat.profiles import load_profiles
+from simulator.runner.engine import Engine
 
 PLAN = Plan(
     profile="v2",
@@ -76,7 +77,7 @@ def test_a_batch_has_what_was_asked_for(whole: Path) -> None:
 
 @pytest.mark.slow
 def test_two_processes_give_the_same_files_as_one(whole: Path, tmp_path: Path) -> None:
-    generate_folder(PLAN, tmp_path / "out", workers=2)
+    generate_folder(PLAN, tmp_path / "out", engine=Engine(workers=2))
     assert contents(tmp_path / "out") == contents(whole)
 
 

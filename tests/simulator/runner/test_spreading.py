@@ -14,13 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from simulator.handmethat.generation.workers import WorkerFailed, in_order
+from simulator.errors import WorkerFailed
+from simulator.runner.engine import HERE, Engine
+from simulator.runner.spreading import in_order
+
+TWO = Engine(workers=2)
 
 
 def test_results_come_in_the_order_of_the_jobs() -> None:
-    assert list(in_order(neg, iter(range(50)), 1)) == [-i for i in range(50)]
-    assert list(in_order(neg, iter(range(50)), 2)) == [-i for i in range(50)]
-    assert list(in_order(neg, iter(()), 2)) == []
+    assert list(in_order(neg, iter(range(50)), HERE)) == [-i for i in range(50)]
+    assert list(in_order(neg, iter(range(50)), TWO)) == [-i for i in range(50)]
+    assert list(in_order(neg, iter(()), TWO)) == []
 
 
 def test_jobs_are_made_only_when_somebody_is_free_for_them() -> None:
@@ -31,38 +35,39 @@ def test_jobs_are_made_only_when_somebody_is_free_for_them() -> None:
             made.append(i)
             yield i
 
-    results = in_order(neg, jobs(), 2)
+    results = in_order(neg, jobs(), TWO)
     assert list(itertools.islice(results, 40)) == [-i for i in range(40)]
     results.close()  # type: ignore[attr-defined]
     assert len(made) < 60
 
 
 def test_who_wants_no_more_waits_for_no_job() -> None:
-    results = in_order(time.sleep, iter([0.0, 600.0, 600.0, 600.0]), 2)
+    results = in_order(time.sleep, iter([0.0, 600.0, 600.0, 600.0]), TWO)
     assert next(results) is None
     results.close()  # type: ignore[attr-defined]
 
 
 def test_what_a_worker_raises_is_told() -> None:
     with pytest.raises(ValueError, match="invalid literal for int"):
-        list(in_order(int, iter(["1", "no"]), 2))
+        list(in_order(int, iter(["1", "no"]), TWO))
 
 
 def test_a_worker_that_is_killed_is_told() -> None:
     with pytest.raises(WorkerFailed, match=r"ended from outside, by SIGKILL; the same command continues"):
-        list(in_order(signal.raise_signal, iter([signal.SIGKILL]), 2))
+        list(in_order(signal.raise_signal, iter([signal.SIGKILL]), TWO))
 
 
 def test_a_worker_that_ends_by_itself_is_told_apart() -> None:
     with pytest.raises(WorkerFailed, match="ended by itself, with status 3"):
-        list(in_order(os._exit, iter([3]), 2))
+        list(in_order(os._exit, iter([3]), TWO))
 
 
 def test_a_worker_ends_when_its_parent_is_killed() -> None:
     code = (
         "import itertools\n"
-        "from simulator.handmethat.generation.workers import in_order\n"
-        "for answer in in_order(eval, itertools.repeat('__import__(\"os\").getpid()'), 2):\n"
+        "from simulator.runner.engine import Engine\n"
+        "from simulator.runner.spreading import in_order\n"
+        "for answer in in_order(eval, itertools.repeat('__import__(\"os\").getpid()'), Engine(workers=2)):\n"
         "    print(answer, flush=True)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:

@@ -1,0 +1,91 @@
+"""A log whose file another process writes: rows are sent there in groups, and acknowledged once committed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+from logs.conflicts import Written
+from logs.errors import LogError
+from logs.replies import Inboxes, Outcome, Posted, Reply, ToTask, Unread
+from logs.rows import Row
+
+Send = Callable[[Sequence[Row], bool], Awaitable[Sequence[Outcome]]]
+"""Has a group of rows written, at once if the second argument says so; what became of each."""
+
+
+class RowSink(Protocol):
+    """Whatever takes the rows of episodes that are played: a `LogWriter`, or a `Relay` to one."""
+
+    def post(self, row: Row, posted: Posted | None = None) -> None:
+        """Have `row` written; `posted` learns of an error."""
+        ...
+
+    async def write(self, row: Row) -> Written:
+        """Write `row` and wait until it is committed."""
+        ...
+
+    async def aflush(self) -> None:
+        """Wait until everything so far is committed."""
+        ...
+
+
+class Relay:
+    """Sends rows to the one writer, in their order, one group at a time. Belongs to one event loop."""
+
+    def __init__(self, send: Send, *, group_seconds: float = 0.05) -> None:
+        """Send what has gathered for up to `group_seconds`, or while the group before was being sent."""
+        self._send = send
+        self._group_seconds = group_seconds
+        self._waiting: list[tuple[Row, Reply]] = []
+        self._hurry = asyncio.Event()
+        self._sending: asyncio.Task[None] | None = None
+        self._unread = Unread()
+
+    def post(self, row: Row, posted: Posted | None = None) -> None:
+        """Have `row` written, as `LogWriter.post` does."""
+        self._submit(row, posted or Posted())
+
+    async def write(self, row: Row) -> Written:
+        """Write `row` and wait until it is committed.
+
+        Raises:
+            LogError: as `LogWriter.write` does.
+        """
+        reply = ToTask(asyncio.get_running_loop())
+        self._submit(row, reply)
+        return await reply.future
+
+    async def aflush(self) -> None:
+        """Wait until everything so far is committed.
+
+        Raises:
+            LogError: something was not written and nobody has read that off its `Posted` yet.
+        """
+        while self._sending is not None and not self._sending.done():
+            self._hurry.set()
+            await asyncio.shield(self._sending)
+        self._unread.raise_first()
+
+    def _submit(self, row: Row, reply: Reply) -> None:
+        self._waiting.append((row, reply))
+        if self._sending is None or self._sending.done():
+            self._sending = asyncio.create_task(self._deliver())
+
+    async def _deliver(self) -> None:
+        while self._waiting:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), self._group_seconds)
+            hurry = self._hurry.is_set()
+            self._hurry.clear()
+            group, self._waiting = self._waiting, []
+            try:
+                outcomes = await self._send([row for row, _ in group], hurry)
+            except Exception as error:
+                outcomes = [LogError(f"the writer of the log cannot be reached: {error}")] * len(group)
+            inboxes = Inboxes(self._unread)
+            for (_, reply), outcome in zip(group, outcomes, strict=True):
+                reply.tell(outcome, inboxes)
+            inboxes.deliver()

@@ -1,0 +1,239 @@
+"""The head of a run on a cluster: an actor beside the command, which owns the log, the budget and the cache.
+
+Players send it rows and are told once they are committed. Each plays under a lease: when a player is lost
+its lease is taken back, and whatever it may still send, from a network that has come apart, is refused. So
+what the log holds of an episode cannot change under the next who plays it on.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from logs import LogConflict, LogWriter
+from logs.replies import Outcome
+from logs.rows import Row
+from simulator.errors import InputError
+from simulator.models import Budget, BudgetExceeded, ModelError, ModelOptions
+from simulator.models.base import Completion, Scored
+from simulator.models.cache import ResponseCache
+from simulator.runner.cluster.connecting import (
+    actor_options,
+    imported_ray,
+    living_nodes,
+    on_node,
+    places_for,
+    this_node,
+)
+from simulator.runner.cluster.placing import NodeModel, PlacedModel
+
+
+class Head:
+    """The actor. One per command; it ends with the command."""
+
+    def __init__(
+        self,
+        path: Path,
+        models: ModelOptions,
+        environment: Mapping[str, str],
+        resources: Mapping[str, Mapping[str, float]],
+    ) -> None:
+        """Open the log.
+
+        Args:
+            path: of the log, on this machine.
+            models: of the run: whose budget is kept, and whose cache is asked.
+            environment: what models that are placed need of it.
+            resources: who sits in a seat -> what the actor that computes its model asks of a node.
+
+        Raises:
+            LogError: if the log cannot be opened.
+        """
+        self._log = LogWriter(path, durable=False)
+        self._budget = models.budget
+        self._cache = None if models.cache_path is None else ResponseCache(models.cache_path)
+        self._environment, self._resources = environment, resources
+        self._bare = replace(models, budget=None, cache_path=None, recorder=None)
+        self._numbers = itertools.count()
+        self._leases: dict[str, int] = {}
+        self._reserved: dict[tuple[str, int], float] = {}
+        self._models: dict[tuple[str, str], Any] = {}
+        self._turn = itertools.count()
+
+    async def join(self, player: str) -> int:
+        """Return a lease for `player`; the one before it is worth nothing any more."""
+        await self.expel(player)
+        self._leases[player] = next(self._numbers)
+        return self._leases[player]
+
+    async def expel(self, player: str) -> None:
+        """Take a lease back. When this returns, the log holds all that will come of it."""
+        lease = self._leases.pop(player, None)
+        if lease is not None and self._budget is not None:
+            # What it had set aside may have been billed.
+            reserved = self._reserved.pop((player, lease), 0.0)
+            self._budget.settle(reserved, reserved)
+        await self._log.write_all([], hurry=True)
+
+    async def write(self, player: str, lease: int, rows: Sequence[Row], hurry: bool) -> list[Outcome]:
+        """Write rows and return what became of each, once it is committed."""
+        if self._leases.get(player) != lease:
+            return [LogConflict("these episodes were given to another player; nothing was written")] * len(
+                rows
+            )
+        return await self._log.write_all(rows, hurry=hurry)
+
+    async def reserve(self, player: str, lease: int, amount: float) -> str:
+        """Set money aside; why not, if the budget does not hold it."""
+        assert self._budget is not None
+        try:
+            await self._budget.reserve(amount)
+        except BudgetExceeded as error:
+            return str(error)
+        self._reserved[player, lease] = self._reserved.get((player, lease), 0.0) + amount
+        return ""
+
+    async def settle(self, player: str, lease: int, reserved: float, cost: float) -> None:
+        """Book a call; those of an expelled player are booked already."""
+        if self._budget is not None and self._leases.get(player) == lease:
+            self._reserved[player, lease] -= reserved
+            self._budget.settle(reserved, cost)
+
+    async def cached(self, key: str) -> Completion | Scored | None:
+        """Return the answer stored under `key`."""
+        return None if self._cache is None else await self._cache.get(key)
+
+    async def keep(self, key: str, model: str, answer: Completion | Scored) -> None:
+        """Store an answer."""
+        if self._cache is not None:
+            await self._cache.put(key, model, answer)
+
+    async def place(self, name: str, node: str, lost: bytes) -> tuple[Any, Any]:
+        """Return the actor that computes a model for those on `node`, and its description or a `ModelError`.
+
+        There is one on each node that has what it asks for; others share these.
+
+        Args:
+            name: of the model.
+            node: where it is asked from.
+            lost: id of the actor that had it and is gone; empty at first.
+        """
+        ray = imported_ray()
+        nodes = living_nodes(ray)
+        wants = next((wants for who, wants in self._resources.items() if name in who), _usual(nodes))
+        fit = [each["NodeID"] for each in nodes if places_for(wants, each)]
+        if name.startswith("replay/"):
+            wants, fit = {"num_cpus": 0}, [this_node(ray)]  # the log is here
+        if not fit:
+            asked = ", ".join(f"{what} {amount:g}" for what, amount in wants.items())
+            return None, InputError(f"{name}: no node of the cluster offers {asked} (see --resources)")
+        at = node if node in fit else fit[next(self._turn) % len(fit)]
+        if lost and (known := self._models.get((name, at))) and known._actor_id.binary() == lost:
+            del self._models[name, at]
+        if (name, at) not in self._models:
+            options = {**actor_options(wants), **on_node(ray, at)}
+            self._models[name, at] = (
+                ray.remote(NodeModel).options(**options).remote(name, self._bare, self._environment)
+            )
+        actor = self._models[name, at]
+        try:
+            return actor, await actor.describe.remote()
+        except ray.exceptions.RayActorError as error:
+            del self._models[name, at]
+            return None, ModelError(f"{name} cannot be computed on node {at}: {error}")
+
+    async def close(self) -> None:
+        """Commit everything and close the file."""
+        self._log.close()
+        if self._cache is not None:
+            await self._cache.close()
+
+
+def _usual(nodes: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
+    """Return what a model asks for of which nothing was said: a GPU, where there are any."""
+    return {"num_gpus": 1} if any(node["Resources"].get("GPU") for node in nodes) else {"num_cpus": 1}
+
+
+@dataclass(frozen=True)
+class Link:
+    """The way of one player to the head; can be pickled.
+
+    Attributes:
+        head: the actor's handle.
+        player: its name.
+        lease: under which it plays.
+    """
+
+    head: Any
+    player: str
+    lease: int
+
+    async def send(self, rows: Sequence[Row], hurry: bool) -> Sequence[Outcome]:
+        """Have rows written (`logs.relay.Send`)."""
+        outcomes: Sequence[Outcome] = await self.head.write.remote(self.player, self.lease, rows, hurry)
+        return outcomes
+
+    def share(self, models: ModelOptions) -> ModelOptions:
+        """Return options by which models share the run's budget, cache and weights."""
+        return replace(
+            models,
+            budget=None if models.budget is None else RemoteBudget(self, models.budget.limit),
+            cache=None if models.cache_path is None else RemoteCache(self),
+            placed=self.place,
+        )
+
+    def place(self, name: str) -> PlacedModel:
+        """Return a model that is computed on this node or another.
+
+        Raises:
+            InputError: if no node has what it asks for.
+            ModelError: if it cannot be loaded.
+        """
+        return PlacedModel(self.head, name)
+
+
+class RemoteBudget(Budget):
+    """The budget that the head keeps."""
+
+    def __init__(self, link: Link, limit: float) -> None:
+        """Ask over `link`."""
+        super().__init__(limit)
+        self._link = link
+
+    async def reserve(self, amount: float) -> None:
+        """Set `amount` aside.
+
+        Raises:
+            BudgetExceeded: if it is more than the whole run has left.
+        """
+        link = self._link
+        if refusal := await link.head.reserve.remote(link.player, link.lease, amount):
+            raise BudgetExceeded(refusal)
+
+    def settle(self, reserved: float, cost: float) -> None:
+        """Book `cost`."""
+        link = self._link
+        link.head.settle.remote(link.player, link.lease, reserved, cost)
+
+
+class RemoteCache(ResponseCache):
+    """The cache that the head keeps."""
+
+    def __init__(self, link: Link) -> None:
+        """Ask over `link`."""
+        self._link = link
+
+    async def get(self, key: str) -> Completion | Scored | None:
+        """Return the answer stored under `key`, or None."""
+        answer: Completion | Scored | None = await self._link.head.cached.remote(key)
+        return answer
+
+    async def put(self, key: str, model: str, answer: Any) -> None:
+        """Store an answer."""
+        await self._link.head.keep.remote(key, model, answer)
+
+    async def close(self) -> None:
+        """Do nothing: it is the head's."""

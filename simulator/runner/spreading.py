@@ -1,0 +1,140 @@
+"""Work spread over processes or a cluster, its results in the order of the jobs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
+from multiprocessing import get_context, parent_process
+from threading import Thread
+from typing import Any, Final, NamedTuple, TypeVar
+
+from simulator.errors import WorkerFailed
+from simulator.runner.engine import Engine
+from simulator.runner.finding import processors
+from simulator.runner.starting import ending_of
+
+J = TypeVar("J")
+R = TypeVar("R")
+# Jobs that may be out or done beyond the first unfinished one, for each process.
+_AHEAD: Final = 8
+# On a cluster a task is sent for about a millisecond: so many seconds of work at once make that little.
+_TASK_SECONDS: Final = 0.1
+_MOST_JOBS: Final = 32
+
+
+def in_order(work: Callable[[J], R], jobs: Iterator[J], engine: Engine) -> Iterator[R]:
+    """Return ``map(work, jobs)`` over several processes, of this machine or a cluster.
+
+    Args:
+        work: a function of a module, which can be called again without harm.
+        jobs: may be endless; each is taken when it is soon to be done, so whoever makes them may already know
+            of earlier results.
+        engine: who works; by default this process alone, or all that a cluster has.
+
+    Raises:
+        WorkerFailed: if a process was ended from outside, or ended by itself.
+        InputError: if the cluster cannot be reached.
+        Exception: whatever `work` raised.
+    """
+    if engine.is_ray:
+        return _on_cluster(work, jobs, engine)
+    workers = engine.workers or 1
+    return map(work, jobs) if workers == 1 else _in_processes(work, jobs, workers)
+
+
+def _in_processes(work: Callable[[J], R], jobs: Iterator[J], workers: int) -> Iterator[R]:
+    # A fork would copy the locks of threads: of the log's writer, of the progress bar.
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _follow_parent)
+    waiting: deque[Future[R]] = deque()
+    try:
+        while True:
+            free = _AHEAD * workers - len(waiting)
+            waiting.extend(pool.submit(work, job) for job in islice(jobs, free))
+            if not waiting:
+                return
+            yield waiting.popleft().result()
+    except BrokenProcessPool as error:
+        raise WorkerFailed(
+            f"A worker process was ended {ending_of(pool)}; the same command continues. If memory was short, "
+            "take fewer --workers. Where a script starts this, its work belongs under "
+            "`if __name__ == '__main__':`."
+        ) from error
+    finally:
+        # What they are at now is of no use any more: neither Ctrl-C nor the last episode waits for it.
+        processes = list((pool._processes or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.join()
+
+
+def _follow_parent() -> None:
+    """End this process when its parent has ended, and leave Ctrl-C, which a terminal sends to all, to it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    assert parent is not None
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=wait, daemon=True).start()
+
+
+class _Done(NamedTuple):
+    results: list[Any]
+    seconds: float
+
+
+def _do(work: Callable[[J], R], jobs: Sequence[J]) -> _Done:
+    start = time.perf_counter()
+    return _Done([work(job) for job in jobs], time.perf_counter() - start)
+
+
+def _on_cluster(work: Callable[[J], R], jobs: Iterator[J], engine: Engine) -> Iterator[R]:
+    """Yield results of tasks, which Ray sends where there is room, and again if a node is lost."""
+    from simulator.runner.cluster.connecting import connected, living_nodes, places_for
+
+    with connected(engine.address) as ray:
+        places = engine.workers or sum(places_for({"num_cpus": 1}, node) for node in living_nodes(ray))
+        task, size = ray.remote(_do), 1
+        waiting: deque[Any] = deque()
+        try:
+            while True:
+                while len(waiting) < 2 * places and (group := list(islice(jobs, size))):
+                    waiting.append(task.remote(work, group))
+                if not waiting:
+                    return
+                done = ray.get(waiting[0])
+                waiting.popleft()
+                yield from done.results
+                mean = max(done.seconds / len(done.results), 1e-6)
+                size = max(1, min(_MOST_JOBS, round(_TASK_SECONDS / mean)))
+        except ray.exceptions.RayTaskError as error:
+            raise error.cause from None
+        except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError) as error:
+            raise WorkerFailed(
+                f"Processes of the cluster were lost again and again ({error}); the same command continues."
+            ) from error
+        finally:
+            for reference in waiting:
+                ray.cancel(reference, force=True)
+
+
+def engine_of(executor: str, workers: int | None, *, worth: bool) -> Engine:
+    """Return who works: as asked for, else every processor if it is `worth` a second of starting them.
+
+    Raises:
+        InputError: if there is no such executor.
+    """
+    engine = Engine(executor=executor, workers=workers)
+    if engine.is_ray or workers is not None or not worth:
+        return engine
+    return Engine(workers=processors())

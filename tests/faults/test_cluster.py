@@ -1,0 +1,163 @@
+"""Runs on a cluster of Ray: nodes, the command and the whole cluster are lost, and nothing of the run is."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from logs import LogError, LogReader
+from logs.export import export_log
+
+ROOT = Path(__file__).parents[2]
+NODES = ROOT / "tests" / "shared" / "ray_nodes.py"
+DIALOGUES = ("run", "clarq", "--seeker", "offline/seeker", "--limit", "50", "--repeat", "4")
+DECISIONS = ("run", "ambik", "--limit", "80", "--repeat", "7", "--concurrency", "2")
+# When and how long, which no two runs share; by which command and process, which the log says.
+INCIDENTAL = ("created_at", "seconds")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="a cluster of several nodes needs Linux"),
+]
+ray = pytest.importorskip("ray", reason="pip install 'askback[ray]'")
+
+
+class Nodes:
+    """The nodes of a cluster on this machine."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self.address = ""
+
+    def _say(self, line: str) -> str:
+        assert self._process.stdin and self._process.stdout
+        print(line, file=self._process.stdin, flush=True)
+        answer = self._process.stdout.readline().strip()
+        assert answer, "the cluster has ended"
+        return answer
+
+    def start(self, name: str, cpus: int = 1) -> None:
+        self.address = self._say(f"start {name} {cpus}")
+
+    def kill(self, name: str) -> None:
+        self._say(f"kill {name}")
+
+
+@pytest.fixture
+def nodes() -> Iterator[Nodes]:
+    """Three nodes with a processor each."""
+    with subprocess.Popen(
+        [sys.executable, str(NODES)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        cluster = Nodes(process)
+        for name in ("head", "second", "third"):
+            cluster.start(name)
+        yield cluster
+        process.communicate(timeout=60)
+
+
+def command(words: tuple[str, ...], log: Path, *more: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "app.py"), *words, "--run", "same", "--log", str(log), *more],
+        env=os.environ | {"ASKBACK_HOME": str(log.parent), "COLUMNS": "100", "RAY_AUTH_MODE": "disabled"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> str:
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, output
+    return output
+
+
+def endings(log: Path) -> int:
+    with suppress(LogError), LogReader(log) as reader:
+        return len(reader.endings("same"))
+    return 0
+
+
+def wait_for(count: int, log: Path, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 300
+    while endings(log) < count:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, "the run does not get on"
+        time.sleep(0.02)
+
+
+def exported(log: Path) -> dict[str, bytes]:
+    """The files of an export without who was when at work, in one order whoever wrote them first."""
+    with LogReader(log) as reader:
+        files = export_log(reader, log.with_suffix(".export"))
+    return {
+        file.name: b"\n".join(sorted(map(_timeless, file.read_text(encoding="utf-8").splitlines())))
+        for file in files
+        if file.suffix == ".jsonl" and file.name != "events.jsonl"
+    }
+
+
+def _timeless(line: str) -> bytes:
+    row = json.loads(line)
+    return json.dumps({name: value for name, value in row.items() if name not in INCIDENTAL}).encode()
+
+
+@pytest.mark.parametrize(("words", "episodes"), [(DIALOGUES, 200), (DECISIONS, 560)])
+def test_a_node_is_lost(tmp_path: Path, nodes: Nodes, words: tuple[str, ...], episodes: int) -> None:
+    local, spread = tmp_path / "local.sqlite", tmp_path / "spread.sqlite"
+    process = command(words, spread, "--executor", f"ray:{nodes.address}")
+    wait_for(episodes // 8, spread, process)
+    nodes.kill("second")
+    assert endings(spread) < episodes
+    finish(process)
+    finish(command(words, local))
+    assert endings(local) == episodes
+    assert exported(spread) == exported(local)
+
+
+def test_the_command_is_lost_and_then_the_whole_cluster(tmp_path: Path, nodes: Nodes) -> None:
+    local, spread = tmp_path / "local.sqlite", tmp_path / "spread.sqlite"
+    process = command(DIALOGUES, spread, "--executor", f"ray:{nodes.address}")
+    wait_for(30, spread, process)
+    process.kill()
+    process.communicate(timeout=60)
+    process = command(DIALOGUES, spread, "--executor", f"ray:{nodes.address}")
+    wait_for(90, spread, process)
+    for name in ("second", "third", "head"):
+        nodes.kill(name)
+    process.communicate(timeout=120)
+    assert process.returncode
+    before = endings(spread)
+    assert 90 <= before < 200
+    nodes.start("new", 2)
+    finish(command(DIALOGUES, spread, "--executor", f"ray:{nodes.address}"))
+    finish(command(DIALOGUES, local))
+    assert exported(spread) == exported(local)
+
+
+def test_stopped_with_ctrl_c_and_given_again(tmp_path: Path, nodes: Nodes) -> None:
+    local, spread = tmp_path / "local.sqlite", tmp_path / "spread.sqlite"
+    process = command(DIALOGUES, spread, "--executor", f"ray:{nodes.address}")
+    wait_for(20, spread, process)
+    os.killpg(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, output
+    assert "The same command continues." in output
+    assert endings(spread) < 200
+    finish(command(DIALOGUES, spread, "--executor", f"ray:{nodes.address}"))
+    finish(command(DIALOGUES, local))
+    assert exported(spread) == exported(local)
