@@ -32,7 +32,7 @@ def test_another_target_is_laid_on_the_run(filled: Any, open_page: Any) -> None:
     page.get_by_label("target_success").fill("0.95")
     page.click("button:has-text('Apply')")
     page.wait_for_function(
-        "document.querySelector('.rs-command-line :is(input, textarea)').value.includes('-success 0.95')"
+        "document.querySelector('.rs-command-line :is(input, textarea)').value.includes('-success=0.95')"
     )
     assert "s.target_success=0.95" in page.url
     page.click(".rs-tabs >> text=Episodes")

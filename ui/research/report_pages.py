@@ -15,6 +15,7 @@ from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.commands.compare import one_benchmark
 from simulator.errors import AskbackError
+from simulator.field_options import OptionField
 from simulator.reporting import Report, Section
 from simulator.research import Shown
 from simulator.runner.logged import endings_of_runs, failures_of
@@ -27,14 +28,14 @@ from ui.research.figures import Figure
 from ui.research.office import Office
 from ui.research.report_parts import Part, ReportParts, report_parts
 from ui.research.run_page import (
-    Choice,
     aborted,
-    choices,
     command,
     episodes_beside,
     item_rows,
     kept_comparison,
     kept_report,
+    report_fields,
+    typed,
 )
 from ui.research.runs import RunCard, run_cards
 from ui.research.tables import Sheet, link, table, text
@@ -182,26 +183,28 @@ def _plot(visit: Visit, figure: Figure) -> None:
 
 def _settings(visit: Visit, benchmark: Benchmark[Any, Any]) -> None:
     """Let the settings of a report be chosen; they stand in the address."""
-    made = choices(benchmark, dict(visit.at.settings))
+    chosen, made = dict(visit.at.settings), report_fields(benchmark)
     if made:
-        with gr.Accordion(visit.t("research.report.settings"), open=bool(visit.at.settings)):
+        with gr.Accordion(visit.t("research.report.settings"), open=bool(chosen)):
             with gr.Row():
-                fields = {f"s.{choice.name}": _field(visit, choice) for choice in made}
+                fields = {
+                    f"s.{name}": _field(visit, option, chosen.get(name, "")) for name, option in made.items()
+                }
             rebuild(visit, gr.Button(visit.t("research.report.apply")).click, **fields)
 
 
-def _field(visit: Visit, choice: Choice) -> gr.Dropdown | gr.Number | gr.Textbox:
+def _field(visit: Visit, option: OptionField, value: str) -> gr.Dropdown | gr.Number | gr.Textbox:
     named: dict[str, Any] = {
-        "label": choice.name,
-        "info": visit.t.phrase(choice.help),
+        "label": option.name,
+        "info": visit.t.phrase(option.help),
         "min_width": 240,
         "interactive": True,
     }
-    if choice.kind == "number":
-        return gr.Number(float(choice.value) if choice.value else None, **named)
-    if choice.kind == "texts":
-        return gr.Textbox(choice.value, **named)
-    on = visit.t("research.report.on")
-    values = [(on if choice.kind == "switch" else value, value) for value in choice.choices]
-    known = choice.value if choice.value in choice.choices else ""  # an address may say anything
+    if option.kind in ("whole", "number"):
+        return gr.Number(typed(option, value) if value else None, **named)
+    if option.kind == "text":
+        return gr.Textbox(value, **named)
+    switch = [(visit.t("research.report.on"), "1")]
+    values = switch if option.kind == "switch" else [(choice, choice) for choice in option.choices]
+    known = value if value in dict(values).values() else ""  # an address may say anything
     return gr.Dropdown([(visit.t("research.report.usual"), ""), *values], value=known, **named)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from typing import Any
 
 import pandas as pd
-from pydantic import ValidationError
 
 from logs import LogReader
 from simulator import frames
 from simulator.benchmark import Benchmark, Metric, ReportSpec
 from simulator.commands.compare import comparison, one_benchmark
 from simulator.errors import InputError
-from simulator.fields import Fields
+from simulator.field_options import OptionField, option_field, options_of, read_options
 from simulator.frames import Frames
 from simulator.reporting import Report, Section
 from simulator.reports import build_report, metric_figure, present_metrics
@@ -24,23 +23,6 @@ from ui.i18n import Strings
 from ui.research.kept import CachedReports
 from ui.research.report_parts import MINUS, ReportParts, report_parts
 from ui.research.transcript import Transcript, transcript
-
-
-class Choice(NamedTuple):
-    """A setting of a report that a page lets change.
-
-    Attributes:
-        kind: ``choice``, ``switch``, ``number`` or ``texts``, with commas between them.
-        help: as the command's help says it.
-        value: as the address says; empty where nothing was chosen.
-        choices: that there are.
-    """
-
-    name: str
-    kind: Literal["choice", "switch", "number", "texts"]
-    help: str
-    value: str
-    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,45 +68,53 @@ def read_report(
     Raises:
         InputError: if a setting cannot be, or there is nothing to report.
     """
-    spec = benchmark.report or ReportSpec()
     made = None
-    if spec.settings is not None:
-        model = spec.settings()
-        names = {choice.name for choice in choices(benchmark, {})}
-        chosen = {name: value for name, value in settings.items() if name in names and value}
-        try:
-            made = model.model_validate({name: _typed(model, name, chosen[name]) for name in chosen})
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise InputError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    if benchmark.report is not None and benchmark.report.settings is not None:
+        fields = report_fields(benchmark).items()
+        chosen = {name: typed(field, settings[name]) for name, field in fields if settings.get(name)}
+        made = read_options(benchmark.report.settings(), chosen)
     return build_report(benchmark, Frames(log=reader, runs=tuple(runs), settings=made))
 
 
-def choices(benchmark: Benchmark[Any, Any], settings: Mapping[str, str]) -> tuple[Choice, ...]:
-    """Return the settings that a page lets change: choices, numbers and names, but no file or folder."""
+def report_fields(benchmark: Benchmark[Any, Any]) -> dict[str, OptionField]:
+    """Return the settings of a report that a page lets change: choices, numbers and names, but no files."""
     spec = benchmark.report
     if spec is None or spec.settings is None:
-        return ()
-    fields = spec.settings().model_fields
-    made = (_choice(name, field, settings.get(name, "")) for name, field in fields.items())
-    return tuple(choice for choice in made if choice is not None)
+        return {}
+    made = {name: option_field(name, option) for name, option in options_of(spec.settings()).items()}
+    # A single text may name a file of this machine.
+    return {
+        name: field for name, field in made.items() if field.several or field.kind not in ("file", "text")
+    }
+
+
+def typed(field: OptionField, value: str) -> Any:
+    """Return a setting as its option has it, out of an address: of several, commas stand between them.
+
+    Raises:
+        InputError: if it is not a number where one belongs.
+    """
+    if field.several:
+        return [part.strip() for part in value.split(",") if part.strip()]
+    if field.kind == "switch":
+        return value == "1"
+    if field.kind not in ("whole", "number"):
+        return value
+    try:
+        return int(value) if field.kind == "whole" else float(value)
+    except ValueError as error:
+        raise InputError(f"{field.name}: {value!r} is not a number") from error
 
 
 def command(
     verb: str, benchmark: Benchmark[Any, Any] | None, runs: Sequence[str], settings: Mapping[str, str]
 ) -> str:
     """Return the command line that prints the same."""
-    switches: list[str] = []
-    kinds = {} if benchmark is None else {choice.name: choice.kind for choice in choices(benchmark, {})}
-    for name, value in settings.items():
-        if value and name in kinds:
-            flag = f"--{name.replace('_', '-')}"
-            if kinds[name] == "switch":
-                switches.append(flag)
-            else:
-                for part in _parts(value) if kinds[name] == "texts" else (value,):
-                    switches += [flag, part]
-    return shlex.join(["askback", verb, *([benchmark.name] if benchmark else []), *runs, *switches])
+    fields = report_fields(benchmark) if benchmark else {}
+    chosen = [(fields[name], value) for name, value in settings.items() if value and name in fields]
+    read = [(field, typed(field, value)) for field, value in chosen]
+    options = [word for field, value in read if value is not False for word in field.words(value)]
+    return shlex.join(["askback", verb, *([benchmark.name] if benchmark else []), *runs, *options])
 
 
 def aborted(benchmark: Benchmark[Any, Any], reader: LogReader, run: str) -> int:
@@ -132,45 +122,6 @@ def aborted(benchmark: Benchmark[Any, Any], reader: LogReader, run: str) -> int:
     spec = benchmark.report or ReportSpec()
     count = sum(seat_failures(reader, [run]).values())
     return count if count and spec.counts_aborted(Frames(log=reader, runs=(run,)), run) else 0
-
-
-def _kinds(annotation: Any) -> tuple[Any, ...]:
-    """Return the types of a union without None, or the type alone."""
-    if get_origin(annotation) is Literal:
-        return (annotation,)
-    return tuple(kind for kind in get_args(annotation) if kind is not type(None)) or (annotation,)
-
-
-def _parts(value: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in value.split(",") if part.strip())
-
-
-def _choice(name: str, field: Any, value: str) -> Choice | None:
-    help = field.description or getattr(next(iter(field.metadata), None), "help", None) or ""
-    if field.annotation == tuple[str, ...]:
-        return Choice(name, "texts", help, value)
-    kinds = _kinds(field.annotation)
-    if len(kinds) != 1:
-        return None
-    (kind,) = kinds
-    if get_origin(kind) is Literal:
-        return Choice(name, "choice", help, value, tuple(map(str, get_args(kind))))
-    if kind is bool:
-        return Choice(name, "switch", help, value, ("1",))
-    return Choice(name, "number", help, value) if kind in (int, float) else None
-
-
-def _typed(model: type[Fields], name: str, value: str) -> Any:
-    annotation = model.model_fields[name].annotation
-    if annotation == tuple[str, ...]:
-        return _parts(value)
-    kind = _kinds(annotation)[0]
-    if kind is bool:
-        return value == "1"
-    try:
-        return kind(value) if kind in (int, float) else value
-    except ValueError as error:
-        raise InputError(f"{name}: {value!r} is not a number") from error
 
 
 # ---- runs compared

@@ -98,7 +98,7 @@ def test_another_target_gives_what_a_run_with_it_would_have_given(log: Office, t
     found = measures(under.outcomes, under.settings).overall.hr.interval
     assert found is not None
     assert f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]" in said
-    assert f"--target-success {target}" in said
+    assert f"--target-success={target}" in said
     query = f"run={KNOWNO}&tab=dialogues&s.target_success={target}"
     assert f"<p>{target}</p>" in page(log, query)["html"]
     (first, *_) = reader.episodes(KNOWNO)
