@@ -8,7 +8,7 @@ What a call does to an episode or a study, its benchmark's actions know (`ui.dec
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl
@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, parse_qsl
 from pydantic import ValidationError
 
 from simulator.errors import AskbackError, InputError
-from ui.calls import PLAY, STUDY, AcknowledgeCall, Answer, EnterCall, PageCall, address
+from ui.calls import PLAY, STUDY, Answer, EnterCall, PageCall, address
 from ui.declared.actions import DeclaredActions
 from ui.i18n import strings
 from ui.invitations import invitation_page
@@ -28,6 +28,18 @@ from ui.tokens import Pass, Signer, TokenError
 log = logging.getLogger(__name__)
 
 
+def _at_seat(
+    answer: Callable[[DeclaredActions, Frame, Pass, Mapping[str, Any]], Awaitable[Answer]],
+) -> Callable[[Actions, Mapping[str, Any]], Awaitable[Answer]]:
+    """Return a call of whoever holds a seat; from no page of an episode, it raises `TokenError`."""
+
+    async def called(self: Actions, call: Mapping[str, Any]) -> Answer:
+        room, frame, seat = self._at(PageCall.model_validate(call))
+        return await answer(room, frame, seat, call)
+
+    return called
+
+
 @dataclass(frozen=True)
 class Actions:
     """The calls, on live objects.
@@ -36,6 +48,14 @@ class Actions:
         rooms: the benchmarks, by the name that passes give them; the entry of the first is the home page.
         research: path of the researchers' pages; None if they are not there.
     """
+
+    next_set = _at_seat(DeclaredActions.next_set)
+    withdraw = _at_seat(DeclaredActions.withdraw)
+    leave = _at_seat(DeclaredActions.leave)
+    wait_again = _at_seat(DeclaredActions.wait_again)
+    acknowledge = _at_seat(DeclaredActions.acknowledge)
+    check_form = _at_seat(DeclaredActions.check)
+    judge = _at_seat(DeclaredActions.judge)
 
     signer: Signer
     rooms: Mapping[str, DeclaredActions]
@@ -83,11 +103,10 @@ class Actions:
         ``room`` names the benchmark; without it, it is the home page's.
         """
         try:
-            seat = await self._room(str(call.get("room", next(iter(self.rooms))))).start(call)
+            return await self._room(str(call.get("room", next(iter(self.rooms))))).start(call)
         except (AskbackError, ValidationError) as error:
             log.warning("an episode could not be started: %s", error)
             return {"problem": problem_text(strings(str(call.get("language", ""))), error)}
-        return {"go": address(self.signer.sign(seat))}
 
     # Studies
 
@@ -105,40 +124,10 @@ class Actions:
         if room is None:
             return {"html": study_message(self._frame(asked), "unknown")}
         try:
-            entered = await room.enter(self._frame(asked), study_id, call)
+            return await room.enter(self._frame(asked), study_id, call)
         except (AskbackError, ValidationError) as error:
             log.warning("a study could not be entered: %s", error)
             return {"problem": problem_text(strings(str(call.get("language", ""))), error)}
-        return self._entered(entered)
-
-    async def next_set(self, call: Mapping[str, Any]) -> Answer:
-        """Ask for another set of the study that the page belongs to; answers as `enter_study` does."""
-        room, frame, seat = self._at(PageCall.model_validate(call))
-        return self._entered(await room.next_set(frame, seat))
-
-    async def withdraw(self, call: Mapping[str, Any]) -> Answer:
-        """Erase a participant's sets of a study; answers with a page that says so."""
-        room, frame, seat = self._at(PageCall.model_validate(call))
-        return {"html": await room.withdraw(frame, seat)}
-
-    async def leave(self, call: Mapping[str, Any]) -> Answer:
-        """Let somebody who is paired go before the end; answers with the page that says so."""
-        room, frame, seat = self._at(PageCall.model_validate(call))
-        return {"html": await room.leave(frame, seat)}
-
-    async def wait_again(self, call: Mapping[str, Any]) -> Answer:
-        """Let somebody whose partner has left wait for another one; answers with the page."""
-        room, frame, seat = self._at(PageCall.model_validate(call))
-        return {"html": await room.wait_again(frame, seat)}
-
-    async def acknowledge(self, call: Mapping[str, Any]) -> Answer:
-        """Record that somebody has read a researcher's message; answers with the page without it."""
-        asked = AcknowledgeCall.model_validate(call)
-        room, frame, seat = self._at(asked)
-        return {"html": await room.acknowledge(frame, seat, asked.message)}
-
-    def _entered(self, entered: Pass | str) -> Answer:
-        return {"html": entered} if isinstance(entered, str) else {"go": address(self.signer.sign(entered))}
 
     def _holder(self, study_id: str) -> DeclaredActions | None:
         """Return the benchmark that holds a study."""
@@ -154,7 +143,7 @@ class Actions:
             return {"html": message_page(frame, "bad_link")}
         room = self._room(seat.room)
         if not seat.is_invitation:
-            return {"html": await room.page(frame, seat)}
+            return await room.page(frame, seat)
         try:
             taken = seat.seat in room.holders(seat.episode_id)
         except LookupError:
@@ -192,24 +181,6 @@ class Actions:
         except TokenError:
             return {"accepted": False, "html": message_page(self._frame(asked), "bad_link")}
         return await room.send(frame, seat, call)
-
-    async def check_form(self, call: Mapping[str, Any]) -> Answer:
-        """Return what is wrong with a form that is not sent yet; nothing counts by it.
-
-        Raises:
-            TokenError: if the call comes from no page of an episode.
-        """
-        room, frame, seat = self._at(PageCall.model_validate(call))
-        return await room.check(frame, seat, call)
-
-    async def judge(self, call: Mapping[str, Any]) -> Answer:
-        """Note what the person in a seat says of an episode that is over.
-
-        Raises:
-            TokenError: if the call comes from no page of somebody who is asked.
-        """
-        room, _, seat = self._at(PageCall.model_validate(call))
-        return await room.judge(seat, call)
 
     async def state(self, token: str) -> Answer:
         """Return where a dialogue stands, for a page that waits.

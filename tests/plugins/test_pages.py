@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import parse_qs, urlparse
 
 import pytest
 
@@ -141,8 +142,9 @@ async def test_more_than_two_seats_are_filled_and_rules_are_fields_of_their_kind
     wishes = {"seat": "asker", "others": {"answerer": "offline/oracle"}, "rules": {"loud": True}}
     with pytest.raises(InputError, match="cannot sit in the judge's seat"):
         await room.start(wishes)
-    seat = await room.start(wishes | {"others": {"answerer": "person", "judge": "offline/fair"}})
-    page = await room.page(Frame(strings("en")), seat)
+    begun = await room.start(wishes | {"others": {"answerer": "person", "judge": "offline/fair"}})
+    seat = Signer(b"a secret for tests").read(parse_qs(urlparse(begun["go"]).query)["t"][0])
+    page = (await room.page(Frame(strings("en")), seat))["html"]
     assert page.count("data-link") == 1
     (episode,) = log[1].episodes()
     assert episode.seats == {"asker": "person", "answerer": "person", "judge": "offline/fair"}

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 from simulator.errors import ConflictError, InputError, SeatError
 from simulator.runner.declared_views import SeatPage
 from simulator.runner.lobby import PERSON
-from simulator.studies.cards import StudyCard
+from simulator.studies.cards import Entry, StudyCard
 from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import COMMENT, DEBRIEFING, REST
 from simulator.studies.interventions import BY_RESEARCHER
@@ -23,7 +23,7 @@ from simulator.studies.pairing import AWAY, LEFT, NO_PARTNER, PARTNER_LEFT
 from simulator.studies.pairs import LOST, Pairs
 from simulator.studies.participation import WAITING_ROOM
 from simulator.studies.questions import ASKED
-from ui.calls import Answer, CheckCall, EnterCall, JudgeCall, MoveCall, StartCall
+from ui.calls import AcknowledgeCall, Answer, CheckCall, EnterCall, JudgeCall, MoveCall, StartCall, address
 from ui.declared.pages import STEPS, end_page, entry_page, form_in, link_to, step_page, task_page
 from ui.i18n import DEFAULT, declared_texts
 from ui.invitations import Invitation, invitation
@@ -87,8 +87,8 @@ class DeclaredActions:
         """Return the entry."""
         return entry_page(frame, self.link, self.sessions, self.studies())
 
-    async def start(self, call: Mapping[str, Any]) -> Pass:
-        """Begin an episode of free play; the pass to it.
+    async def start(self, call: Mapping[str, Any]) -> Answer:
+        """Begin an episode of free play; answers with the address of its page.
 
         Raises:
             AskbackError: if it cannot begin.
@@ -103,7 +103,10 @@ class DeclaredActions:
             language=asked.item_language or asked.language,
         )
         company = PERSON in asked.others.values()
-        return Pass(episode_id, asked.seat, person_opposite=company, host=company, room=self.room)
+        return self._go(Pass(episode_id, asked.seat, person_opposite=company, host=company, room=self.room))
+
+    def _go(self, seat: Pass) -> Answer:
+        return {"go": address(self._signer.sign(seat))}
 
     # Studies
 
@@ -128,8 +131,8 @@ class DeclaredActions:
             return self._message(frame, "unknown")
         return welcome_page(spoken(frame, card), self.link, card)
 
-    async def enter(self, frame: Frame, study_id: str, call: Mapping[str, Any]) -> Pass | str:
-        """Give somebody a place: a pass, or a page that says why there is none.
+    async def enter(self, frame: Frame, study_id: str, call: Mapping[str, Any]) -> Answer:
+        """Give somebody a place; answers with the address of its page, or with one that says why not.
 
         Raises:
             AskbackError: if the study cannot go on.
@@ -138,7 +141,7 @@ class DeclaredActions:
         asked = EnterCall.model_validate(call)
         card = self.study(study_id)
         if card is None:
-            return self._message(frame, "unknown")
+            return {"html": self._message(frame, "unknown")}
         frame = spoken(frame, card)
         entry = await self.sessions.enter(
             card.id,
@@ -146,14 +149,16 @@ class DeclaredActions:
             participant_key=asked.participant_key,
             language=frame.texts.language,
         )
-        if entry.episode_id is None:
-            return self._message(frame, entry.refusal or "closed", entry.completion)
         seats = [seat.name for seat in self.benchmark.seats]
-        usual = card.task if card.task in seats else seats[0]
-        return Pass(entry.episode_id, entry.seat or usual, room=self.room, study=card.id)
+        return self._placed(frame, entry, card.task if card.task in seats else seats[0], card.id)
 
-    async def next_set(self, frame: Frame, seat: Pass) -> Pass | str:
-        """Give the participant of an episode another set: a pass, or a page that says why there is none.
+    def _placed(self, frame: Frame, entry: Entry, usual: str, study: str) -> Answer:
+        if entry.episode_id is None:
+            return {"html": self._message(frame, entry.refusal or "closed", entry.completion)}
+        return self._go(Pass(entry.episode_id, entry.seat or usual, room=self.room, study=study))
+
+    async def next_set(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
+        """Give the participant of an episode another set; answers as `enter` does.
 
         Raises:
             AskbackError: if it is not a study's.
@@ -162,10 +167,7 @@ class DeclaredActions:
             entry = await self.sessions.next_set(seat.episode_id)
         except LookupError:
             return self._gone(frame, seat)
-        if entry.episode_id is None:
-            frame = spoken(frame, self._seen(seat.study))
-            return self._message(frame, entry.refusal or "closed", entry.completion)
-        return Pass(entry.episode_id, entry.seat or seat.seat, room=self.room, study=seat.study)
+        return self._placed(spoken(frame, self._seen(seat.study)), entry, seat.seat, seat.study)
 
     def holders(self, episode_id: str) -> Mapping[str, str]:
         """Return who has taken each seat of an episode that somebody was invited to and has taken.
@@ -183,13 +185,13 @@ class DeclaredActions:
         """
         return await self.sessions.take_seat(seat.episode_id, seat.seat, holder)
 
-    async def page(self, frame: Frame, seat: Pass) -> str:
+    async def page(self, frame: Frame, seat: Pass) -> Answer:
         """Return the page of an episode as it stands."""
         try:
             view = await self.sessions.view(seat.episode_id, seat.seat)
         except LookupError:
             return self._gone(frame, seat)
-        return await self._shown(frame, seat, view)
+        return {"html": await self._shown(frame, seat, view)}
 
     async def send(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
         """Take a turn; ``accepted`` tells whether it counts, so that what was typed may be dropped."""
@@ -207,13 +209,13 @@ class DeclaredActions:
             if notice is not None:
                 view = await self.sessions.view(seat.episode_id, seat.seat)
         except LookupError:
-            return {"accepted": False, "html": self._gone(frame, seat)}
+            return {"accepted": False} | self._gone(frame, seat)
         if notice is not None and broken_off(view):
             # The place had been given to somebody else.
             return {"accepted": False, "html": self._message(frame, "full")}
         return {"accepted": notice is None, "html": await self._shown(frame, seat, view, notice)}
 
-    async def judge(self, seat: Pass, call: Mapping[str, Any]) -> Answer:
+    async def judge(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
         """Note what somebody says of an episode of free play that is over.
 
         Raises:
@@ -269,8 +271,8 @@ class DeclaredActions:
             "html": render("blocks/all", texts, **context) if checked.blocks else "",
         }
 
-    async def withdraw(self, frame: Frame, seat: Pass) -> str:
-        """Erase a participant's sets, and say so.
+    async def withdraw(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
+        """Erase a participant's sets, and answer with a page that says so.
 
         Raises:
             AskbackError: if it is not a study's.
@@ -281,9 +283,9 @@ class DeclaredActions:
             await self.sessions.withdraw(seat.episode_id)
         except LookupError:
             return self._gone(frame, seat)
-        return self._left(frame, seat, "withdrawn")
+        return {"html": self._left(frame, seat, "withdrawn")}
 
-    async def leave(self, frame: Frame, seat: Pass) -> str:
+    async def leave(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
         """End the set of somebody who is paired, before its end; what they did stays. Return the page.
 
         Raises:
@@ -292,12 +294,12 @@ class DeclaredActions:
         await self._pairs(seat).leave(seat.episode_id)
         return await self._stands(frame, seat)
 
-    async def acknowledge(self, frame: Frame, seat: Pass, message: str) -> str:
+    async def acknowledge(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
         """Record that somebody has read a researcher's message; return the page without it."""
-        await self.sessions.acknowledge(seat.episode_id, message)
+        await self.sessions.acknowledge(seat.episode_id, AcknowledgeCall.model_validate(call).message)
         return await self._stands(frame, seat)
 
-    async def wait_again(self, frame: Frame, seat: Pass) -> str:
+    async def wait_again(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
         """Let somebody whose partner has left wait for another one; return the page.
 
         Raises:
@@ -313,8 +315,9 @@ class DeclaredActions:
             raise InputError("Nobody is paired here.")
         return pairs
 
-    async def _stands(self, frame: Frame, seat: Pass) -> str:
-        return await self._shown(frame, seat, await self.sessions.view(seat.episode_id, seat.seat))
+    async def _stands(self, frame: Frame, seat: Pass) -> Answer:
+        view = await self.sessions.view(seat.episode_id, seat.seat)
+        return {"html": await self._shown(frame, seat, view)}
 
     # Pages
 
@@ -384,8 +387,8 @@ class DeclaredActions:
     def _message(self, frame: Frame, code: str, completion: Any = None) -> str:
         return message_page(frame, code, home=self.link.path, completion=completion)
 
-    def _gone(self, frame: Frame, seat: Pass) -> str:
-        return self._message(frame, "gone") if seat.study else plain_message_page(frame, "gone")
+    def _gone(self, frame: Frame, seat: Pass) -> Answer:
+        return {"html": self._message(frame, "gone") if seat.study else plain_message_page(frame, "gone")}
 
     def _sets(self, seat: Pass) -> Sets:
         done, most = self.sessions.sets_done(seat.episode_id)

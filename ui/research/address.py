@@ -70,10 +70,8 @@ class Address:
         tab: which part of it.
         episode: the dialogue that is shown.
         benchmark: filter of the list of runs, `setup` likewise; or whose data are browsed.
-        sort: what the list of runs is sorted by.
         outcome: filter: ``success``, ``part``, ``failure`` or ``unscored`` by the headline; or a page's own.
         status: filter: how an episode ended.
-        language: filter: language of the dialogues.
         text: filter: words that a turn contains.
         reviewer: who reviews.
         study: that is shown.
@@ -94,10 +92,8 @@ class Address:
     episode: str = ""
     benchmark: str = ""
     setup: str = ""
-    sort: str = ""
     outcome: str = ""
     status: str = ""
-    language: str = ""
     text: str = ""
     reviewer: str = ""
     study: str = ""

@@ -19,14 +19,12 @@ class Figure:
     """A plot.
 
     Attributes:
-        id: unique on its page.
         title: what it shows.
         note: how to read it.
         plotly: the figure as Plotly takes it.
         width: the least that it can be read at, in CSS pixels; on narrower screens it is scrolled.
     """
 
-    id: str
     title: str
     note: str
     plotly: Plotly
@@ -37,7 +35,7 @@ def plot(t: Strings, figure: figures.Figure) -> Figure:
     """Return a figure in the language of the page."""
     if t.phrases:
         figure = _translated(t, figure)
-    return Figure(figure.name, figure.title, figure.caption, to_plotly(figure), _width(figure))
+    return Figure(figure.title, figure.caption, to_plotly(figure), _width(figure))
 
 
 def _translated(t: Strings, figure: figures.Figure) -> figures.Figure:

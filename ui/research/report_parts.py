@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from simulator.figures import Bars, Column, Table
@@ -71,10 +71,6 @@ class ReportParts:
     report: Report
     parts: tuple[Part, ...] = ()
     nothing: Exception | None = None
-    figures: tuple[Figure, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "figures", tuple(figure for part in self.parts for figure in part.plots))
 
 
 def report_parts(t: Strings, report: Report) -> ReportParts:
