@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, parse_qsl
 from pydantic import ValidationError
 
 from simulator.errors import AskbackError, InputError
+from simulator.studies.cards import StudyCard
 from ui.calls import PLAY, STUDY, Answer, EnterCall, PageCall, address
 from ui.declared.actions import DeclaredActions
 from ui.i18n import strings
@@ -111,27 +112,27 @@ class Actions:
     # Studies
 
     def _welcome(self, asked: PageCall) -> str:
-        study_id = _study(asked)
-        room = self._holder(study_id)
-        frame = self._frame(asked)
-        return study_message(frame, "unknown") if room is None else room.welcome(frame, study_id)
+        frame, held = self._frame(asked), self._held(asked)
+        return study_message(frame, "unknown") if held is None else held[0].welcome(frame, held[1])
 
     async def enter_study(self, call: Mapping[str, Any]) -> Answer:
         """Ask for a place in a study; answers as `start` does, or with a page that says why there is none."""
         asked = PageCall.model_validate(call)
-        study_id = _study(asked)
-        room = self._holder(study_id)
-        if room is None:
-            return {"html": study_message(self._frame(asked), "unknown")}
+        frame, held = self._frame(asked), self._held(asked)
+        if held is None:
+            return {"html": study_message(frame, "unknown")}
+        room, card = held
         try:
-            return await room.enter(self._frame(asked), study_id, call)
+            return await room.enter(frame, card, call)
         except (AskbackError, ValidationError) as error:
             log.warning("a study could not be entered: %s", error)
             return {"problem": problem_text(strings(str(call.get("language", ""))), error)}
 
-    def _holder(self, study_id: str) -> DeclaredActions | None:
-        """Return the benchmark that holds a study."""
-        return next((room for room in self.rooms.values() if room.study(study_id) is not None), None)
+    def _held(self, asked: PageCall) -> tuple[DeclaredActions, StudyCard] | None:
+        """Return the study that an address names, with the benchmark that holds it; None if there is none."""
+        study_id = dict(parse_qsl(asked.query)).get("study", "")
+        cards = ((room, room.study(study_id)) for room in self.rooms.values())
+        return next(((room, card) for room, card in cards if card is not None), None)
 
     # Episodes
 
@@ -145,7 +146,7 @@ class Actions:
         if not seat.is_invitation:
             return await room.page(frame, seat)
         try:
-            taken = seat.seat in room.holders(seat.episode_id)
+            taken = seat.seat in room.sessions.holders(seat.episode_id)
         except LookupError:
             return {"html": message_page(frame, "gone")}
         if taken:
@@ -167,7 +168,8 @@ class Actions:
             return {"html": message_page(frame, "bad_link")}
         holder = self.signer.holder(seat, asked.participant_key)
         try:
-            if not await self._room(seat.room).take_seat(seat, holder):
+            sessions = self._room(seat.room).sessions
+            if not await sessions.take_seat(seat.episode_id, seat.seat, holder):
                 return {"html": message_page(frame, "seat_taken")}
         except LookupError:
             return {"html": message_page(frame, "gone")}
@@ -192,7 +194,7 @@ class Actions:
         """
         seat = self.signer.read(token)
         room = self._room(seat.room)
-        taken = {"taken": len(room.holders(seat.episode_id))} if seat.host else {}
+        taken = {"taken": len(room.sessions.holders(seat.episode_id))} if seat.host else {}
         return await room.state(seat) | taken
 
     def _at(self, asked: PageCall) -> tuple[DeclaredActions, Frame, Pass]:
@@ -214,11 +216,6 @@ class Actions:
         if name not in self.rooms:
             raise InputError(f"{name} is not served here.", code="not_served", room=name)
         return self.rooms[name]
-
-
-def _study(asked: PageCall) -> str:
-    """Return the id of the study that a page's address names; empty if it names none."""
-    return dict(parse_qsl(asked.query)).get("study", "")
 
 
 def _token(asked: PageCall) -> str:

@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -34,31 +34,6 @@ from simulator.studies.material import material_type
 from simulator.studies.withdrawal import erase_regularly
 from ui.hosts import Access
 from ui.limits import STARTS_PER_MINUTE, PatientProtocol, Starts
-
-
-@dataclass(frozen=True)
-class Playing:
-    """The settings of runs and studies that are begun in the browser.
-
-    Attributes:
-        models: how models that sit opposite people are reached.
-        offered: models that may be chosen for the seats of runs.
-        processes: plays the runs.
-    """
-
-    models: ModelOptions
-    offered: Sequence[str]
-    processes: RunProcesses
-
-
-@dataclass(frozen=True)
-class Listening:
-    """Where the server listens, and to whom."""
-
-    host: str
-    port: int
-    access: Access
-    starts: Starts
 
 
 def app_command(
@@ -138,12 +113,21 @@ def app_command(
             raise InputError(f"--items: {next(iter(data))} is no benchmark whose items can be chosen.")
         offered = (each.name for each in menu((), os.environ, chosen) if each.available)
         runs = RunProcesses(path, [f"--base-url={each}" for each in base_url or ()])
-        playing = Playing(options, tuple(name for name in offered if name != PERSON), runs)
         ended = threading.Event()
         threading.Thread(target=erase_regularly, args=(path, ended), daemon=True).start()
-        address = Listening(host, port, access, Starts(starts_per_minute))
         try:
-            _serve(declared, writer, reader, playing, address)
+            _serve(
+                declared,
+                writer,
+                reader,
+                host=host,
+                port=port,
+                access=access,
+                starts=Starts(starts_per_minute),
+                models=options,
+                offered=tuple(name for name in offered if name != PERSON),
+                processes=runs,
+            )
         finally:
             ended.set()
             runs.close()
@@ -200,8 +184,14 @@ def _serve(
     declared: Sequence[PlaySessions],
     writer: LogWriter,
     reader: LogReader,
-    playing: Playing,
-    at: Listening,
+    *,
+    host: str,
+    port: int,
+    access: Access,
+    starts: Starts,
+    models: ModelOptions,
+    offered: Sequence[str],
+    processes: RunProcesses,
 ) -> None:
     # Gradio takes seconds to import; neither this command's help nor its refusals should wait for it.
     import uvicorn
@@ -209,7 +199,7 @@ def _serve(
     from ui.research import research_mount
     from ui.server import create_server
 
-    link = f"http://{at.host}:{at.port}"
+    link = f"http://{host}:{port}"
 
     def announce(token: str) -> None:
         # Printed as it is: a link that a console breaks over two lines cannot be clicked.
@@ -221,26 +211,26 @@ def _serve(
         reader,
         home=home(),
         announce=announce,
-        sso_header=at.access.sso_header,
-        models=playing.models,
-        offered=playing.offered,
-        processes=playing.processes,
+        sso_header=access.sso_header,
+        models=models,
+        offered=offered,
+        processes=processes,
     )
     server = create_server(
         declared,
         home=home(),
         log=writer.path,
         mounts=[research],
-        access=at.access,
-        starts=at.starts,
+        access=access,
+        starts=starts,
     )
     # What has been imported stays: the collector need not look through it again and again.
     gc.collect()
     gc.freeze()
     uvicorn.run(
         server,
-        host=at.host,
-        port=at.port,
+        host=host,
+        port=port,
         log_level="warning",
         # `ui.hosts` reads what proxies say, of those that were named.
         proxy_headers=False,

@@ -24,6 +24,11 @@ log = logging.getLogger(__name__)
 
 Call = Callable[[dict[str, Any]], Awaitable[Answer]]
 
+CALLS: Final = (
+    *("page", "start", "enter_study", "next_set", "withdraw", "leave", "wait_again", "acknowledge"),
+    *("send", "check_form", "judge", "take_seat"),
+)
+"""The calls of `Actions` that pages make."""
 BEGINNINGS: Final = frozenset({"start", "enter_study", "next_set"})
 """The calls that may write an episode into the log."""
 
@@ -35,20 +40,6 @@ def players_blocks(actions: Actions, starts: Starts) -> gr.Blocks:
         actions: what the calls do.
         starts: how often one client may make one of `BEGINNINGS`.
     """
-    calls: dict[str, Call] = {
-        "page": actions.page,
-        "start": actions.start,
-        "enter_study": actions.enter_study,
-        "next_set": actions.next_set,
-        "withdraw": actions.withdraw,
-        "leave": actions.leave,
-        "wait_again": actions.wait_again,
-        "acknowledge": actions.acknowledge,
-        "send": actions.send,
-        "check_form": actions.check_form,
-        "judge": actions.judge,
-        "take_seat": actions.take_seat,
-    }
     blocks: gr.Blocks
     with gr.Blocks(title="Askback", analytics_enabled=False, fill_width=True) as blocks:
         gr.HTML(
@@ -56,7 +47,7 @@ def players_blocks(actions: Actions, starts: Starts) -> gr.Blocks:
             apply_default_css=False,
             js_on_load="askback.mount(element, props, server)",
             server_functions=[
-                _named(name, call, starts if name in BEGINNINGS else None) for name, call in calls.items()
+                _named(name, getattr(actions, name), starts if name in BEGINNINGS else None) for name in CALLS
             ],
         )
     return blocks

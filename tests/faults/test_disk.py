@@ -74,7 +74,7 @@ def test_an_empty_file_is_no_new_log(tmp_path):
 def test_the_app_says_in_a_sentence_that_its_folder_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "file" / "home"))
-    monkeypatch.setattr(command, "_serve", lambda *serving: pytest.fail("the app has started"))
+    monkeypatch.setattr(command, "_serve", lambda *serving, **means: pytest.fail("the app has started"))
     result = CliRunner().invoke(app.cli, ["app", "--port", "7997", "--log", str(tmp_path / "log.sqlite")])
     assert isinstance(result.exception, InputError)
     assert "cannot be written" in str(result.exception) and "ASKBACK_HOME" in str(result.exception)

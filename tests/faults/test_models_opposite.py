@@ -212,7 +212,7 @@ def test_the_app_does_not_start_without_a_model_that_people_are_to_meet(
 ):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setattr(command, "_serve", lambda *serving: pytest.fail("the app has started"))
+    monkeypatch.setattr(command, "_serve", lambda *serving, **means: pytest.fail("the app has started"))
     options = [f"--opponent={name}" for name in arguments.get("opponent", ())]
     if arguments.get("study"):
         options.append(f"--study={study_file('openai/gpt-4o')}")
@@ -225,7 +225,7 @@ def test_the_app_does_not_start_without_a_model_that_people_are_to_meet(
 def test_the_app_starts_with_a_server_of_ones_own(server, study_file, tmp_path, monkeypatch):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
     served = []
-    monkeypatch.setattr(command, "_serve", lambda *serving: served.extend(serving))
+    monkeypatch.setattr(command, "_serve", lambda *serving, **means: served.extend(serving))
     given = [
         "--base-url",
         server.url,

@@ -124,14 +124,11 @@ class DeclaredActions:
             self._known[card.id] = card
         return card
 
-    def welcome(self, frame: Frame, study_id: str) -> str:
+    def welcome(self, frame: Frame, card: StudyCard) -> str:
         """Return the welcome page of a study. Nothing begins there."""
-        card = self.study(study_id)
-        if card is None:
-            return self._message(frame, "unknown")
         return welcome_page(spoken(frame, card), self.link, card)
 
-    async def enter(self, frame: Frame, study_id: str, call: Mapping[str, Any]) -> Answer:
+    async def enter(self, frame: Frame, card: StudyCard, call: Mapping[str, Any]) -> Answer:
         """Give somebody a place; answers with the address of its page, or with one that says why not.
 
         Raises:
@@ -139,9 +136,6 @@ class DeclaredActions:
             ValidationError: if the call is not of the right form.
         """
         asked = EnterCall.model_validate(call)
-        card = self.study(study_id)
-        if card is None:
-            return {"html": self._message(frame, "unknown")}
         frame = spoken(frame, card)
         entry = await self.sessions.enter(
             card.id,
@@ -168,22 +162,6 @@ class DeclaredActions:
         except LookupError:
             return self._gone(frame, seat)
         return self._placed(spoken(frame, self._seen(seat.study)), entry, seat.seat, seat.study)
-
-    def holders(self, episode_id: str) -> Mapping[str, str]:
-        """Return who has taken each seat of an episode that somebody was invited to and has taken.
-
-        Raises:
-            LookupError: if there is no such episode.
-        """
-        return self.sessions.holders(episode_id)
-
-    async def take_seat(self, seat: Pass, holder: str) -> bool:
-        """Give a seat to `holder` if it is free; return True if it is theirs.
-
-        Raises:
-            LookupError: if there is no such episode.
-        """
-        return await self.sessions.take_seat(seat.episode_id, seat.seat, holder)
 
     async def page(self, frame: Frame, seat: Pass) -> Answer:
         """Return the page of an episode as it stands."""
@@ -338,7 +316,7 @@ class DeclaredActions:
         seat, view = here.seat, here.view
         if seat is None or not seat.host:
             return {}
-        taken = self.holders(seat.episode_id)
+        taken = self.sessions.holders(seat.episode_id)
         return {name: invitation(self._signer, seat, name, taken=name in taken) for name in view.people}
 
     def here(self, frame: Frame, view: Any, **more: Any) -> Here:
