@@ -16,6 +16,7 @@ from fastapi.responses import JSONResponse, Response
 
 from logs import LogError, LogReader
 from logs.export import export_log
+from logs.guard import guard
 from simulator import catalog, frames
 from simulator.commands.compare import one_benchmark
 from simulator.errors import AskbackError
@@ -31,7 +32,6 @@ from ui.research.run_page import kept_comparison, kept_report
 
 Format = Literal["csv", "jsonl"]
 Form = Literal["csv", "tex", "json", "html", "zip"]
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 ENGLISH: Final = strings("en")
 """Files are in the language of the command line."""
 _ZIP: Final = "application/zip"
@@ -171,10 +171,10 @@ def episodes_csv(reader: LogReader, run: str) -> str:
 
 
 def _safe(value: Any) -> Any:
-    if not isinstance(value, str) or not value.startswith(_FORMULA):
-        return value
     try:
         float(value)
     except ValueError:
-        return f"'{value}"
+        return guard(value)
+    except TypeError:  # nothing stands there
+        return value
     return value

@@ -25,6 +25,14 @@ window.askback = (() => {
   });
   const [store, tab] = [kept("localStorage"), kept("sessionStorage")];
 
+  // An element with attributes; children that are texts stay texts.
+  function element(tag, attributes, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  }
+
   // ---- language, light and dark: Gradio sets both from the browser when it starts; ours win ---------
 
   const prefersDark = matchMedia("(prefers-color-scheme: dark)");
@@ -172,6 +180,14 @@ window.askback = (() => {
       if (place && text !== undefined && place.textContent !== text) place.textContent = text;
     }
 
+    async copy(field, copied, failed) {
+      field.select();
+      try {
+        await navigator.clipboard.writeText(field.value);
+        this.toast(copied);
+      } catch { this.toast(failed); }
+    }
+
     onClick(event) {
       const control = event.target.closest("[data-act]");
       if (control && !control.disabled) Page.acts[control.dataset.act]?.call(this, control);
@@ -211,5 +227,5 @@ window.askback = (() => {
     window.askback.page.load();
   }
 
-  return { mount, part, methods: Page.prototype, store, tab, sleep, token, language };
+  return { mount, part, methods: Page.prototype, store, tab, element, sleep, token, language };
 })();

@@ -5,7 +5,7 @@
 "use strict";
 
 window.askbackDesk = (() => {
-  const { study, sleep, tab: draft } = window.askback;
+  const { study, element, sleep, tab: draft } = window.askback;
   // As long as a click may take that began by leaving a text: a page drawn anew would swallow it.
   const CLICK_MS = 400;
   const parsed = (text) => (text ? JSON.parse(text) : null);
@@ -154,7 +154,7 @@ window.askbackDesk = (() => {
         const at = place.closest("[data-field], [data-list]");
         const texts = places[place.dataset.problems || names.get(at) || at.dataset.list] || [];
         place.hidden = !texts.length;
-        place.replaceChildren(...texts.map((text) => Object.assign(document.createElement(place.matches("ul") ? "li" : "p"), { textContent: text })));
+        place.replaceChildren(...texts.map((text) => element(place.matches("ul") ? "li" : "p", {}, text)));
         if (texts.length) first ||= place;
       }
       first?.focus();

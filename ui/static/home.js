@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { store, token, language, part } = window.askback;
+  const { store, element, token, language, part } = window.askback;
   const RECENT = "askback.recent";
   const MAX_RECENT = 5;
 
@@ -44,23 +44,10 @@
 
       recentItem(entry, words) {
         const when = new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeStyle: "short" }).format(entry.at);
-        const item = document.createElement("li");
-        const link = document.createElement("a");
-        const title = document.createElement("strong");
-        const small = document.createElement("small");
-        const drop = document.createElement("button");
-        link.href = entry.address;
-        title.textContent = entry.task;
-        small.textContent = words.item.replace("{role}", entry.role || words[entry.seat]).replace("{when}", when);
-        link.append(title, small);
-        drop.type = "button";
-        drop.className = "ab-unpick";
-        drop.dataset.act = "forget";
-        drop.dataset.address = entry.address;
-        drop.setAttribute("aria-label", words.forget);
-        drop.textContent = "×";
-        item.append(link, drop);
-        return item;
+        const said = words.item.replace("{role}", entry.role || words[entry.seat]).replace("{when}", when);
+        const link = element("a", { href: entry.address }, element("strong", {}, entry.task), element("small", {}, said));
+        const drop = { type: "button", class: "ab-unpick", "data-act": "forget", "data-address": entry.address, "aria-label": words.forget };
+        return element("li", {}, link, element("button", drop, "×"));
       },
     },
   });

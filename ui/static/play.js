@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const { store, sleep, language, part } = window.askback;
+  const { store, element, sleep, language, part } = window.askback;
   const POLL_MS = 1500;
   const NARROW = matchMedia("(max-width: 899px)");
 
@@ -76,7 +76,7 @@
         this.send({ text: this.root.dataset.closing }, this.root.dataset.closing);
       },
       refresh() { this.refresh(); },
-      copy() { this.copy(); },
+      copy() { this.copy(this.one("[data-link]"), this.texts.copied, this.texts.copy_failed); },
     },
 
     forms: {
@@ -139,17 +139,6 @@
       completeLink() {
         const field = this.one("[data-link]");
         if (field) field.value = new URL(`${field.getAttribute("value")}&lang=${language()}`, location.origin).href;
-      },
-
-      async copy() {
-        const field = this.one("[data-link]");
-        try {
-          await navigator.clipboard.writeText(field.value);
-          this.toast(this.texts.copied);
-        } catch {
-          field.select();
-          this.toast(this.texts.copy_failed);
-        }
       },
 
       // ---- drafts: {text, before, after, give, pending}; pending is a turn sent and not acknowledged yet
@@ -244,12 +233,7 @@
       chooseByKey(key) { this.all("[data-choices] [data-key]").find((button) => button.dataset.key === key)?.click(); },
 
       ghost(said) {
-        const line = document.createElement("li");
-        const bubble = document.createElement("p");
-        line.className = "ab-line ab-mine ab-ghost";
-        bubble.className = "ab-bubble";
-        bubble.textContent = said;
-        line.append(bubble);
+        const line = element("li", { class: "ab-line ab-mine ab-ghost" }, element("p", { class: "ab-bubble" }, said));
         this.one(".ab-log").append(line);
         return line;
       },
@@ -332,18 +316,8 @@
       },
 
       pickedItem(index, remove) {
-        const item = document.createElement("li");
-        const text = document.createElement("span");
-        const button = document.createElement("button");
-        text.textContent = this.pickButton(index).dataset.text;
-        button.type = "button";
-        button.className = "ab-unpick";
-        button.dataset.act = "pick-off";
-        button.dataset.index = index;
-        button.setAttribute("aria-label", remove.replace("{index}", index));
-        button.textContent = "×";
-        item.append(text, button);
-        return item;
+        const button = { type: "button", class: "ab-unpick", "data-act": "pick-off", "data-index": index, "aria-label": remove.replace("{index}", index) };
+        return element("li", {}, element("span", {}, this.pickButton(index).dataset.text), element("button", button, "×"));
       },
     },
   });

@@ -4,7 +4,7 @@
 "use strict";
 
 (() => {
-  const { store, tab, part } = window.askback;
+  const { store, tab, element, part } = window.askback;
   const SLOW_MS = 600; // then the page says what is waited for, if it can
   const PARTICIPANT = "askback.participant"; // says who comes again
 
@@ -74,13 +74,8 @@
     prepare() {
       this.stTurn = null;
       // Stands outside of what is replaced with every page, so that screen readers hear what comes into it.
-      const said = document.createElement("div");
-      said.className = "ab";
-      this.stSaid = document.createElement("p");
-      this.stSaid.className = "ab-hidden";
-      this.stSaid.setAttribute("role", "status");
-      said.append(this.stSaid);
-      document.body.append(said);
+      this.stSaid = element("p", { class: "ab-hidden", role: "status" });
+      document.body.append(element("div", { class: "ab" }, this.stSaid));
       const look = () => document.hidden || this.stLook();
       document.addEventListener("visibilitychange", look);
       window.addEventListener("pageshow", (event) => event.persisted && look());
@@ -116,7 +111,7 @@
       "st-enter"(control) { this.stGo("enter_study", { participant_key: participant() }, control); },
       "st-take"(control) { this.stGo("take_seat", { participant_key: participant() }, control); },
       "st-next"(control) { this.stGo("next_set", {}, control); },
-      "st-copy"(control) { this.stCopy(control); },
+      "st-copy"({ dataset }) { this.copy(this.one("#st-code"), dataset.copied, dataset.failed); },
       "st-page"(control) { this.stPage(control); },
       "st-withdraw"() { this.one("[data-withdraw]")?.showModal(); },
       "st-withdraw-no"() { this.one("[data-withdraw]").close(); },
@@ -173,9 +168,7 @@
       stUnsent(filled) {
         const words = Object.values(filled || {}).filter((value) => typeof value === "string" && value.trim());
         if (!words.length) return;
-        const notice = document.createElement("p");
-        notice.className = "ab-notice";
-        notice.textContent = this.root.dataset.unsent.replace("{words}", words.join(" · "));
+        const notice = element("p", { class: "ab-notice" }, this.root.dataset.unsent.replace("{words}", words.join(" · ")));
         this.one(".st-notices")?.append(notice);
       },
 
@@ -311,15 +304,6 @@
         if (!answer?.html) { this.one("[data-withdraw-problem]").hidden = false; return; }
         tab.drop(this.stName());
         await this.show(answer.html);
-      },
-
-      async stCopy(control) {
-        const field = this.one("#st-code");
-        field.select();
-        try {
-          await navigator.clipboard.writeText(field.value);
-          this.toast(control.dataset.copied);
-        } catch { this.toast(control.dataset.failed); }
       },
     },
   });
