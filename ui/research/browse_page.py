@@ -123,28 +123,17 @@ def _menus(t: Strings, at: Address, every: Sequence[Entry], words: Words) -> dic
     """Return what the episodes of a run can be filtered by: a few values, each of several items."""
     outcomes = [name for name in OUTCOMES if any(entry.outcome == name for entry in every)]
     statuses = list(dict.fromkeys(entry.status for entry in every))
+    menus = {}
+    if outcomes:
+        all_of_them = t("research.outcome.all")
+        named = [(all_of_them, ""), *((t(f"research.outcome.{name}"), name) for name in outcomes)]
+        menus["outcome"] = Menu(t("research.dialogues.outcome"), named, at.outcome)
+    if len(statuses) > 1:
+        all_of_them = t("research.episodes.all_statuses")
+        named = [(all_of_them, ""), *((t(f"research.status.{name}"), name) for name in statuses)]
+        menus["status"] = Menu(t("research.episodes.status"), named, at.status)
     fields = filters((entry.fields for entry in every), min(_VALUES, len(every) // 2 + 1))
-    menus = {
-        "outcome": Menu(
-            t("research.dialogues.outcome"),
-            [
-                (t("research.outcome.all"), ""),
-                *((t(f"research.outcome.{name}"), name) for name in outcomes),
-            ],
-            at.outcome,
-        ),
-        "status": Menu(
-            t("research.episodes.status"),
-            [
-                (t("research.episodes.all_statuses"), ""),
-                *((t(f"research.status.{name}"), name) for name in statuses),
-            ],
-            at.status,
-        ),
-    }
-    known = {"outcome": bool(outcomes), "status": len(statuses) > 1}
-    own = words.filters("field", dict([*fields.items()][:_FIELDS]), at)
-    return {name: menu for name, menu in menus.items() if known[name]} | own
+    return menus | words.filters("field", dict([*fields.items()][:_FIELDS]), at)
 
 
 def entries(

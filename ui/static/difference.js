@@ -2,6 +2,8 @@
 "use strict";
 
 (() => {
+  const { element } = window.askback;
+
   // A word or a punctuation mark, and the white space behind it.
   const words = (text) => [...text.matchAll(/([\p{L}\p{N}_]+(?:['’-][\p{L}\p{N}_]+)*|\S)(\s*)/gu)].map(([, word, space]) => ({ word, space }));
 
@@ -41,17 +43,12 @@
   // What is marked is also said in a word.
   function drawPiece(kind, text, said) {
     if (kind === "same") return [text];
-    const piece = document.createElement(MARKS[kind]);
-    piece.append(hidden(`${said} `), text.trimEnd());
+    const piece = element(MARKS[kind], {}, hidden(`${said} `), text.trimEnd());
     return [piece, text.slice(text.trimEnd().length) || (kind === "removed" ? " " : "")];
   }
 
   function hidden(text) {
-    const element = document.createElement("span");
-    element.className = "ab-hidden";
-    element.lang = document.documentElement.lang;
-    element.textContent = text;
-    return element;
+    return element("span", { class: "ab-hidden", lang: document.documentElement.lang }, text);
   }
 
   window.askback.drawDifference = drawDifference;

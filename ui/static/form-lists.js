@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const { part, form: { read, element, split } } = window.askback;
+  const { element, part, form: { read, split } } = window.askback;
   const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
   part({
@@ -25,9 +25,9 @@
         // What was chosen because it was alone is nobody's choice any more.
         const kept = before ? (drawn.length > 1 ? before.value : null) : this.stTurn?.filled?.[name]?.[0];
         place.replaceChildren(...entries.map((text) => {
-          const label = element("label", "", { class: "fm-line" });
-          const field = element("input", "", { type: "radio", name, value: `=${text}`, "data-text": text });
-          label.append(field, element("span", text, { dir: "auto" }));
+          const label = element("label", { class: "fm-line" });
+          const field = element("input", { type: "radio", name, value: `=${text}`, "data-text": text });
+          label.append(field, element("span", { dir: "auto" }, text));
           return label;
         }));
         const fields = [...place.querySelectorAll("[name]")];
@@ -54,7 +54,7 @@
         const pieces = [];
         let end = 0;
         for (const match of known.length ? text.matchAll(pattern) : []) {
-          pieces.push(text.slice(end, match.index), element("mark", match[0]));
+          pieces.push(text.slice(end, match.index), element("mark", {}, match[0]));
           end = match.index + match[0].length;
         }
         place.hidden = pieces.length === 0;
@@ -66,7 +66,7 @@
         const chosen = new Set((values[place.closest("[data-field]").dataset.field] || []).map((entry) => entry.toLowerCase()));
         const drawn = [...place.children].map((button) => button.textContent);
         if (drawn.join("\n") !== offered.join("\n")) {
-          place.replaceChildren(...offered.map((entry) => element("button", entry, { type: "button", class: "fm-pick", "data-act": "fm-pick" })));
+          place.replaceChildren(...offered.map((entry) => element("button", { type: "button", class: "fm-pick", "data-act": "fm-pick" }, entry)));
         }
         for (const button of place.children) button.setAttribute("aria-pressed", String(chosen.has(button.textContent.toLowerCase())));
       },

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { part } = window.askback;
+  const { element, part } = window.askback;
   const PAUSE_MS = 500;
   const SLOW_MS = 600;
 
@@ -46,14 +46,7 @@
     at[steps.at(-1)] = value;
   }
 
-  function element(name, text, attributes = {}) {
-    const made = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    made.textContent = text;
-    return made;
-  }
-
-  window.askback.form = { read: READ, element, split };
+  window.askback.form = { read: READ, split };
 
   part({
     prepare() {
@@ -244,8 +237,8 @@
         list.hidden = said.length === 0;
         list.classList.toggle("fm-hints", !wrong);
         list.replaceChildren(...said.map(({ text, level }) => {
-          const item = element("li", text, { class: level === "warning" ? "fm-hint" : "" });
-          if (level === "warning") item.prepend(element("b", warning), " ");
+          const item = element("li", { class: level === "warning" ? "fm-hint" : "" }, text);
+          if (level === "warning") item.prepend(element("b", {}, warning), " ");
           return item;
         }));
         for (const field of at.dataset.list ? [] : at.querySelectorAll("[name]")) {
