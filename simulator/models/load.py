@@ -21,6 +21,7 @@ from simulator.models.fleet_model import FleetModel
 from simulator.models.layers import Backend
 from simulator.models.limits import Limited
 from simulator.models.offline import Latency, Scorer, Script, ScriptModel
+from simulator.models.preflight import BY_LIBRARY, REMOTE, SERVED
 from simulator.models.prices import PRICES_VARIABLE, Price, load_prices
 from simulator.models.record import Recorded, Recorder
 from simulator.models.redaction import has_credentials, public_url
@@ -129,10 +130,12 @@ def load_backend(name: str, options: ModelOptions) -> Backend:
         # A log names the server of a run without its password; the run itself has it.
         if url != address_of(options.base_url):
             options = replace(options, base_url=_own_place(name, url))
-    if options.extra and provider not in REMOTE:
+    elif name.startswith(BY_LIBRARY):
+        options = replace(options, base_url=None)  # what --base-url names has models called openai/…
+    if options.extra and not name.startswith(REMOTE):
         named = ", ".join(options.extra)
         raise InputError(f"{name}: {named} is for models of a server, and this is none; leave it out")
-    if isinstance(options.base_url, Fleet) and provider in REMOTE:
+    if isinstance(options.base_url, Fleet) and name.startswith(SERVED):
         return FleetModel(
             options.base_url,
             [load(model, _at(options, server)) for server in options.base_url.servers],
@@ -200,7 +203,7 @@ def addressed(name: str) -> str:
 def stack(backend: Backend, options: ModelOptions) -> Backend:
     """Return `backend` with the layers that `options` ask for (see `simulator.models.layers`)."""
     model: Backend = backend
-    if backend.identity.provider in REMOTE and not isinstance(backend, FleetModel):
+    if backend.name.startswith(REMOTE) and not isinstance(backend, FleetModel):
         model = Limited(model, options.concurrency)
     price = _price(backend, options)
     _tell(backend, price)
@@ -230,7 +233,8 @@ def _tell(backend: Backend, price: Price | None) -> None:
 
 def _price(backend: Backend, options: ModelOptions) -> Price | None:
     own_server = backend.identity.base_url not in OFFICIAL
-    return load_prices(options.prices_path, built_in=not own_server).find(backend.name)
+    price = load_prices(options.prices_path, built_in=not own_server).find(backend.name)
+    return price or getattr(backend, "listed_price", None)
 
 
 def _at_server(provider: str, model: str, options: ModelOptions) -> Backend:
@@ -252,6 +256,23 @@ def _at_server(provider: str, model: str, options: ModelOptions) -> Backend:
     from simulator.models.openai_backend import OpenAIModel
 
     return OpenAIModel(model, **shared, sampling=options.sampling)
+
+
+def _by_library(provider: str, model: str, options: ModelOptions) -> Backend:
+    from simulator.models.library_backend import LibraryModel
+
+    if isinstance(options.base_url, Fleet):
+        raise InputError(
+            f"{provider}/{model}: a fleet's servers have models called openai/… or completions/…"
+        )
+    return LibraryModel(
+        provider,
+        model,
+        base_url=options.base_url,
+        api_key=options.api_key,
+        timeout=options.timeout,
+        extra=options.extra,
+    )
 
 
 def _transformers(model: str, options: ModelOptions) -> Backend:
@@ -280,7 +301,6 @@ def _replay(model: str, options: ModelOptions) -> Backend:
     return ReplayModel(model, options.recordings)
 
 
-REMOTE = frozenset({"openai", "completions", "anthropic"})
 WEIGHTS = ("transformers", "local")
 PLACED = (*WEIGHTS, "replay")
 """Providers of models that need something of a machine: its weights and processor, or its log."""
@@ -288,6 +308,7 @@ PROVIDERS: dict[str, Callable[[str, ModelOptions], Backend]] = {
     "openai": partial(_at_server, "openai"),
     "completions": partial(_at_server, "completions"),
     "anthropic": partial(_at_server, "anthropic"),
+    **{prefix[:-1]: partial(_by_library, prefix[:-1]) for prefix in BY_LIBRARY},
     "transformers": _transformers,
     "local": _local,
     "offline": _offline,

@@ -30,7 +30,7 @@ from simulator.errors import InputError
 from simulator.models import ChatModel, ModelOptions, Needs, ScriptModel, load_model, run_preflight
 from simulator.models.fleet import address_of
 from simulator.models.load import bare_name, required_provider
-from simulator.models.preflight import REMOTE
+from simulator.models.preflight import REMOTE, SERVED
 from simulator.runner.finding import load_room
 from simulator.runner.rooms import AnyRoom
 from simulator.seats import AgentSeat, PersonSeat, Reply, ScriptSeat, Seat, View
@@ -60,7 +60,7 @@ class Models:
     def addressed(self, name: str) -> str:
         """Return a name that says where the model is, so that a log does: ``openai/llama@http://host/v1``."""
         place = self.options.base_url
-        if place is None or not name.startswith(REMOTE) or bare_name(name) != name:
+        if place is None or not name.startswith(SERVED) or bare_name(name) != name:
             return name
         return f"{name}@{address_of(place)}"
 

@@ -1,0 +1,285 @@
+"""Models of providers that LiteLLM reaches: ``gemini/…``, ``bedrock/…``, ``azure/…``, ``mistral/…``.
+
+The library knows how each is asked, what its errors mean, and what it costs; keys are its own environment
+variables. ``litellm/…`` are all others that it knows. It is an extra, and imported when such a model is
+loaded; so that it asks nobody for newer prices then, it is told to use those that it brings.
+Log-probabilities are given by our own backends alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from functools import cache
+from typing import Any, Final
+
+import httpx
+import openai
+
+from simulator.errors import InputError
+from simulator.models import remote
+from simulator.models.answers import count_of
+from simulator.models.base import Capabilities, Completion, Request, Scored, ScoreRequest, Usage
+from simulator.models.errors import (
+    AuthenticationFailed,
+    Malformed,
+    ModelError,
+    Refused,
+    Unavailable,
+    Unsupported,
+    cannot_continue,
+    cannot_score,
+)
+from simulator.models.keys import Identity, messages
+from simulator.models.openai_backend import drawn
+from simulator.models.prices import Price
+from simulator.models.redaction import Secrets, public_url
+from simulator.models.sampling import require_samples
+from simulator.models.schema import openai_format
+
+INSTALL: Final = "pip install 'askback[providers]'"
+_ANY: Final = "litellm"
+_FETCHED: Final = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS")
+"""Variables without which the library looks for newer tables when it is imported."""
+_SECRET: Final = re.compile(r".*_(?:KEY|TOKEN|SECRET)")
+_OURS: Final = frozenset({"model", "messages", "api_key", "api_base", "base_url", "stream", "n", "timeout"})
+_TIER: Final = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
+_UNREADABLE: Final = 422  # the library's own status of answers that it makes nothing of
+
+_open: set[LibraryModel] = set()
+
+
+class LibraryModel:
+    """A model of such a provider."""
+
+    def __init__(
+        self,
+        provider: str,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout: float = 120.0,
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Find out what the library knows of a model; nothing is sent yet.
+
+        Args:
+            provider: as the name begins; ``litellm`` for one that `model` names itself.
+            model: the name that the provider knows it by.
+            base_url: another address than the provider's own.
+            api_key: by default the environment's.
+            timeout: seconds that an answer may take.
+            extra: parameters sent with every request.
+
+        Raises:
+            Unsupported: if the library is not installed; says how to install it.
+            AuthenticationFailed: if a key is missing; names the variables.
+            InputError: if the library knows no such provider, or `extra` has what is not to be chosen.
+        """
+        name = f"{provider}/{model}"
+        self._litellm = _library(name)
+        self._called = model if provider == _ANY else name
+        if taken := sorted(_OURS & set(extra or ())):
+            raise InputError(f"{name}: {', '.join(taken)} cannot be set")
+        parameters = self._parameters()
+        url = base_url or (os.environ.get("AZURE_API_BASE") if provider == "azure" else None)
+        self.identity = Identity(provider, model, public_url((url or "").rstrip("/")), dict(extra or {}))
+        self.name = name
+        self.capabilities = Capabilities(
+            schema="response_format" in parameters, seed="seed" in parameters, samples="n" in parameters
+        )
+        self.ignored = frozenset({"temperature", "top_p", "seed"} - parameters)
+        self.listed_price = None if base_url and provider != "azure" else self._price()
+        self._stops = "stop" in parameters
+        self._timeout = timeout
+        self._place: dict[str, Any] = {"api_base": url, "api_key": api_key}
+        if api_key is None and provider != "bedrock":  # where keys can come from files and machines, too
+            self._require_keys(url)
+        self._secrets = Secrets(url or "", [api_key or "", *_secrets()])
+        _open.add(self)
+
+    async def complete(self, request: Request) -> Completion:
+        """Send `request` once.
+
+        Raises:
+            ModelError: see `simulator.models.errors`.
+        """
+        body = self._body(request)
+        async with remote.translated(self.name, openai, self._timeout, self._secrets), self._in_our_words():
+            answer = await self._litellm.acompletion(
+                model=self._called,
+                messages=messages(request),
+                timeout=self._timeout,
+                num_retries=0,
+                max_retries=0,
+                **self._place,
+                **body,
+            )
+            with remote.reading(self.name, answer):
+                return remote.without_secrets(self._completion(answer, request), self._secrets)
+
+    async def score(self, request: ScoreRequest) -> Scored:
+        """Refuse: these interfaces tell nothing of a given text.
+
+        Raises:
+            Unsupported: always.
+        """
+        raise cannot_score(self.name)
+
+    async def close(self) -> None:
+        """Close the connections, which the library keeps for all its models, with the last of them."""
+        _open.discard(self)
+        if not _open:
+            await self._litellm.close_litellm_async_clients()
+            self._litellm.in_memory_llm_clients_cache.flush_cache()
+
+    def _parameters(self) -> set[str]:
+        try:
+            self._litellm.get_llm_provider(self._called)
+            return set(self._litellm.get_supported_openai_params(model=self._called) or ())
+        except self._litellm.BadRequestError as error:
+            raise InputError(
+                f"{_ANY}/{self._called}: LiteLLM knows no such provider; see its docs"
+            ) from error
+
+    def _require_keys(self, url: str | None) -> None:
+        missing = self._litellm.validate_environment(self._called)["missing_keys"]
+        # It names all that a provider can have as soon as it lacks one.
+        unneeded = ("_API_VERSION", "_API_BASE") if url else ("_API_VERSION",)
+        missing = [each for each in missing if each not in os.environ and not each.endswith(unneeded)]
+        if missing:
+            both = " or " if self.name.startswith("gemini/") else " and "
+            raise AuthenticationFailed(
+                f"{self.name} needs a key: set {both.join(missing)} in the environment"
+            )
+
+    def _price(self) -> Price | None:
+        """Return what the library's own table says; None if it says nothing of this model."""
+        try:
+            costs: dict[str, Any] = dict(self._litellm.get_model_info(self._called))
+        except Exception:  # the library raises a bare one for a model that is not in its table
+            return None
+        read, written = costs.get("input_cost_per_token"), costs.get("output_cost_per_token")
+        if read is None or written is None:
+            return None
+        cached = costs.get("cache_read_input_token_cost")
+        tiers = [int(tier[1]) * 1000 for name in costs if costs[name] and (tier := _TIER.fullmatch(name))]
+        return Price(
+            input=read * 1e6,
+            output=written * 1e6,
+            cached_input=None if cached is None else cached * 1e6,
+            up_to=min(tiers, default=None),
+        )
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        if request.plain:
+            raise cannot_continue(self.name)
+        if request.top_logprobs is not None:
+            raise Unsupported(
+                f"{self.name} gives no log-probabilities here; take openai/…, completions/… or transformers/…"
+            )
+        if request.samples > 1 and not self.capabilities.samples:
+            require_samples(self.name, request.samples, 1)
+        body = drawn(request) | {"max_tokens": request.max_tokens}
+        for parameter in (*self.ignored, *(() if self._stops else ("stop",))):
+            body.pop(parameter, None)
+        if request.schema is not None:
+            body["response_format"] = openai_format(request.schema)
+        return body | dict(self.identity.extra)
+
+    def _completion(self, answer: Any, request: Request) -> Completion:
+        usage = _usage(answer)
+        choice = answer.choices[0]
+        text = choice.message.content or ""
+        if choice.finish_reason == "content_filter" or getattr(choice.message, "refusal", None):
+            spoken = getattr(choice.message, "refusal", None) or text
+            raise Refused(f"{self.name} declined: {spoken or 'content filter'}", text=spoken, usage=usage)
+        several = request.samples > 1
+        if several:
+            require_samples(self.name, request.samples, len(answer.choices))
+        return Completion(
+            text=text if self._stops else remote.cut(text, request.stop),
+            samples=tuple(each.message.content or "" for each in answer.choices) if several else (),
+            usage=usage,
+            finish_reason=choice.finish_reason or "stop",
+        )
+
+    @asynccontextmanager
+    async def _in_our_words(self) -> AsyncIterator[None]:
+        """Turn what the library raises into a `ModelError`; time-outs are turned by `remote.translated`."""
+        try:
+            yield
+        except (ModelError, openai.APITimeoutError):
+            raise
+        except self._litellm.ContentPolicyViolationError as error:
+            raise Refused(f"{self.name} declined: {_words(error)}") from error
+        except openai.APIError as error:
+            raise self._error(error) from error
+
+    def _error(self, error: Any) -> ModelError:
+        causes = tuple(_causes(error))
+        if any(isinstance(cause, httpx.TransportError | openai.APIConnectionError) for cause in causes):
+            never_sent = any(isinstance(cause, httpx.ConnectError) for cause in causes)
+            return Unavailable(
+                f"{self.name}: cannot reach the server ({_words(error)})", maybe_billed=not never_sent
+            )
+        headers = _headers(error)
+        status = getattr(error, "status_code", None)
+        # Answers that it cannot read have a status of the library's own, or come without a server's headers.
+        if status == _UNREADABLE or not isinstance(status, int) or (status == 500 and not headers):
+            return Malformed(f"{self.name}: the server's answer has another shape ({_words(error)})")
+        codes = (str(getattr(each, "code", None) or "") for each in (error, *causes))
+        code = next((code for code in codes if code and not code.isdigit()), "")
+        return remote.status_error(self.name, status, _words(error), headers=headers, code=code)
+
+
+@cache
+def _library(name: str) -> Any:
+    for variable in _FETCHED:
+        os.environ.setdefault(variable, "True")
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # else it reads whatever .env lies about
+    try:
+        import litellm
+    except ImportError as error:
+        raise Unsupported(f"{name} is reached through LiteLLM, which is not installed: {INSTALL}") from error
+    # It is about types of the library's own.
+    warnings.filterwarnings("ignore", "Items? .* on TypedDict class", UserWarning)
+    litellm.suppress_debug_info = True
+    litellm.disable_aiohttp_transport = True
+    return litellm
+
+
+def _secrets() -> list[str]:
+    return [value for variable, value in os.environ.items() if _SECRET.fullmatch(variable)]
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield what an error came of."""
+    while error is not None and (error := error.__cause__ or error.__context__) is not None:
+        yield error
+
+
+def _headers(error: Any) -> Mapping[str, str]:
+    """Return the headers with which the server answered; the library makes up responses without any."""
+    given = getattr(error, "litellm_response_headers", None)
+    return given or getattr(getattr(error, "response", None), "headers", None) or {}
+
+
+def _words(error: Any) -> str:
+    return str(getattr(error, "message", error)).partition("Traceback (most recent call last)")[0].strip()
+
+
+def _usage(answer: Any) -> Usage:
+    usage = getattr(answer, "usage", None)
+    if usage is None:
+        return Usage()
+    details = getattr(usage, "prompt_tokens_details", None)
+    return Usage(
+        count_of(usage.prompt_tokens),
+        count_of(usage.completion_tokens),
+        count_of(getattr(details, "cached_tokens", None)),
+    )
