@@ -122,7 +122,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How an episode ended.
+    """The ending of an episode.
 
     Attributes:
         status: completed, truncated (turn limit), aborted (a seat broke the rules) or failed
@@ -182,7 +182,7 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgment:
-    """What an annotator, a reviewer or a judge says of something.
+    """A statement of an annotator, a reviewer or a judge about something.
 
     Attributes:
         id: the judgment's name, made by whoever collects it.
@@ -258,7 +258,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """What a participant was given to do, and what became of it: one row per change of state.
+    """A participant's place in a study, and its state: one row per change of state.
 
     Attributes:
         id: the assignment's name; all its states share it and its newest row holds now.

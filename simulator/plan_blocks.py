@@ -202,7 +202,7 @@ class Place:
 
     @property
     def count(self) -> int | None:
-        """How many things can be seen there; None if none can."""
+        """The number of things that can be seen there; None if none can."""
         return None if self.groups is None else sum(count for _, count in self.marks)
 
     @property

@@ -308,6 +308,19 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool], items: Sequence[Hasha
     return min(1.0, float(chances[far].sum()))
 
 
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted by Holm's step-down method, in their order.
+
+    In so many words because statsmodels' `multipletests` collects garbage at each call: half a second in a
+    server that has been up for a while.
+    """
+    values = np.asarray(p_values, dtype=float)
+    order = np.argsort(values)
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1)).clip(max=1)
+    return [float(value) for value in adjusted]
+
+
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
     """Return Cohen's kappa of two annotators on the same things; 1 if both always say the same one thing.
 

@@ -37,7 +37,7 @@ class Call(BaseModel):
 
 
 class PageCall(Call):
-    """Where a call comes from.
+    """A call that says which page it comes from.
 
     Attributes:
         language: of the page.

@@ -43,7 +43,7 @@ _KINDS: Final[Mapping[Played, tuple[Kind, ...]]] = {
 
 
 class Settings(StudySettings):
-    """What AmbiBench reads in a study file's ``settings``.
+    """AmbiBench's part of a study file: its ``settings``.
 
     Attributes:
         setting: ``instruction`` (4.2), ``multiple`` (4.3) or ``wug``.

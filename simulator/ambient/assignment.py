@@ -67,7 +67,7 @@ def _needed(value: Any) -> int | None:
 
 
 class Settings(StudySettings):
-    """What AmbiEnt reads in a study file's ``settings``.
+    """AmbiEnt's part of a study file: its ``settings``.
 
     Attributes:
         data: where the examples come from: ``builtin``, the name of registered data, or a path.

@@ -183,7 +183,7 @@ _Key = tuple[str, Side]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationMeasures:
-    """How many of a model's rows are correct.
+    """Shares of a model's rows that are correct.
 
     Attributes:
         correct: share of rows; None if none can be told. Its `n` leaves out those without votes.

@@ -243,7 +243,7 @@ def generate_items(
 
 @dataclass(frozen=True, slots=True)
 class ReadPrompt:
-    """What a prompt's text says.
+    """The parts of a prompt, read out of its text.
 
     Attributes:
         instruction: its first paragraph.

@@ -62,7 +62,7 @@ _USUAL: Final[Mapping[str, str]] = {USER: ITEM, ROBOT: KITCHEN}
 
 
 class Settings(StudySettings):
-    """What AmbiK reads in a study file's ``settings``.
+    """AmbiK's part of a study file: its ``settings``.
 
     Attributes:
         opposite: who sits in the other seat (task decide): by default the item's own answer or the built-in

@@ -27,7 +27,7 @@ MOST: Final = 0.99
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRead:
-    """What a run says, before any threshold.
+    """The decisions of a run, before any threshold.
 
     Attributes:
         ready: its first decisions, scored; what was prompted and written is left out.

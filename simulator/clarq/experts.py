@@ -30,7 +30,7 @@ from trees import Frontier, Node, Task
 
 
 class TurnType(IntEnum):
-    """What the seeker's last utterance is (spec section 3, step 2)."""
+    """The kind of the seeker's last utterance (spec section 3, step 2)."""
 
     WHOLE_TASK = 1
     ANSWERABLE = 2

@@ -154,7 +154,7 @@ HOW: Final = "how"
 
 
 class Attribute(NamedTuple):
-    """How an attribute is asked for, and by what it is settled: a node's words, those of its explanation."""
+    """The words that ask for an attribute, and those that settle it: a node's, and its explanation's."""
 
     asked: re.Pattern[str]
     told: re.Pattern[str]

@@ -43,7 +43,7 @@ FAREWELLS: Final = ("goodbye", "再见")
 
 @dataclass(frozen=True, slots=True)
 class SeekerKnows:
-    """What a seeker's `View.task` holds: the background, in parts and as prompt text."""
+    """A seeker's `View.task`: the background, in parts and as prompt text."""
 
     background: Background
     prompt: str
@@ -52,7 +52,7 @@ class SeekerKnows:
 
 @dataclass(frozen=True, slots=True)
 class ProviderKnows:
-    """What a provider's `View.task` holds: the whole task and where the dialogue stands in its tree."""
+    """A provider's `View.task`: the whole task, and where the dialogue stands in its tree."""
 
     task: Task
     frontier: Frontier
@@ -91,7 +91,7 @@ def situation_of(view: View) -> Situation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """What an episode is played with; travels as the graph's context, never in its state.
+    """The live objects of an episode; travel as the graph's context, never in its state.
 
     Attributes:
         prompt: the seeker's background as prompt text.

@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pandas as pd
 import typer
 from scipy.stats import permutation_test
-from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
 from logs import LogReader
@@ -25,7 +24,7 @@ from simulator.figures import Cell, Column, Table
 from simulator.reporting import Report, Section
 from simulator.reports import metric_table, present_metrics
 from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption, WithExcludedOption
-from simulator.stats import mcnemar, paired_bootstrap
+from simulator.stats import holm, mcnemar, paired_bootstrap
 
 Differences = npt.NDArray[np.floating[Any]]
 POWER: Final = 0.8
@@ -158,10 +157,8 @@ def _compared(frame: pd.DataFrame, metric: Metric, first: str, second: str) -> t
 
 
 def _table(metric: Metric, rows: Sequence[tuple[Any, ...]]) -> Table:
-    adjusted = multipletests([row[6] for row in rows], method="holm")[1] if rows else []
-    cells: list[list[Cell]] = [
-        [*row[:7], float(holm), row[7]] for row, holm in zip(rows, adjusted, strict=True)
-    ]
+    adjusted = holm([row[6] for row in rows])
+    cells: list[list[Cell]] = [[*row[:7], p, row[7]] for row, p in zip(rows, adjusted, strict=True)]
     digits = 3 if metric.is_share else 2
     heads: list[Column | str] = [
         "first",

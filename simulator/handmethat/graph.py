@@ -42,7 +42,7 @@ CLOSING: Final = ("thanks", "complaint")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """What an episode is played with; travels as the graph's context, never in its state.
+    """The live objects of an episode; travel as the graph's context, never in its state.
 
     Attributes:
         record: puts a turn into the log; when it returns, the turn counts.

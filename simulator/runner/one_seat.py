@@ -67,7 +67,7 @@ AT_ONCE: Final = "all_at_once"
 
 @dataclass(frozen=True, kw_only=True)
 class OneSeatTable(ABC, Generic[ItemT, StepT]):
-    """What an episode is played with; travels as the graph's context, never in its state.
+    """The live objects of an episode; travel as the graph's context, never in its state.
 
     Attributes:
         record: puts a turn into the log; when it returns, the turn counts.

@@ -31,7 +31,7 @@ PLACED: Final[tuple[Code, ...]] = ("admitted", "resumed", "restarted")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """What somebody who comes is told.
+    """The answer to somebody who comes.
 
     Attributes:
         code: for the page, which says it in the study's language.
@@ -51,7 +51,7 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """How somebody leaves.
+    """The way in which somebody leaves.
 
     Attributes:
         code: None if the study has none for this outcome.

@@ -35,7 +35,7 @@ REFUSALS: Final[Mapping[Code, Refusal]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyCard:
-    """What everybody may know of a study.
+    """The public facts of a study.
 
     Attributes:
         task: what participants do, as a key that the room's pages turn into words.
@@ -71,7 +71,7 @@ class StudyCard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What came of asking for a place in a study.
+    """The outcome of asking for a place in a study.
 
     Attributes:
         episode_id: what is to be played, or gone on with; None if there is no place.

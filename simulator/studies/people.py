@@ -74,7 +74,7 @@ def came_by_link(study: Study, key: bytes, who: Mapping[str, str] | str) -> bool
 
 
 class Binding(NamedTuple):
-    """Whether a person's places may be used in a browser.
+    """The answer to a browser that asks for a person's places.
 
     Attributes:
         free: whether no other browser has them.

@@ -119,6 +119,7 @@ def refusals(server: Server) -> str:
     return (server.home / "server.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("troubled", [PAIRED], indirect=True)
 def test_pairs_outlive_a_server_that_is_killed(troubled: Server) -> None:
     bots = Bots(troubled, 6)

@@ -259,6 +259,7 @@ def test_a_model_is_asked_with_the_prompt_of_the_package(installed):
     assert "你还剩 19 个问题" in asked[0] and "Is it alive?" in asked[0]
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_in_several_processes(site, tmp_path):
     """The command itself, with workers; what a SIGKILL left is played on, and nothing twice."""
     environment = os.environ | {"ASKBACK_HOME": str(tmp_path), "PYTHONPATH": f"{site}{os.pathsep}{ROOT}"}

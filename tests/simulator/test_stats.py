@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
+from statsmodels.stats.multitest import multipletests
 
 from simulator.stats import (
     bootstrap_mean,
     cluster_bootstrap,
     cohen_kappa,
+    holm,
     mcnemar,
     paired_bootstrap,
     wilson,
@@ -67,6 +69,11 @@ def test_pairs_share_their_noise():
     noise = np.random.default_rng(2).normal(0, 10, 200)
     found = paired_bootstrap(list(noise), list(noise + 1))
     assert (found.value, found.low, found.high) == pytest.approx((1, 1, 1))
+
+
+@pytest.mark.parametrize("values", [[0.04, 0.001, 0.03, 0.03, 1.0, 0.5, 0.0], [0.7]])
+def test_holm_is_that_of_statsmodels(values):
+    assert holm(values) == multipletests(values, method="holm")[1].tolist()
 
 
 def test_mcnemar_counts_only_the_changes():

@@ -62,7 +62,7 @@ _FILTER = "f."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where somebody is.
+    """The page that somebody is at.
 
     Attributes:
         path: `RESEARCH` or one of `PLACES`.

@@ -56,7 +56,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sets:
-    """Where a participant stands among the sets that they may do.
+    """A participant's place among the sets that they may do.
 
     Attributes:
         done: sets done.

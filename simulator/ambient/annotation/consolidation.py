@@ -109,7 +109,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """How many examples came how far, as in the paper's Fig. 2.
+    """Counts of the examples at each step of the work, as in the paper's Fig. 2.
 
     Attributes:
         generated: examples that linguists were given.

@@ -292,7 +292,7 @@ PURPOSE: Final = "ambient.new_pairs"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoding:
-    """How a model is asked; the defaults are the paper's."""
+    """Parameters with which a model is asked; the defaults are the paper's."""
 
     samples: Annotated[int, Option(min=1, help="per prompt")] = 5
     top_p: Annotated[float, Option(min=0.01, max=1)] = 0.9

@@ -17,7 +17,7 @@ _PATTERNS: Final[dict[Style, re.Pattern[str]]] = {
 
 
 class Name(NamedTuple):
-    """What a file's name says.
+    """The parts of a file's name.
 
     Attributes:
         level: 1 to 4; 0 in files of the first generator that fit no level.

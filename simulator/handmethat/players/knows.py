@@ -68,7 +68,7 @@ class InsiderKnows:
 
 @dataclass(frozen=True, slots=True)
 class AskedKnows:
-    """What the human's seat is told when it is asked something.
+    """The human seat's knowledge when it is asked something.
 
     Attributes:
         heard: what was asked, what the built-in expert would answer, and what may be told.

@@ -53,6 +53,7 @@ def rows(path: Path, run: str) -> list[Any]:
         )
 
 
+@pytest.mark.slow
 def test_a_run_that_is_stopped_and_gone_on_with_has_the_rows_of_one_that_was_not(
     runs: RunProcesses, tmp_path: Path
 ) -> None:

@@ -68,6 +68,7 @@ completion_codes: {complete: C, returned: R, paid_exit: P}
 """
 
 
+@pytest.mark.slow
 def test_bots_who_are_paired_meet_and_both_come_to_an_end(tmp_path: Path) -> None:
     log = tmp_path / "log.sqlite"
     (tmp_path / "pairs.yaml").write_text(PAIRS, encoding="utf-8")
