@@ -35,24 +35,9 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/askback check
 
+# One table of all benchmarks, and the same as JSON; NAMES="dialogues log" measures these alone.
 bench: $(VENV)/.dev
-	$(BIN)/python tests/benchmarks/bench_dialogues.py
-	$(BIN)/python tests/benchmarks/bench_log.py
-	$(BIN)/python tests/benchmarks/bench_fleet.py
-	$(BIN)/python tests/benchmarks/bench_experts.py
-	$(BIN)/python tests/benchmarks/bench_robustness.py
-	$(BIN)/python tests/benchmarks/bench_seeker.py
-	$(BIN)/python tests/benchmarks/bench_handmethat_generation.py
-	$(BIN)/python tests/benchmarks/bench_handmethat_planner.py
-	$(BIN)/python tests/benchmarks/bench_handmethat_rsa.py
-	$(BIN)/python tests/benchmarks/bench_handmethat_env.py
-	$(BIN)/python tests/benchmarks/bench_giver.py
-	$(BIN)/python tests/benchmarks/bench_ambibench.py
-	$(BIN)/python tests/benchmarks/bench_scoring.py
-	$(BIN)/python tests/benchmarks/bench_local.py
-	$(BIN)/python tests/benchmarks/bench_ambient.py
-	$(BIN)/python tests/benchmarks/bench_ambik.py
-	$(BIN)/python tests/benchmarks/bench_ambik_questions.py
+	$(BIN)/python tests/benchmarks $(NAMES) --json benchmarks.json
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

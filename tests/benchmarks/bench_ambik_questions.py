@@ -6,14 +6,12 @@ open, the answer begins with yes or no where it names an alternative, and nothin
 
 from __future__ import annotations
 
-import sys
 import time
-from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
-from rich.console import Console
-from rich.table import Table
+from rows import Row, main
 
 from simulator.ambik.data import load_pairs
 from simulator.ambik.questions import hear
@@ -22,28 +20,27 @@ FLOOR = 0.9
 BANK = Path(__file__).parents[1] / "simulator" / "ambik" / "question_bank.yaml"
 
 
-def main() -> int:
-    """Measure and print; 1 if the half that no rule was made on is below the floor."""
+def rows() -> Iterator[Row]:
+    """Yield the share of each half, and what a question takes."""
     pairs = {one.id: one for one in load_pairs("builtin")}
     bank: dict[str, list[str]] = yaml.safe_load(BANK.read_text(encoding="utf-8"))
-    shares, table = {}, Table("kind", *bank, title="AmbiK: questions understood rightly")
-    right: dict[str, Counter[str]] = {half: Counter() for half in bank}
-    all_of: dict[str, Counter[str]] = {half: Counter() for half in bank}
     start = time.process_time()
-    for half, rows in bank.items():
-        for row in rows:
-            pair, kind, expected, question = (part.strip() for part in row.split("|", 3))
-            all_of[half][kind] += 1
-            right[half][kind] += (hear(pairs[pair], question) or "none") == expected
-        shares[half] = right[half].total() / all_of[half].total()
-    took = 1000 * (time.process_time() - start) / sum(map(len, bank.values()))
-    for kind in all_of["developed"]:
-        table.add_row(kind, *(f"{right[half][kind]}/{all_of[half][kind]}" for half in bank))
-    table.add_row("all", *(f"{shares[half]:.3f} of {all_of[half].total()}" for half in bank))
-    Console().print(table)
-    Console().print(f"{took:.1f} ms of CPU a question")
-    return int(shares["measured"] < FLOOR)
+    for half, questions in bank.items():
+        right = 0
+        for row in questions:
+            pair, _, expected, question = (part.strip() for part in row.split("|", 3))
+            right += (hear(pairs[pair], question) or "none") == expected
+        yield Row(
+            work=f"AmbiK: questions that the user understands, {half} half",
+            ours=right / len(questions),
+            unit="",
+            goal=FLOOR if half == "measured" else None,
+            more=True,
+            remark=f"of {len(questions)}",
+        )
+    took = (time.process_time() - start) / sum(map(len, bank.values()))
+    yield Row(work="AmbiK: a question understood", ours=1000 * took, unit="ms", remark="CPU")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(rows)

@@ -2,24 +2,25 @@
 
 Run as a script: ``make bench``. A turn is one move of one seat. CPU is the whole process's, the log's
 writer included. Other programs on the machine add to it, up to half as much again: a run is therefore
-played in parts, and beside the whole run's figure stands that of the part that was disturbed least.
+played in parts, and the figure is that of the part that was disturbed least; the mean stands beside it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from statistics import fmean
+from typing import Any, TypedDict
 
 from casts import CASTS, Cast
-from rich.console import Console
-from rich.table import Table
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command
+from rows import Row, best, main
 
 from logs import LogReader, LogWriter
 from simulator.clarq.room import ROOM
@@ -31,7 +32,8 @@ from trees.sources import load_builtin
 
 SIZES = ((200, 20), (20, 100))  # dialogues x turns
 PARTS = 10
-LIMIT = 1.0  # ms of CPU per turn
+LIMITS = {"scripts": 0.3, "models": 0.5}  # ms of CPU per turn
+STEPS = 100
 LATENCY = 0.05  # seconds per model answer
 AT_ONCE, LENGTH = SIZES[0]  # dialogues, turns
 WALL_LIMIT = 1.3  # times the wall time of one dialogue alone
@@ -100,61 +102,81 @@ async def _play(
             return time.process_time() - cpu, time.perf_counter() - wall
 
 
-def cpu_per_turn(console: Console) -> bool:
-    """Print CPU per turn of every cast; whether the limit is kept."""
-    table = Table(
-        "cast", "dialogues x turns", "CPU ms per turn", "least", "against 20 turns", "request bytes per turn"
+def least_step() -> float:
+    """Return milliseconds of CPU of one step of LangGraph's, of a node that does nothing."""
+
+    class Nothing(TypedDict):
+        number: int
+
+    async def node(state: Nothing) -> Command[str]:
+        number = state["number"] + 1
+        return Command(update={"number": number}, goto="b" if number % 2 else "a" if number < STEPS else END)
+
+    graph = StateGraph(Nothing)
+    for name in ("a", "b"):
+        graph.add_node(name, node, destinations=("a", "b", END))
+    graph.add_edge(START, "a")
+    machine = graph.compile()
+    config: Any = {"recursion_limit": 2 * STEPS}
+
+    async def walk() -> None:
+        await machine.ainvoke({"number": 0}, config)
+
+    return best(lambda: asyncio.run(walk()), 10) / STEPS * 1e3
+
+
+def cpu_per_turn(name: str, step: float) -> Iterator[Row]:
+    """Yield CPU per turn of a cast, in dialogues of either size."""
+    play(Cast(name), 8, 20)  # warm: imports, templates, statements
+    parts: list[list[Measured]] = [[] for _ in SIZES]
+    for _ in range(PARTS):  # sizes in turn, so that a disturbance meets both
+        for (dialogues, turns), measured in zip(SIZES, parts, strict=True):
+            measured.append(play(Cast(name), dialogues // PARTS, turns))
+    for (dialogues, turns), measured in zip(SIZES, parts, strict=True):
+        whole = sum(part.cpu for part in measured) / sum(part.turns for part in measured) * 1e3
+        yield Row(
+            work=f"ClarQ-LLM: a turn, log included; {name}, {dialogues} x {turns} turns",
+            ours=min(part.cpu / part.turns * 1e3 for part in measured),
+            unit="ms",
+            peer="an empty step of LangGraph",
+            theirs=step,
+            goal=LIMITS.get(name),
+            remark=f"CPU; mean {whole:.2f}",
+        )
+
+
+def wall_time(workers: int) -> Row:
+    """Return how long many dialogues with a slow model take in so many processes."""
+    run = min(
+        (
+            play(Cast("models", LATENCY), AT_ONCE, LENGTH, concurrency=AT_ONCE, workers=workers)
+            for _ in range(2)
+        ),
+        key=lambda run: run.playing,
     )
-    kept = True
-    for name in CASTS:
-        play(Cast(name), 8, 20)  # warm: imports, templates, statements
-        parts: list[list[Measured]] = [[] for _ in SIZES]
-        for _ in range(PARTS):  # sizes in turn, so that a disturbance meets both
-            for (dialogues, turns), measured in zip(SIZES, parts, strict=True):
-                measured.append(play(Cast(name), dialogues // PARTS, turns))
-        least = [min(part.cpu / part.turns * 1e3 for part in measured) for measured in parts]
-        kept = kept and max(least) <= LIMIT
-        for (dialogues, turns), measured, ms in zip(SIZES, parts, least, strict=True):
-            whole = sum(part.cpu for part in measured) / sum(part.turns for part in measured) * 1e3
-            stored = fmean(part.stored for part in measured)
-            ratio = f"{ms / least[0]:.2f}"
-            size = f"{dialogues} x {turns}"
-            table.add_row(name, size, f"{whole:.3f}", f"{ms:.3f}", ratio, f"{stored:.0f}")
-    console.print(table)
-    return kept
-
-
-def wall_time(console: Console, most: int) -> bool:
-    """Print how long many dialogues with a slow model take, in one process and more; whether it is enough."""
-    cast = Cast("models", LATENCY)
-    table = Table("processes", "from first turn to end", "times the ideal", "with the start of processes")
-    ideal = 0.0
-    best = float("inf")
-    for workers in sorted({1, 2, most}):
-        run = play(cast, AT_ONCE, LENGTH, concurrency=AT_ONCE, workers=workers)
+    processes = "a process" if workers == 1 else f"{workers} processes"
+    return Row(
+        work=f"ClarQ-LLM: {AT_ONCE} x {LENGTH} turns at once, {LATENCY * 1e3:.0f} ms a call, {processes}",
+        ours=run.playing,
+        unit="s",
+        peer="one dialogue alone",
         # The calls of one dialogue wait for each other, those of different dialogues do not.
-        ideal = run.calls * LATENCY
-        best = min(best, run.playing / ideal)
-        table.add_row(str(workers), f"{run.playing:.2f} s", f"{run.playing / ideal:.2f}", f"{run.wall:.2f} s")
-    console.print(table)
-    console.print(
-        f"{AT_ONCE} dialogues of {LENGTH} turns at once, {LATENCY * 1e3:.0f} ms per model answer; "
-        f"ideal, one dialogue alone: {ideal:.2f} s"
+        theirs=run.calls * LATENCY,
+        goal=WALL_LIMIT if workers > 1 else None,
+        goal_of="ratio",
+        remark=f"wall; {run.wall:.2f} with the start of processes",
     )
-    return best <= WALL_LIMIT
 
 
-def main() -> None:
-    """Print the tables."""
-    console = Console()
+def rows() -> Iterator[Row]:
+    """Yield CPU per turn of every cast, and wall times."""
+    step = least_step()
+    for name in CASTS:
+        yield from cpu_per_turn(name, step)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    console.print(f"{cores} processors{load}, Python {sys.version.split()[0]}")
-    kept = cpu_per_turn(console)
-    console.print(f"at most {LIMIT:g} ms of CPU per turn: {'yes' if kept else 'NO'}")
-    enough = wall_time(console, min(cores, 8))
-    console.print(f"within {WALL_LIMIT:g} times the ideal wall time: {'yes' if enough else 'NO'}")
+    for workers in sorted({1, 2, min(cores, 8)}):
+        yield wall_time(workers)
 
 
 if __name__ == "__main__":
-    main()
+    main(rows)

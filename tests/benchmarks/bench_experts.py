@@ -11,11 +11,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+from rows import Row, main
 
 from simulator.clarq import provider
 from simulator.clarq.experts import Experts, Situation
@@ -86,23 +85,21 @@ def measure(experts: Experts, tasks: Iterable[Task]) -> dict[str, float]:
     return min((asyncio.run(once()) for _ in range(REPETITIONS)), key=lambda spent: sum(spent.values()))
 
 
-def main() -> None:
-    """Print the table."""
-    table = Table("experts", "language", *(f"{step} ms" for step in STEPS), "CPU ms per decision", "ratio")
+def rows() -> Iterator[Row]:
+    """Yield a decision in each language."""
     for language in LANGUAGES:
         tasks = load_builtin(language)
-        base = 0.0
-        for name, experts in (
-            ("offline/experts", OfflineExperts()),
-            ("model (prompts)", ModelExperts(ScriptModel(answer))),
-        ):
-            spent = measure(experts, tasks)
-            whole = sum(spent.values())
-            base = base or whole
-            steps = [f"{spent[step]:.3f}" for step in STEPS]
-            table.add_row(name, language, *steps, f"{whole:.3f}", f"{whole / base:.2f}")
-    Console().print(table)
+        ours = measure(OfflineExperts(), tasks)
+        theirs = measure(ModelExperts(ScriptModel(answer)), tasks)
+        yield Row(
+            work=f"ClarQ-LLM: a decision of the built-in experts, {language}",
+            ours=sum(ours.values()),
+            unit="ms",
+            peer="model-driven experts, without the model's own time",
+            theirs=sum(theirs.values()),
+            remark=", ".join(f"{step} {ours[step]:.2f}" for step in STEPS),
+        )
 
 
 if __name__ == "__main__":
-    main()
+    main(rows)

@@ -7,13 +7,14 @@ not independent. With ``--wrong`` the faults of the half that may be looked at a
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 from rich.console import Console
 from rich.table import Table
+from rows import Row
 
 from simulator.handmethat.builtin import builtin_tasks
 from simulator.handmethat.env.asking import read_mentions
@@ -103,6 +104,22 @@ def main() -> int:
                     row.episode, row.kind, sorted(row.facts), row.text, row.answer, sorted(row.told)
                 )
     return int(worst < FLOOR)
+
+
+def rows() -> Iterator[Row]:
+    """Yield the share of questions answered rightly in each half and language."""
+    asked = ask_all(yaml.safe_load(BANK.read_text(encoding="utf-8")))
+    for half in ("dev", "held"):
+        for language in ("en", "zh"):
+            found = share([row for row in asked if (row.half, row.language) == (half, language)])
+            yield Row(
+                work=f"HandMeThat: questions that the human answers rightly, {half}, {language}",
+                ours=found.value,
+                unit="",
+                goal=FLOOR,
+                more=True,
+                remark=f"of {found.n}",
+            )
 
 
 if __name__ == "__main__":

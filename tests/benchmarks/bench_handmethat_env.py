@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any, Final, NamedTuple
@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 import gymnasium
 from rich.console import Console
 from rich.table import Table
+from rows import Row
 
 from simulator.handmethat.env.game import Game
 from simulator.handmethat.env.gym_env import HandMeThat
@@ -153,6 +154,19 @@ def main() -> None:
     Console().print(table)
     taken = min(demonstrations(fresh(tasks)) for _ in range(REPEATS))
     Console().print(f"a demonstration with its histories: {taken * 1000:.2f} ms")
+
+
+def rows() -> Iterator[Row]:
+    """Yield resets and steps beside what was measured of the published environment."""
+    tasks = [make_task(seed) for seed in range(20)]
+    scripts = [make_script(task) for task in tasks]
+    played = [play(HandMeThat(tasks), fresh(tasks), scripts) for _ in range(REPEATS)]
+    reset, rate = best(played)
+    peer = "the published environment, measured elsewhere"
+    yield Row(
+        work="HandMeThat: a reset", ours=1000 * reset, unit="ms", peer=peer, theirs=1000 * PUBLISHED_RESET
+    )
+    yield Row(work="HandMeThat: a step", ours=1000 / rate, unit="ms", peer=peer, theirs=1000 / PUBLISHED_RATE)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -16,6 +16,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rows import Row
 
 from simulator.handmethat.checking import check_files
 from simulator.handmethat.data import episode_files, load_tasks
@@ -60,6 +61,24 @@ def main() -> None:
     for what, taken in found.items():
         table.add_row(what, f"{taken:.2f}", f"{taken / whole:.2f}")
     Console().print(table)
+
+
+def rows() -> Iterator[Row]:
+    """Yield what a packed episode takes beside a file."""
+    tasks = load_tasks(limit=50)
+    with TemporaryDirectory() as name:
+        folder, packed = Path(name), Path(name, "all.packed")
+        for task in tasks:
+            write_file(task, folder)
+        write_packed(tasks, {}, packed)
+        source = Packed(packed)
+        yield Row(
+            work="HandMeThat: a packed episode read",
+            ours=typical(source.task, range(len(tasks))),
+            unit="ms",
+            peer="a file read whole",
+            theirs=typical(read_file, episode_files(folder)),
+        )
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
@@ -15,6 +16,7 @@ from unittest.mock import patch
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from rows import Row
 
 from simulator.handmethat.generate_command import make_plan
 from simulator.handmethat.generation.attempts import Job, Plan, make_attempt
@@ -78,6 +80,27 @@ def main() -> None:
             f"{profile}, levels {levels}: {cpu:.1f} ms of CPU per episode, so 10,000 take "
             f"{cpu * 10_000 / 1000 / 2:.0f} s on two free cores"
         )
+
+
+def rows() -> Iterator[Row]:
+    """Yield an attempt and an episode kept."""
+    known, anew = remembering()
+    yield Row(
+        work="HandMeThat: an attempt at an episode, profile paper",
+        ours=known,
+        unit="ms",
+        peer="no known trip repeated",
+        theirs=anew,
+        remark="CPU",
+    )
+    workers = min(2, os.cpu_count() or 1)
+    plan = make_plan("v1", BALANCED, "balanced", None, None, 1, demos=True)
+    yield Row(
+        work="HandMeThat: an episode kept, v1, balanced levels",
+        ours=per_episode(plan, workers),
+        unit="ms",
+        remark="CPU",
+    )
 
 
 if __name__ == "__main__":

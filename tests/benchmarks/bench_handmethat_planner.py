@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from rich.console import Console
 from rich.table import Table
+from rows import Row
 
 from simulator.handmethat.actions import Action
 from simulator.handmethat.goals.model import Goal
@@ -146,6 +147,16 @@ def main(seeds: int) -> None:
     name = f"subgoals: ours less shortest (up to {SHORTEST} states)"
     lengths.add_row(name, *(str(shortest[gap] or "") for gap in range(4)))
     console.print(lengths)
+
+
+def rows() -> Iterator[Row]:
+    """Yield the mean of plans and estimates."""
+    times = Times()
+    for household in households(0):
+        _ = household.world.masks
+        weigh(household, times)
+    for name in ("plan of a goal", "estimate"):
+        yield Row(work=f"HandMeThat: {name}", ours=fmean(times.of(name)), unit="ms", remark="CPU")
 
 
 if __name__ == "__main__":

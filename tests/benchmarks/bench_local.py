@@ -12,12 +12,13 @@ import asyncio
 import random
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
+from rows import Row
 
 from simulator.models import Completion, Message, ModelOptions, Request, Unsupported, load_model, weights_of
 from simulator.models.weights import quiet
@@ -187,6 +188,25 @@ def _print(console: Console, what: str, rows: Sequence[tuple[str, Measured]], al
         speed = f"{measured.written / measured.seconds:.1f}"
         table.add_row(how, f"{each:.2f}", speed, f"{first / each:.1f}", f"{other} of {len(measured.texts)}")
     console.print(table)
+
+
+def rows() -> Iterator[Row]:
+    """Yield answers of up to 60 tokens; nothing where the model is not installed."""
+    try:
+        weights_of(MODEL)
+    except Unsupported:
+        return
+    asked = requests(8, 1, max_tokens=60, stop=("\nIn the kitchen",))
+    measured = asyncio.run(ours(asked, shared=True, together=8))
+    library = by_the_library(asked[:2])
+    yield Row(
+        work=f"An answer of 60 tokens, {MODEL}, 8 together",
+        ours=measured.seconds / len(measured.texts),
+        unit="s",
+        peer="transformers' generate, whole prompts",
+        theirs=library.seconds / len(library.texts),
+        remark="CPU",
+    )
 
 
 if __name__ == "__main__":

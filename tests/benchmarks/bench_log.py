@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
+from rows import Row
 from sqlite_utils import Database
 
 from logs import LogReader, LogWriter
@@ -148,6 +149,32 @@ def main() -> None:
             for way, cost in costs.items():
                 table.add_row(mode, way, f"{cost.cpu:.1f}", f"{cost.rate:,.0f}", f"{cost.cpu / base:.3f}")
     Console().print(table)
+
+
+def rows() -> Iterator[Row]:
+    """Yield what a logged turn costs beside a commit for every row."""
+    count = 10_000
+    with tempfile.TemporaryDirectory() as folder:
+        for durable in (False, True):
+            mode = "durable" if durable else "batch"
+            ways = (put_all, await_each, naive)
+            ours, awaited, theirs = (
+                way(
+                    Path(folder) / f"{mode}-{way.__name__}.sqlite",
+                    count if way is not naive else 1000,
+                    durable,
+                )
+                for way in ways
+            )
+            for how, cost in (("put, then flush", ours), (f"{EPISODES} tasks await each", awaited)):
+                yield Row(
+                    work=f"Log: a turn, {mode}, {how}",
+                    ours=cost.cpu,
+                    unit="µs",
+                    peer="sqlite-utils, a commit per row",
+                    theirs=theirs.cpu,
+                    remark=f"CPU; {cost.rate:,.0f} turns a second",
+                )
 
 
 if __name__ == "__main__":

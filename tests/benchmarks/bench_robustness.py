@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
+from rows import Row
 from short_questions import ANSWERED, HALVES, KINDS, REFUSED, Question, answer, load_questions
 
 from simulator.clarq.experts import Experts
@@ -62,6 +63,19 @@ def main() -> None:
 
 def _shown(share: Interval) -> str:
     return f"{share.value:.2f} [{share.low:.2f}, {share.high:.2f}] of {share.n}".replace("[", "\\[")
+
+
+def rows() -> Iterator[Row]:
+    """Yield the share answered rightly in each language."""
+    for language in LANGUAGES:
+        share = rate(asyncio.run(answered(OfflineExperts(), language)))
+        yield Row(
+            work=f"ClarQ-LLM: short questions answered as a person would, {language}",
+            ours=share.value,
+            unit="",
+            more=True,
+            remark=f"{share.low:.2f} to {share.high:.2f} of {share.n}",
+        )
 
 
 if __name__ == "__main__":

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
+from rows import Row
 
 from simulator.ambibench.generation import generate_multiple
 from simulator.ambibench.prompt import Prompt, completion, label_offsets, shown_text, whole_text
@@ -103,6 +104,27 @@ def main() -> int:
         f"largest difference of a log-probability: {apart:.1e}; limit for all: {LIMIT / 60:.0f} min"
     )
     return int(apart > CLOSE)
+
+
+def rows() -> Iterator[Row]:
+    """Yield a prompt of 20 labels in one pass; nothing where the model is not installed."""
+    try:
+        model = load_model(MODEL, ModelOptions(device="cpu"))
+    except Unsupported:
+        return
+    prompts = generate_multiple(0, per_cell=1)
+    asyncio.run(in_one_pass(model, prompts[:1], 1))  # warm
+    single, _ = asyncio.run(in_one_pass(model, prompts[:4], 1))
+    asyncio.run(model.close())
+    looped, _ = label_by_label(prompts[:1])
+    yield Row(
+        work=f"AmbiBench: a prompt of 20 labels, {MODEL}",
+        ours=single,
+        unit="s",
+        peer="one pass per label",
+        theirs=looped,
+        remark="wall",
+    )
 
 
 if __name__ == "__main__":

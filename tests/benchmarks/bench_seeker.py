@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
+from rows import Row
 
 from logs.rows import Turn
 from simulator.clarq import graph
@@ -109,6 +110,20 @@ def main() -> None:
                 for line in dialogue.lines:
                     console.print(f"{line.seat}: {line.text}", highlight=False, markup=False)
     console.print(table)
+
+
+def rows() -> Iterator[Row]:
+    """Yield the success of the built-in seeker on the built-in tasks."""
+    for language in LANGUAGES:
+        played = play_all(load_items(BUILTIN, language))
+        success = wilson(sum(not dialogue.missing for dialogue in played), len(played))
+        yield Row(
+            work=f"ClarQ-LLM: success of the built-in seeker and experts, {language}",
+            ours=success.value,
+            unit="",
+            more=True,
+            remark=f"{success.low:.2f} to {success.high:.2f} of {success.n}",
+        )
 
 
 if __name__ == "__main__":
