@@ -48,7 +48,8 @@ def main() -> int:
         return 0
     if unknown := set(chosen.names) - set(NAMES):
         parser.error(f"there is no benchmark {min(unknown)}; there are {', '.join(NAMES)}")
-    console, measured, failed = Console(), list[Row](), list[str]()
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    measured, failed = list[Row](), list[str]()
     console.print(machine())
     for name in chosen.names or NAMES:
         try:
