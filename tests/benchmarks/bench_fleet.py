@@ -10,11 +10,11 @@ import os
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
+from rows import Row, main
 
 import askback
 from logs import LogReader
@@ -50,23 +50,27 @@ def play(folder: Path) -> tuple[list[ModelCall], Counter[str]]:
         return calls, Counter(ending.status for ending in reader.endings(run).values())
 
 
-def main() -> None:
-    """Print what the fleet gave beside what its healthy servers can give."""
+def rows() -> Iterator[Row]:
+    """Yield what the fleet gave beside what its healthy servers can give."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ASKBACK_HOME"] = folder
         calls, endings = play(Path(folder))
     times = sorted(datetime.fromisoformat(call.created_at).timestamp() for call in calls)
     # The first answers come at the end of the first `SECONDS`; in the last ones no server has enough to do.
-    rate = len(times) / (times[-1] - times[0] + SECONDS)
-    most = len(times) * 9 // 10
-    steady = most / (times[most - 1] - times[0] + SECONDS)
-    table = Table("work", "six healthy servers can", "the fleet gave", "ratio")
-    table.add_row("answers a second", f"{CAN:.1f}", f"{rate:.1f}", f"{rate / CAN:.2f}")
-    table.add_row("… of the first nine in ten", f"{CAN:.1f}", f"{steady:.1f}", f"{steady / CAN:.2f}")
-    console = Console()
-    console.print(table)
-    console.print(f"{len(calls)} answers; episodes: {dict(endings)}")
+    shares = {"": len(times), ", first nine in ten": len(times) * 9 // 10}
+    for share, count in shares.items():
+        yield Row(
+            work=f"answers of ten servers, two of which die, one slow, one lying{share}",
+            ours=count / (times[count - 1] - times[0] + SECONDS),
+            unit="/s",
+            peer="six healthy servers",
+            theirs=CAN,
+            goal=0.9,
+            goal_of="ratio",
+            more=True,
+            remark=f"{endings['failed']} of {endings.total()} episodes failed",
+        )
 
 
 if __name__ == "__main__":
-    main()
+    main(rows)
