@@ -104,7 +104,9 @@ class Actions:
         ``room`` names the benchmark; without it, it is the home page's.
         """
         try:
-            return await self._room(str(call.get("room", next(iter(self.rooms))))).start(call)
+            if (name := str(call.get("room", next(iter(self.rooms))))) not in self.rooms:
+                raise InputError(f"{name} is not served here.", code="not_served", room=name)
+            return await self.rooms[name].start(call)
         except (AskbackError, ValidationError) as error:
             log.warning("an episode could not be started: %s", error)
             return {"problem": problem_text(strings(str(call.get("language", ""))), error)}
@@ -140,9 +142,9 @@ class Actions:
         frame = self._frame(asked)
         try:
             seat = self.signer.read_any(_token(asked))
+            room = self._serving(seat)
         except TokenError:
             return {"html": message_page(frame, "bad_link")}
-        room = self._room(seat.room)
         if not seat.is_invitation:
             return await room.page(frame, seat)
         try:
@@ -164,11 +166,11 @@ class Actions:
             seat = self.signer.read_any(_token(asked))
             if not seat.is_invitation:
                 raise TokenError("this link invites nobody")
+            sessions = self._serving(seat).sessions
         except TokenError:
             return {"html": message_page(frame, "bad_link")}
         holder = self.signer.holder(seat, asked.participant_key)
         try:
-            sessions = self._room(seat.room).sessions
             if not await sessions.take_seat(seat.episode_id, seat.seat, holder):
                 return {"html": message_page(frame, "seat_taken")}
         except LookupError:
@@ -190,10 +192,10 @@ class Actions:
         Whoever has invited others is told how many have taken their seats (``taken``), too.
 
         Raises:
-            TokenError: if the token is not ours.
+            TokenError: if the token is not ours, or its benchmark is not served.
         """
         seat = self.signer.read(token)
-        room = self._room(seat.room)
+        room = self._serving(seat)
         taken = {"taken": len(room.sessions.holders(seat.episode_id))} if seat.host else {}
         return await room.state(seat) | taken
 
@@ -204,18 +206,21 @@ class Actions:
             TokenError: if the call comes from no page of an episode that is served here.
         """
         seat = self.signer.read(_token(asked))
+        return self._serving(seat), self._frame(asked), seat
+
+    def _serving(self, seat: Pass) -> DeclaredActions:
+        """Return the benchmark of a seat's episode.
+
+        Raises:
+            TokenError: if it is not served here.
+        """
         if seat.room not in self.rooms:
             raise TokenError(f"{seat.room} is not served here")
-        return self.rooms[seat.room], self._frame(asked), seat
+        return self.rooms[seat.room]
 
     def _frame(self, asked: PageCall, active: str = "") -> Frame:
         texts, rooms = strings(asked.language), tuple(room.link for room in self.rooms.values())[1:]
         return Frame(texts, asked.path, asked.query, self.research, active, rooms)
-
-    def _room(self, name: str) -> DeclaredActions:
-        if name not in self.rooms:
-            raise InputError(f"{name} is not served here.", code="not_served", room=name)
-        return self.rooms[name]
 
 
 def _token(asked: PageCall) -> str:

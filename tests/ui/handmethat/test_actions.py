@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
+import pytest
 from fake_sessions import front
 from visiting import invitation_to, take_seat
 
 from ui.actions import Actions
-from ui.tokens import Pass, Signer
+from ui.tokens import Pass, Signer, TokenError
 
 START = {
     "room": "handmethat",
@@ -100,3 +101,8 @@ async def test_without_handmethat_nothing_of_it_is_offered() -> None:
     bare = Actions(signer, front(signer))
     assert "/handmethat" not in (await bare.page({"path": "/", "language": "en"}))["html"]
     assert "not served" in (await bare.start(START))["problem"]
+    token = signer.sign(Pass("an/episode", "robot", room="handmethat"))
+    page = await bare.page({"path": "/play", "query": f"t={token}", "language": "en"})
+    assert "This link does not work" in page["html"]
+    with pytest.raises(TokenError, match="not served"):
+        await bare.state(token)
