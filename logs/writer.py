@@ -26,8 +26,10 @@ from logs.conflicts import Written
 from logs.connect import BUSY_SECONDS, connect_for_writing, log_error
 from logs.errors import LogError, NotInLog
 from logs.insert import Entry, insert_group
+from logs.relay import Sent
 from logs.replies import Inboxes, Outcome, Posted, Receipt, Reply, ToReceipt, ToTask, Unread
 from logs.rows import Row
+from logs.schema import BY_NAME
 from logs.shorten import Shortener
 
 __all__ = ["LogWriter", "Posted", "Written"]
@@ -108,11 +110,11 @@ class LogWriter:
         self._submit(row, reply)
         return await reply.future
 
-    async def write_all(self, rows: Sequence[Row], *, hurry: bool = False) -> list[Outcome]:
-        """Write rows and wait until they are committed, at once if in a `hurry`; what became of each."""
+    async def write_all(self, rows: Sequence[Sent], *, hurry: bool = False) -> list[Outcome]:
+        """Write what a `Relay` sends, at once if in a `hurry`; what became of each row, once committed."""
         replies = [ToTask(asyncio.get_running_loop()) for _ in rows]
-        for row, reply in zip(rows, replies, strict=True):
-            self._submit(row, reply)
+        for (table, values), reply in zip(rows, replies, strict=True):
+            self._worker.submit(((BY_NAME[table], values), reply))
         if hurry:
             await self._flushed()
         outcomes = await asyncio.gather(*(reply.future for reply in replies), return_exceptions=True)

@@ -6,7 +6,9 @@ NAME FILES``), which come first: a run with the name of a command is scored by `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -21,13 +23,20 @@ from logs.rows import Judgment, Score
 from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.errors import InputError
-from simulator.runner.finding import room_of
+from simulator.runner.engine import HERE, LOCAL, Engine
+from simulator.runner.finding import load_room, room_of
 from simulator.runner.logged import PlayedToEnd, played_to_end, required_run
 from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
-from simulator.runner.options import ExcludeAbortedOption, JsonOption
+from simulator.runner.options import ExcludeAbortedOption, ExecutorOption, JsonOption, WorkersOption
+from simulator.runner.rooms import AnyRoom
 from simulator.runner.scoring import Scorer, refuse_judge
+from simulator.runner.spreading import engine_of, in_order
 
 _RUN: Final = "run"
+# Episodes that are sent to another process at once.
+_GROUP: Final = 32
+
+_Episode = tuple[Any, PlayedToEnd, tuple[Judgment, ...]]
 
 
 class _RunByDefault(TyperGroup):
@@ -52,25 +61,36 @@ def score_command(
     flags: ModelFlags = NO_FLAGS,
     as_json: JsonOption = False,
     exclude_aborted: ExcludeAbortedOption = False,
+    workers: WorkersOption = None,
+    executor: ExecutorOption = LOCAL,
     log: LogOption = None,
 ) -> None:
     """Score a run again from its logged turns; the new scores are appended to the log."""
-    path = log or default_path()
+    path, engine = log or default_path(), engine_of(executor, workers, worth=False)
     with LogReader(path) as reader:
         try:
             benchmark = catalog.find(reader.run(run).benchmark)
         except InputError as error:
             raise InputError(f"{run} cannot be scored here. {error}") from error
         _append(path, added_scores(reader, benchmark, run))
-    scorer_of(benchmark)(run, judge, flags, as_json, log, exclude_aborted=exclude_aborted)
+    scorer_of(benchmark, engine)(run, judge, flags, as_json, log, exclude_aborted=exclude_aborted)
 
 
 score_app.command(_RUN)(asks_models(score_command))
 
 
-def scorer_of(benchmark: Benchmark[Any, Any]) -> Scorer:
-    """Return what scores a run of a benchmark: its own scorer, or its rules, which need no judge."""
+def scorer_of(benchmark: Benchmark[Any, Any], engine: Engine = HERE) -> Scorer:
+    """Return what scores a run of a benchmark: its own scorer, or its rules, which need no judge.
+
+    Raises:
+        InputError: if others than this process are to score with a scorer of its own.
+    """
     if benchmark.scorer is not None:
+        if not engine.is_here:
+            raise InputError(
+                f"Runs of {benchmark.name} are scored in less time than it takes to read them; "
+                "leave --executor and --workers out."
+            )
         return benchmark.scorer()
 
     def score(
@@ -88,7 +108,7 @@ def scorer_of(benchmark: Benchmark[Any, Any]) -> Scorer:
         refuse_judge(run, judge, flags)
         path = log or default_path()
         with LogReader(path) as reader:
-            _append(path, score_run(reader, benchmark, run))
+            _append(path, score_run(reader, benchmark, run, engine))
             report = run_summary(reader, benchmark, [run], exclude_aborted=exclude_aborted)
         if as_json:
             typer.echo(json_text(report))
@@ -98,15 +118,32 @@ def scorer_of(benchmark: Benchmark[Any, Any]) -> Scorer:
     return score
 
 
-def score_run(reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str) -> Iterator[Score]:
+def score_run(
+    reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str, engine: Engine = HERE
+) -> Iterator[Score]:
     """Yield the scores of every episode of a run that was played to its end, as they follow from the log now.
+
+    `engine`: whose processes score; this one reads the log.
 
     Raises:
         InputError: if it is a run of another benchmark.
         NotInLog: if there is no such run.
     """
-    room = room_of(benchmark)
-    for item, played, judgments in _played(reader, benchmark, run_id):
+    episodes = _played(reader, benchmark, run_id)
+    if engine.is_here:
+        yield from _scores(room_of(benchmark), episodes)
+        return
+    groups = iter(lambda: list(islice(episodes, _GROUP)), [])
+    for scores in in_order(partial(_scores_of, benchmark.name), groups, engine):
+        yield from scores
+
+
+def _scores_of(benchmark: str, episodes: Sequence[_Episode]) -> list[Score]:
+    return list(_scores(load_room(benchmark), episodes))
+
+
+def _scores(room: AnyRoom, episodes: Iterable[_Episode]) -> Iterator[Score]:
+    for item, played, judgments in episodes:
         yield from room.score(item, played.turns, judgments, played.episode.options)
 
 
@@ -133,9 +170,7 @@ def _append(path: Path, scores: Iterable[Score]) -> None:
                 writer.put(row)
 
 
-def _played(
-    reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str
-) -> Iterator[tuple[Any, PlayedToEnd, tuple[Judgment, ...]]]:
+def _played(reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str) -> Iterator[_Episode]:
     """Yield the episodes that have scores, each with its item and judgments."""
     required_run(reader, run_id, benchmark.name)
     room = room_of(benchmark)

@@ -55,6 +55,11 @@ class Engine:
         return self.executor != "local"
 
     @property
+    def is_here(self) -> bool:
+        """Return True if this process works alone; whoever says nothing means that."""
+        return not self.is_ray and self.workers in (None, 1)
+
+    @property
     def address(self) -> str:
         """Return the address of the cluster; empty for one on this machine."""
         return self.executor.partition(":")[2]

@@ -14,7 +14,7 @@ RootSeedOption = Annotated[int, typer.Option(help="everything descends from it")
 ConcurrencyOption = Annotated[int, typer.Option(min=1, help="episodes at a time; with Ray in each process")]
 WorkersOption = Annotated[
     int | None,
-    typer.Option(min=1, help="processes that share them; default: 1, or more for a long offline run"),
+    typer.Option(min=1, help="processes that share it; default: 1, or more for a long offline run"),
 ]
 ExecutorOption = Annotated[
     str,

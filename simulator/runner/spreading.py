@@ -44,8 +44,9 @@ def in_order(work: Callable[[J], R], jobs: Iterator[J], engine: Engine) -> Itera
     """
     if engine.is_ray:
         return _on_cluster(work, jobs, engine)
-    workers = engine.workers or 1
-    return map(work, jobs) if workers == 1 else _in_processes(work, jobs, workers)
+    if engine.is_here or engine.workers is None:
+        return map(work, jobs)
+    return _in_processes(work, jobs, engine.workers)
 
 
 def _in_processes(work: Callable[[J], R], jobs: Iterator[J], workers: int) -> Iterator[R]:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from logs import LogWriter
+from logs.relay import RowSink
 from simulator.clarq.graph import ProviderAgent
 from simulator.clarq.players.experts_model import ModelExperts
 from simulator.clarq.players.experts_offline import OfflineExperts
@@ -36,16 +36,16 @@ def answer(request: Request) -> str | dict[str, Any]:
     return NOTHING
 
 
-def _scripts(log: LogWriter, latency: float) -> dict[str, Seat]:
+def _scripts(log: RowSink, latency: float) -> dict[str, Seat]:
     return {SEEKER: _asks(), PROVIDER: ScriptSeat(_says_nothing)}
 
 
-def _models(log: LogWriter, latency: float) -> dict[str, Seat]:
-    model = load_model("offline/script", ModelOptions(script=answer, latency=latency, recorder=log.put))
+def _models(log: RowSink, latency: float) -> dict[str, Seat]:
+    model = load_model("offline/script", ModelOptions(script=answer, latency=latency, recorder=log.post))
     return {SEEKER: ModelSeeker(model), PROVIDER: ProviderAgent(ModelExperts(model), "model")}
 
 
-def _offline(log: LogWriter, latency: float) -> dict[str, Seat]:
+def _offline(log: RowSink, latency: float) -> dict[str, Seat]:
     return {SEEKER: _asks(), PROVIDER: ProviderAgent(OfflineExperts(), "offline")}
 
 
@@ -57,7 +57,7 @@ def _says_nothing(view: View) -> str:
     return NOTHING
 
 
-CASTS: dict[str, Callable[[LogWriter, float], dict[str, Seat]]] = {
+CASTS: dict[str, Callable[[RowSink, float], dict[str, Seat]]] = {
     "scripts": _scripts,
     "models": _models,
     "offline": _offline,
@@ -66,7 +66,7 @@ CASTS: dict[str, Callable[[LogWriter, float], dict[str, Seat]]] = {
 
 @dataclass(frozen=True)
 class Cast:
-    """A crew (see `simulator.runner.executors.SeatFactory`).
+    """A crew (see `simulator.runner.build.SeatFactory`).
 
     Attributes:
         name: ``scripts``, a scripted line in both seats: graph, rules, log; ``models``, a scripted *model*
@@ -79,6 +79,6 @@ class Cast:
     latency: float = 0.0
 
     @asynccontextmanager
-    async def __call__(self, log: LogWriter, places: int) -> AsyncIterator[dict[str, Seat]]:
+    async def __call__(self, log: RowSink, places: int) -> AsyncIterator[dict[str, Seat]]:
         """The seats."""
         yield CASTS[self.name](log, self.latency)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from logs import LogConflict, LogWriter
+from logs.relay import Sent
 from logs.replies import Outcome
-from logs.rows import Row
 from simulator.errors import InputError
 from simulator.models import Budget, BudgetExceeded, ModelError, ModelOptions
 from simulator.models.base import Completion, Scored
@@ -78,7 +78,7 @@ class Head:
             self._budget.settle(reserved, reserved)
         await self._log.write_all([], hurry=True)
 
-    async def write(self, player: str, lease: int, rows: Sequence[Row], hurry: bool) -> list[Outcome]:
+    async def write(self, player: str, lease: int, rows: Sequence[Sent], hurry: bool) -> list[Outcome]:
         """Write rows and return what became of each, once it is committed."""
         if self._leases.get(player) != lease:
             return [LogConflict("these episodes were given to another player; nothing was written")] * len(
@@ -171,7 +171,7 @@ class Link:
     player: str
     lease: int
 
-    async def send(self, rows: Sequence[Row], hurry: bool) -> Sequence[Outcome]:
+    async def send(self, rows: Sequence[Sent], hurry: bool) -> Sequence[Outcome]:
         """Have rows written (`logs.relay.Send`)."""
         outcomes: Sequence[Outcome] = await self.head.write.remote(self.player, self.lease, rows, hurry)
         return outcomes

@@ -14,6 +14,7 @@ from logs.rows import Run
 from simulator import catalog
 from simulator.commands.score import score_app, score_command, scorer_of
 from simulator.errors import InputError
+from simulator.runner.engine import Engine
 from simulator.runner.finding import load_room
 
 BENCHMARKS = sorted(path.parent.name for path in Path(simulator.__path__[0]).glob("*/benchmark.py"))
@@ -47,3 +48,9 @@ def test_a_name_that_is_no_command_is_a_run_to_be_scored(tmp_path):
     for line in (["night"], ["run", "night"], ["--json", "night"]):
         told = CliRunner().invoke(cli, ["score", *line, "--log", str(log)]).exception
         assert "night cannot be scored here" in str(told)
+
+
+def test_others_may_score_where_that_takes_longer_than_reading(monkeypatch):
+    with pytest.raises(InputError, match="leave --executor and --workers out"):
+        scorer_of(catalog.find("clarq"), Engine(workers=2))
+    assert callable(scorer_of(catalog.find("ambik"), Engine(workers=2)))

@@ -84,3 +84,11 @@ def is_alive(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().split()[2] != "Z"
     except OSError:
         return False
+
+
+@pytest.mark.slow
+def test_a_cluster_gives_the_same_in_the_same_order() -> None:
+    pytest.importorskip("ray", reason="pip install 'askback[ray]'")
+    assert list(in_order(neg, iter(range(500)), Engine(executor="ray"))) == [-i for i in range(500)]
+    with pytest.raises(ValueError, match="invalid literal for int"):
+        list(in_order(int, iter(["1", "no"]), Engine(executor="ray")))

@@ -38,6 +38,7 @@ from simulator.orders import RunOrder, play_order
 from simulator.reporting import json_text
 from simulator.reports import run_summary
 from simulator.runner.command import RunSettings
+from simulator.runner.engine import Engine
 from simulator.seeds import derive_seed
 from simulator.stats import wilson
 
@@ -260,6 +261,17 @@ def test_several_methods_each_have_their_calibration(play, log_path):
             sum(loose["samples"].values()) <= 20 and loose["similarities"].keys() == loose["samples"].keys()
         )
         assert [*score_run(reader, BENCHMARK, "t-binary")]
+
+
+@pytest.mark.slow
+def test_others_score_what_one_process_does(play, log_path):
+    told = play("binary")
+    with LogReader(log_path) as reader:
+        alone, shared = (
+            [replace(score, created_at="") for score in score_run(reader, BENCHMARK, told[0], engine)]
+            for engine in (Engine(), Engine(workers=2))
+        )
+    assert alone and shared == alone
 
 
 def test_a_run_that_is_there_serves_as_calibration(play, log_path):

@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from logs import LogConflict, LogReader, NotInLog
+from logs import LogConflict, LogError, LogReader, NotInLog
+from logs.codec import encode, table_of
 from logs.conflicts import Written
 from logs.relay import Relay
 from logs.replies import Posted
@@ -20,8 +21,12 @@ ITEM = Item(hash="h", benchmark="clarq", name="item", language="en", data={})
 EPISODE = Episode(id="e", run_id="run", item_hash="h", language="en", seats={}, seed=1)
 
 
-def turn(number, text="hello"):
-    return Turn(episode_id="e", number=number, seat="seeker", text=text)
+def turn(number, text="hello", **more):
+    return Turn(episode_id="e", number=number, seat="seeker", text=text, **more)
+
+
+def sent(*rows):
+    return [(table_of(row).name, encode(row)) for row in rows]
 
 
 @pytest.fixture
@@ -34,25 +39,25 @@ async def head(log_path, tmp_path):
 
 async def test_rows_are_acknowledged_when_they_are_committed(head, log_path):
     lease = await head.join("player")
-    written = await head.write("player", lease, [RUN, ITEM, EPISODE, turn(0)], True)
+    written = await head.write("player", lease, sent(RUN, ITEM, EPISODE, turn(0)), True)
     assert written == [Written(duplicate=False)] * 4
     with LogReader(log_path) as reader:
         assert [each.text for each in reader.turns("e")] == ["hello"]
-    again, wrong = await head.write("player", lease, [turn(0), turn(0, "something else")], True)
+    again, wrong = await head.write("player", lease, sent(turn(0), turn(0, "something else")), True)
     assert again == Written(duplicate=True)
     assert isinstance(wrong, LogConflict)
 
 
 async def test_nothing_is_taken_of_a_player_whose_episodes_others_play(head, log_path):
     lost = await head.join("player")
-    await head.write("player", lost, [RUN, ITEM, EPISODE, turn(0)], True)
+    await head.write("player", lost, sent(RUN, ITEM, EPISODE, turn(0)), True)
     await head.expel("player")
-    (refused,) = await head.write("player", lost, [turn(1)], True)
+    (refused,) = await head.write("player", lost, sent(turn(1)), True)
     assert isinstance(refused, LogConflict)
     lease = await head.join("player")
     assert lease != lost
-    assert await head.write("player", lease, [turn(1)], True) == [Written(duplicate=False)]
-    assert isinstance((await head.write("player", lost, [turn(2)], True))[0], LogConflict)
+    assert await head.write("player", lease, sent(turn(1)), True) == [Written(duplicate=False)]
+    assert isinstance((await head.write("player", lost, sent(turn(2)), True))[0], LogConflict)
 
 
 async def test_money_of_a_lost_player_is_held_to_be_spent(head):
@@ -101,6 +106,9 @@ async def test_what_nobody_has_read_of_a_relays_errors_is_told_at_last(head):
     with pytest.raises(NotInLog, match="number 7"):
         await relay.aflush()
     await relay.aflush()
+    relay.post(turn(7, payload={"number": float("nan")}))
+    with pytest.raises(LogError, match="not JSON"):
+        await relay.aflush()
     relay.post(turn(8), posted := Posted())
     relay.post(turn(9))
     with pytest.raises(NotInLog, match="number 8"):

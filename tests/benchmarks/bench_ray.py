@@ -1,0 +1,161 @@
+"""The cost of a cluster of Ray beside that of a turn in one process. ``make bench``, after installing it.
+
+Counted is what does not play: the head that writes the log (as one process does for itself), the command that
+deals, and Ray's own processes; in the second half of the dialogues, when all have started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from casts import Cast
+from rows import Row, main
+
+from logs import LogReader, LogWriter
+from simulator.clarq.room import ROOM
+from simulator.models import ModelOptions
+from simulator.runner.batch import Tally, run_batch
+from simulator.runner.build import build_plan
+from simulator.runner.cluster.connecting import connected, on_node, this_node
+from simulator.runner.cluster.head import Head
+from simulator.runner.cluster.players import Players, Work, version_here
+from simulator.runner.executors import Workers
+from trees.sources import load_builtin
+
+TASKS, TURNS, LATENCY = 50, 20, 0.05
+REPEATS = 8
+PARTS = 2
+PROCESSES = 2
+LIMIT = 0.05
+# Players, and workers that Ray starts in case they are wanted.
+_WORKER, _HEAD = b"default_worker.py", b"ray::Head"
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Measured(NamedTuple):
+    """The second half of a run: milliseconds of CPU and of time per turn."""
+
+    cpu: float
+    wall: float
+
+
+def cpu_of_family() -> float:
+    """Return seconds of CPU of this process and what descends from it and lives, but for those that play."""
+    parents, seconds = {}, {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+            words = (path.parent / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if _WORKER in words and not words.startswith(_HEAD):
+            continue
+        process = int(path.parent.name)
+        parents[process] = int(fields[1])
+        seconds[process] = (int(fields[11]) + int(fields[12])) / _TICKS
+    family = {os.getpid()}
+    while more := {child for child, parent in parents.items() if parent in family} - family:
+        family |= more
+    return sum(seconds.get(process, 0.0) for process in family)
+
+
+class Meter:
+    """Reads clock and CPU in the middle and at the end."""
+
+    def __init__(self, cpu: Callable[[], float]) -> None:
+        self._cpu = cpu
+        self._begun: tuple[int, float, float] | None = None
+        self.measured = Measured(0.0, 0.0)
+
+    def __call__(self, tally: Tally) -> None:
+        if self._begun is None and tally.done >= tally.planned // 2:
+            self._begun = tally.done, self._cpu(), time.perf_counter()
+        elif self._begun is not None and tally.done == tally.planned:
+            done, cpu, wall = self._begun
+            turns = (tally.done - done) * (TURNS + 1)
+            ms = 1e3 / turns
+            self.measured = Measured((self._cpu() - cpu) * ms, (time.perf_counter() - wall) * ms)
+
+
+async def play(cast: Cast, how: str, ray: object, path: Path, places: int) -> Measured:
+    meter = Meter(cpu_of_family if how == "ray" else time.process_time)
+    async with LogWriter(path, durable=False) as log, cast(log, places) as seats:
+        with LogReader(path) as reader:
+            plan = build_plan(
+                room=ROOM,
+                items=load_builtin("en")[:TASKS],
+                seats=seats,
+                config={},
+                seed=1,
+                repeats=REPEATS,
+                options={"turn_limit": TURNS // 2},
+                name="bench",
+            )
+            executor = None
+            if how == "processes":
+                executor = Workers(
+                    benchmark="clarq",
+                    factory=cast,
+                    path=path,
+                    workers=PROCESSES,
+                    concurrency=PROCESSES * places,
+                )
+            elif how == "ray":
+                executor = cluster(cast, ray, path, places)
+            await run_batch(plan, log, reader, concurrency=places, executor=executor, on_progress=meter)
+    return meter.measured
+
+
+def cluster(cast: Cast, ray: object, path: Path, places: int) -> Players:
+    make = ray.remote(Head).options(num_cpus=0, **on_node(ray, this_node(ray)))  # type: ignore[attr-defined]
+    head = make.remote(path, ModelOptions(), {}, {})
+    version = version_here("clarq")
+    work = Work(benchmark="clarq", factory=cast, head=head, places=places, version=version, environment={})
+    return Players(work=work, path=path, players=PROCESSES, resources={"num_cpus": 1})
+
+
+def best_of(cast: Cast, how: str, ray: object, places: int) -> Measured:
+    runs = []
+    for _ in range(PARTS):
+        with tempfile.TemporaryDirectory() as folder:
+            runs.append(asyncio.run(play(cast, how, ray, Path(folder) / "log.sqlite", places)))
+    return Measured(min(run.cpu for run in runs), min(run.wall for run in runs))
+
+
+def rows() -> Iterator[Row]:
+    """Yield CPU and time of a turn of each cast on a cluster; nothing where Ray is not installed."""
+    if find_spec("ray") is None:
+        print("Runs on a cluster are measured after: pip install 'askback[ray]'", file=sys.stderr)
+        return
+    with connected("") as ray:
+        for name, latency, places in (("scripts", 0.0, 32), ("offline", 0.0, 32), ("models", LATENCY, 100)):
+            cast = Cast(name, latency)
+            alone, shared, spread = (best_of(cast, how, ray, places) for how in ("here", "processes", "ray"))
+            yield Row(
+                work=f"beside the players of a turn with Ray, {name}: CPU of head, command and Ray",
+                ours=spread.cpu,
+                unit="ms",
+                peer="the whole turn in one process",
+                theirs=alone.cpu,
+                goal=LIMIT,
+                goal_of="ratio",
+            )
+            yield Row(
+                work=f"a turn with Ray, {name}: time",
+                ours=spread.wall,
+                unit="ms",
+                peer=f"{PROCESSES} processes without Ray",
+                theirs=shared.wall,
+            )
+
+
+if __name__ == "__main__":
+    main(rows)
