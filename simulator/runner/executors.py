@@ -102,6 +102,7 @@ class Workers:
             await asyncio.to_thread(hearing.join)
             await asyncio.sleep(0)  # what it has left in the loop
         except BrokenProcessPool as error:
+            hold.close()  # the others write what they have played, and end
             how = await asyncio.to_thread(ending_of, pool)
             raise WorkerFailed(
                 f"A worker process was ended {how}. What was played is in the log; the same command "
@@ -111,6 +112,7 @@ class Workers:
             hold.close()
             await _in_thread(pool.shutdown)
             stop.close()
+            shift.told.close()
 
 
 def _shares(places: int, workers: int) -> list[int]:
@@ -121,7 +123,14 @@ def _shares(places: int, workers: int) -> list[int]:
 
 def _start(pool: ProcessPoolExecutor, shares: Sequence[int]) -> list[Future[None]]:
     with quietly():
-        return [pool.submit(_serve, places) for places in shares]
+        serving = [pool.submit(_serve, places) for places in shares]
+        # The pool sees the end of processes that it knew when it last looked; the last was begun after that.
+        pool.submit(_nothing)
+    return serving
+
+
+def _nothing() -> None:
+    """Do no work: to be given some makes a pool look at its processes."""
 
 
 async def _in_thread(function: Any, *arguments: Any) -> Any:
