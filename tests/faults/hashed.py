@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from logs import LogWriter
-from logs.rows import Turn
+from logs import LogError, LogWriter
+from logs.replies import Inboxes, Outcome, Posted
+from logs.rows import Row, Turn
 from simulator.models import ModelOptions, Request
 from simulator.runner.build import NamedSeatFactory
 
@@ -44,6 +45,19 @@ def answer(request: Request) -> str | dict[str, Any]:
 
 
 @dataclass(frozen=True)
+class Telling:
+    """Says that a turn is on disk, to whoever reads stdout and to whom the run asks."""
+
+    turn: Turn
+    posted: Posted
+
+    def tell(self, outcome: Outcome, inboxes: Inboxes) -> None:
+        self.posted.tell(outcome, inboxes)
+        if not isinstance(outcome, LogError):
+            say(f"turn {self.turn.episode_id} {self.turn.number} {digest(self.turn.text).hex()}")
+
+
+@dataclass(frozen=True)
 class TellingCrew:
     """`CREW`, which writes a line to stdout for the process it sits in and for every turn on disk.
 
@@ -53,16 +67,12 @@ class TellingCrew:
 
     @asynccontextmanager
     async def __call__(self, log: LogWriter, places: int) -> AsyncIterator[Any]:
-        put = log.put
+        post = log.post
 
-        def telling_put(row: Any) -> Any:
-            future = put(row)
-            if isinstance(row, Turn):
-                line = f"turn {row.episode_id} {row.number} {digest(row.text).hex()}"
-                future.add_done_callback(lambda done: done.exception() or say(line))
-            return future
+        def telling_post(row: Row, posted: Posted | None = None) -> None:
+            post(row, Telling(row, posted or Posted()) if isinstance(row, Turn) else posted)
 
-        log.put = telling_put  # type: ignore[method-assign]
+        log.post = telling_post  # type: ignore[assignment, method-assign]
         models = ModelOptions(script=answer, latency=LATENCY)
         crew = NamedSeatFactory(benchmark=CREW.benchmark, names=CREW.names, models=models)
         async with crew(log, places) as seats:

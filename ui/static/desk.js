@@ -248,7 +248,7 @@ window.askbackDesk = (() => {
         if (this.pending.get(name) === value) this.pending.delete(name);
         if (!answer?.saved) { await this.rebuild(); this.saving("unsaved", answer?.problem); return; }
         if (this.deskStage()?.dataset.item === item) await this.deskSaid(form);
-        this.saving("saved");
+        if (!this.pending.size) this.saving("saved");
       });
     },
 
