@@ -6,6 +6,7 @@ Imported for every ``--help``, so it imports nothing that takes time; what comes
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -29,7 +30,7 @@ class Engine:
         resources: of the seats, on a cluster.
     """
 
-    executor: str = "local"
+    executor: str = LOCAL
     workers: int | None = None
     resources: Resources = field(default_factory=dict)
 
@@ -39,7 +40,7 @@ class Engine:
         Raises:
             InputError: if there is no such executor, or resources are of no use.
         """
-        if self.executor != "local" and self.executor.partition(":")[0] != "ray":
+        if self.is_ray and self.executor.partition(":")[0] != "ray":
             raise InputError(
                 f"--executor {self.executor}: write local, ray (this machine), or ray:ADDRESS such as "
                 "ray:auto or ray:10.0.0.1:6379"
@@ -52,7 +53,7 @@ class Engine:
     @property
     def is_ray(self) -> bool:
         """Return True if a cluster plays."""
-        return self.executor != "local"
+        return self.executor != LOCAL
 
     @property
     def is_here(self) -> bool:
@@ -86,3 +87,8 @@ def read_resources(texts: Sequence[str]) -> Resources:
                 f"--resources {text}: write SEAT=NAME:AMOUNT, such as seeker=num_gpus:1"
             ) from None
     return read
+
+
+def processors() -> int:
+    """Return the processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -92,13 +92,13 @@ class Workers:
         )
         pool = ProcessPoolExecutor(len(shares), context, _begin, (shift,))
         loop = asyncio.get_running_loop()
-        hearing = threading.Thread(target=_hear, args=(shift.told, loop, tell), daemon=True)
+        hearing = threading.Thread(target=_hear, args=(shift.endings, loop, tell), daemon=True)
         hearing.start()
         try:
             # Starting them takes a while, in a thread; if that is cancelled, they begin all the same.
             serving = await _in_thread(_start, pool, shares)
             await asyncio.gather(*map(asyncio.wrap_future, serving))
-            shift.told.put(None)
+            shift.endings.put(None)
             await asyncio.to_thread(hearing.join)
             await asyncio.sleep(0)  # what it has left in the loop
         except BrokenProcessPool as error:
@@ -112,7 +112,7 @@ class Workers:
             hold.close()
             await _in_thread(pool.shutdown)
             stop.close()
-            shift.told.close()
+            shift.endings.close()
 
 
 def _shares(places: int, workers: int) -> list[int]:
@@ -143,10 +143,10 @@ async def _in_thread(function: Any, *arguments: Any) -> Any:
         raise
 
 
-def _hear(told: Any, loop: asyncio.AbstractEventLoop, tell: Tell) -> None:
+def _hear(endings: Any, loop: asyncio.AbstractEventLoop, tell: Tell) -> None:
     """Pass on what the workers tell, in a thread of the parent."""
     with suppress(RuntimeError, EOFError, OSError):  # the loop was closed: nobody is interested any more
-        while (played := told.get()) is not None:
+        while (played := endings.get()) is not None:
             loop.call_soon_threadsafe(tell, *played)
 
 
@@ -159,7 +159,7 @@ class _Shift:
 
     Attributes:
         next: the place of the next job, shared by all.
-        told: takes the endings, each with its scores.
+        endings: takes the endings, each with its scores.
         stop: is closed at its other end when the work is to stop.
         purse: the limit of a budget, and what is spent and reserved of it, shared by all.
     """
@@ -169,7 +169,7 @@ class _Shift:
     path: Path
     jobs: tuple[Job, ...]
     next: Any
-    told: Any
+    endings: Any
     stop: Connection
     purse: tuple[float, Any] | None
 
@@ -240,5 +240,5 @@ async def _play(shift: _Shift, places: int) -> None:
             log,
             shift.take,
             places=places,
-            tell=lambda ending, scores: shift.told.put((ending, tuple(scores))),
+            tell=lambda ending, scores: shift.endings.put((ending, tuple(scores))),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from typing import Any
 
@@ -32,8 +31,3 @@ def room_of(benchmark: Benchmark[Any, Any]) -> AnyRoom:
         add_folder(benchmark.name, benchmark.folder / "prompts")
 
     return DeclaredRoom(benchmark)
-
-
-def processors() -> int:
-    """Return the processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

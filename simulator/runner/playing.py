@@ -15,8 +15,7 @@ from simulator.models.load import WEIGHTS
 from simulator.models.prices import PRICES_VARIABLE
 from simulator.runner.batch import Executor
 from simulator.runner.build import NamedSeatFactory, read_script
-from simulator.runner.engine import Engine, Resources
-from simulator.runner.finding import processors
+from simulator.runner.engine import Engine, Resources, processors
 from simulator.seats import ScriptSeat, Seat
 
 # So many dialogues are worth the two seconds that a process takes to start.

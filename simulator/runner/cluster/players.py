@@ -241,7 +241,7 @@ class _Dealer:
         """Take a lost player's lease back, once for all its places."""
         if self._lives[name] == life:
             self._lives[name] += 1
-            self._expelling[name] = asyncio.ensure_future(_of(self._head.expel.remote(name)))
+            self._expelling[name] = asyncio.ensure_future(_awaited(self._head.expel.remote(name)))
         await self._expelling[name]
 
     def _take_back(self, jobs: Sequence[Job]) -> None:
@@ -277,12 +277,12 @@ class _Dealer:
                 return
 
 
-async def _of(reference: Any) -> Any:
+async def _awaited(reference: Any) -> Any:
     return await reference
 
 
 async def _dismiss(ray: Any, team: Any) -> None:
-    stopping = [asyncio.create_task(_of(actor.stop.remote())) for actor in team]
+    stopping = [asyncio.create_task(_awaited(actor.stop.remote())) for actor in team]
     await asyncio.wait(stopping, timeout=_GRACE)
     for task in stopping:
         task.cancel()

@@ -8,22 +8,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from arriving import by_link, person
 
-from logs import LogReader, erase_participant
+from logs import LogReader
 from logs.rows import Run
-from simulator.errors import ConflictError, InputError
+from simulator.errors import InputError
 from simulator.studies import Completion
 from simulator.studies.admission import Admission
 from simulator.studies.people import Person
-
-
-def by_link(name: str) -> dict[str, str]:
-    return {"PROLIFIC_PID": name, "STUDY_ID": "5f0", "SESSION_ID": f"session of {name}"}
-
-
-def person(admission: Admission) -> str:
-    assert admission.participant is not None
-    return admission.participant
 
 
 async def test_a_person_gets_a_place_once(office: Any) -> None:
@@ -248,104 +240,6 @@ async def test_after_the_longest_time_nobody_goes_on(office: Any) -> None:
     office.clock.pass_minutes(1)
     assert (await desk.another(person(admission))).code == "too_late"
     assert desk.ledger()[0].state == "expired"
-
-
-async def test_what_a_place_becomes_is_final(office: Any) -> None:
-    desk = office.desk()
-    gone, failed, done = [await desk.admit(name) for name in ("gone", "failed", "done")]
-    assert await desk.returned(person(gone)) == Completion(
-        "returned", "C3", "https://app.prolific.com/submissions/complete?cc=C3"
-    )
-    assert (await desk.screened_out(person(failed), "comprehension")).code == "C2"
-    with pytest.raises(ConflictError, match="not finished"):
-        desk.completion(person(done))
-    await desk.completed(person(done))
-    for move, who in ((desk.completed, gone), (desk.returned, failed), (desk.screened_out, done)):
-        before = desk.ledger()
-        with pytest.raises(ConflictError, match="cannot be marked"):
-            await move(person(who))
-        assert desk.ledger() == before
-    for call in (desk.completed, desk.another, desk.started, desk.withdrawn):
-        with pytest.raises(ConflictError, match="has no place"):
-            await call("pnobody")
-
-
-@pytest.mark.parametrize(
-    ("changed", "outcome", "completion"),
-    [
-        ({"completion_url": None}, "complete", ("C1", None)),
-        ({"completion_url": "https://x.org/?cc=C1"}, "complete", ("C1", "https://x.org/?cc=C1")),
-        ({"completion_url": "https://x.org/?cc=C1"}, "returned", ("C3", None)),
-        ({"completion_codes": None}, "complete", (None, None)),
-    ],
-)
-async def test_an_address_never_carries_another_outcomes_code(
-    office: Any, changed: dict[str, Any], outcome: str, completion: tuple[str | None, str | None]
-) -> None:
-    desk = office.desk(**changed)
-    admission = await desk.admit("anna")
-    left = await (desk.completed if outcome == "complete" else desk.returned)(person(admission))
-    assert left == (Completion(outcome, *completion))  # type: ignore[arg-type]
-
-
-async def test_taking_consent_back_erases_and_frees_the_place(office: Any) -> None:
-    desk = office.desk(participants=2)
-    anna, berta = [await desk.admit(by_link(name)) for name in ("anna", "berta")]
-    await desk.started(person(anna))
-    episode = office.play(desk.study, anna, status=None)
-    assert (await desk.admit(by_link("carla"))).code == "full"
-    assert (await desk.withdrawn(person(anna))).code == "C3"
-    assert [turn.text for turn in office.reader.turns(episode)] == ["[erased]"]
-    assert office.reader.identities(participant_id=anna.participant) == []
-    assert len(office.reader.identities(participant_id=berta.participant)) == 3
-    (receipt,) = office.reader.events(kind="participant.erased")
-    assert receipt.details["reason"] == "consent withdrawn in study pattern"
-    place = desk.ledger()[0]
-    assert (place.state, place.cell, place.erased) == ("withdrawn", None, True)
-    carla = await desk.admit(by_link("carla"))
-    assert (carla.code, carla.place.cell) == ("admitted", anna.place.cell)
-    assert (await desk.admit(by_link("anna"))).code == "full"
-    assert desk.progress().states["withdrawn"] == 1
-    assert receipt.details["kept_out_of"] == []
-
-
-@pytest.mark.parametrize("why", ["the study says so", "a researcher excluded them", "another study does"])
-async def test_who_is_erased_comes_back_as_somebody_new_unless_an_exclusion_list_has_them(
-    office: Any, why: str
-) -> None:
-    strict = {"keep_out_erased": True} if why == "the study says so" else {}
-    desk, other = office.desk(**strict), office.desk(id="other", exclude=["pattern"])
-    anna, berta = [person(await desk.admit(by_link(name))) for name in ("anna", "berta")]
-    await desk.completed(anna)
-    if why == "a researcher excluded them":
-        await desk.excluded(anna, "a bot", by="ann")
-    await desk.withdrawn(anna)
-    (receipt,) = office.reader.events(kind="participant.erased")
-    with office.reader.connection() as connection:
-        left = "".join(connection.iterdump())
-    assert (anna in left) == (why != "another study does")
-    place = next(place for place in desk.ledger() if place.erased)
-    assert (place.participant, place.state) == (receipt.participant_id, "withdrawn")
-    again = await (other if why == "another study does" else desk).admit(by_link("anna"))
-    if why == "another study does":
-        assert receipt.details["kept_out_of"] == []
-        assert (receipt.participant_id or "").startswith("erased-")
-        # Nothing tells that they were here, neither in the study nor in those that keep out its people.
-        assert (again.code, again.participant) == ("admitted", anna)
-    else:
-        assert (again.code, receipt.participant_id) == ("already", anna)
-        assert receipt.details["kept_out_of"] == [desk.study.run_id]
-        assert (await other.admit(by_link("anna"))).code == "excluded"
-    assert office.reader.participant(berta).id == berta
-
-
-async def test_a_person_erased_by_command_frees_their_place_too(office: Any) -> None:
-    desk = office.desk(participants=2)
-    anna = await desk.admit("anna")
-    await desk.completed(person(anna))
-    await desk.admit("berta")
-    erase_participant(office.path, person(anna))
-    assert (await desk.admit("carla")).place.cell == anna.place.cell
 
 
 async def test_a_study_that_is_open_stays_as_it_is(office: Any) -> None:
