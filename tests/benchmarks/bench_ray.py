@@ -135,6 +135,7 @@ def rows() -> Iterator[Row]:
     if find_spec("ray") is None:
         print("Runs on a cluster are measured after: pip install 'askback[ray]'", file=sys.stderr)
         return
+    os.environ["PYTHONPATH"] = str(Path(__file__).parent)  # the players import the casts
     with connected("") as ray:
         for name, latency, places in (("scripts", 0.0, 32), ("offline", 0.0, 32), ("models", LATENCY, 100)):
             cast = Cast(name, latency)

@@ -69,10 +69,12 @@ def nodes() -> Iterator[Nodes]:
         process.communicate(timeout=60)
 
 
-def command(words: tuple[str, ...], log: Path, *more: str) -> subprocess.Popen[str]:
+def command(words: tuple[str, ...], log: Path, *more: str, path: str = "") -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, str(ROOT / "app.py"), *words, "--run", "same", "--log", str(log), *more],
-        env=os.environ | {"ASKBACK_HOME": str(log.parent), "COLUMNS": "100", "RAY_AUTH_MODE": "disabled"},
+        env=os.environ
+        | {"ASKBACK_HOME": str(log.parent), "COLUMNS": "100", "RAY_AUTH_MODE": "disabled"}
+        | ({"PYTHONPATH": path} if path else {}),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -161,3 +163,16 @@ def test_stopped_with_ctrl_c_and_given_again(tmp_path: Path, nodes: Nodes) -> No
     finish(command(DIALOGUES, spread, "--executor", f"ray:{nodes.address}"))
     finish(command(DIALOGUES, local))
     assert exported(spread) == exported(local)
+
+
+def test_a_node_that_lacks_an_agent_s_module_says_so(tmp_path: Path, nodes: Nodes) -> None:
+    (tmp_path / "here_alone.py").write_text(
+        "def Agent():\n    return lambda view: 'Which?'\n", encoding="utf-8"
+    )
+    words = ("run", "clarq", "--seeker", "python:here_alone:Agent", "--limit", "2")
+    process = command(
+        words, tmp_path / "log.sqlite", "--executor", f"ray:{nodes.address}", path=str(tmp_path)
+    )
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "here_alone" in output and "Traceback" not in output

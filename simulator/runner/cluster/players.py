@@ -74,14 +74,12 @@ class Player:
     """The actor that plays episodes, several at a time on one event loop."""
 
     def __init__(self, work: bytes, name: str) -> None:
-        """Take the command's environment over.
+        """Begin nothing yet: what fails here Ray tries again for ever.
 
         `work`: a `Work`, pickled: what has a handle in it would be an object in Ray's store otherwise, which
         may be lost with a node before the actor is started again.
         """
-        self._work: Work = pickle.loads(work)
-        self._name = name
-        os.environ.update(self._work.environment)
+        self._work, self._name = work, name
         self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()
         self._tasks: set[asyncio.Task[list[Played]]] = set()
@@ -122,7 +120,8 @@ class Player:
         return played
 
     async def _open(self) -> tuple[AnyRoom, Mapping[str, Seat], Relay]:
-        work = self._work
+        work: Work = pickle.loads(self._work)
+        os.environ.update(work.environment)
         room = load_room(work.benchmark)
         if (here := version_here(work.benchmark)) != work.version:
             raise InputError(f"A node of the cluster has {here}; the command runs with {work.version}.")
@@ -200,7 +199,7 @@ class _Dealer:
     """Deals jobs to places, and takes those of lost players back."""
 
     def __init__(self, ray: Any, players: Players, jobs: Sequence[Job], tell: Tell, places: int) -> None:
-        self._lost_error: type[Exception] = ray.exceptions.RayActorError
+        self._lost_error: Any = ray.exceptions.RayActorError
         self._head, self._path, self._tell, self._places = players.work.head, players.path, tell, places
         self._waiting: asyncio.Queue[Job] = asyncio.Queue()
         for job in jobs:
@@ -267,11 +266,17 @@ class _Dealer:
             )
 
     async def _ready(self, actor: Any) -> None:
-        """Wait until Ray has started a player, wherever there is room."""
+        """Wait until Ray has started a player, wherever there is room.
+
+        Raises:
+            WorkerFailed: if it cannot be started on a node, where Askback may be missing.
+        """
         while True:
             try:
                 await actor.__ray_ready__.remote()
-            except self._lost_error:
+            except self._lost_error as error:
+                if error.actor_init_failed:
+                    raise WorkerFailed(f"A node of the cluster cannot start a player: {error}") from None
                 await asyncio.sleep(_PAUSE)
             else:
                 return
