@@ -21,7 +21,7 @@ from simulator.models.redaction import public_url
 from trees import bounded
 
 PREFIX: Final = "fleet:"
-"""What the address of a fleet out of a file begins with."""
+"""The beginning of the address of a fleet out of a file."""
 _SEVERAL: Final = re.compile(r",(?=https?://)")
 _FILE: Final = re.compile(r"(.+\.ya?ml)(?:#([\w.-]+))?")
 _URL: Final = must(

@@ -115,7 +115,7 @@ class _Waiter:
 
 
 class Pool:
-    """What one model's requests wait for on one event loop: a place at one of its servers."""
+    """The places at the servers of one model, for which its requests wait on one event loop."""
 
     def __init__(
         self, name: str, members: Sequence[Member], is_alive: Callable[[Member], Awaitable[bool]]

@@ -31,11 +31,11 @@ from simulator.models.schema import candidates
 
 PURPOSE: Final = "preflight"
 SERVED: Final = ("openai/", "completions/", "anthropic/")
-"""What the names of models begin with that may be on a server of one's own."""
+"""The beginnings of the names of models that may be on a server of one's own."""
 BY_LIBRARY: Final = ("azure/", "bedrock/", "gemini/", "mistral/", "litellm/")
-"""What the names of models of other providers begin with."""
+"""The beginnings of the names of models of other providers."""
 REMOTE: Final = (*SERVED, *BY_LIBRARY)
-"""What the names of models begin with that are asked over a network."""
+"""The beginnings of the names of models that are asked over a network."""
 _ABSENT: Final = (RateLimited, ServerDown, TimedOut, Unavailable)
 """Errors of a server that may be there later."""
 _SCHEMA: Final[dict[str, Any]] = {

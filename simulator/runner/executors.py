@@ -155,7 +155,7 @@ def _hear(endings: Any, loop: asyncio.AbstractEventLoop, tell: Tell) -> None:
 
 @dataclass(frozen=True)
 class _Shift:
-    """What a worker is given.
+    """Everything that a worker is given.
 
     Attributes:
         next: the place of the next job, shared by all.

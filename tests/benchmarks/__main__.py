@@ -53,12 +53,12 @@ def main() -> int:
     console.print(machine())
     for name in chosen.names or NAMES:
         try:
-            rows_of_one = measure(name)
+            rows = measure(name)
         except RuntimeError as error:
             failed.append(str(error))
             continue
-        console.print(table(rows_of_one))
-        measured += rows_of_one
+        console.print(table(rows))
+        measured += rows
     if chosen.json:
         chosen.json.write_text(as_json(measured) + "\n", encoding="utf-8")
     if chosen.markdown:

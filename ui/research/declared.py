@@ -53,15 +53,15 @@ class Words:
         """Return menus for what an episode or a part of a run leaves to be chosen."""
         chosen = dict(at.settings)
         return {
-            f"s.{one.name}": Menu(
-                self.label("setting", one.name),
+            f"s.{setting.name}": Menu(
+                self.label("setting", setting.name),
                 [
-                    *([] if one.usual else [("–", "")]),
-                    *((self.value("setting", one.name, value), value) for value in one.values),
+                    *([] if setting.usual else [("–", "")]),
+                    *((self.value("setting", setting.name, value), value) for value in setting.values),
                 ],
-                chosen.get(one.name, one.usual),
+                chosen.get(setting.name, setting.usual),
             )
-            for one in settings
+            for setting in settings
         }
 
     def filters(self, of: str, fields: Mapping[str, Iterable[str]], at: Address) -> dict[str, Menu]:

@@ -26,7 +26,7 @@ _TRIES: Final = 3
 
 
 class Description(NamedTuple):
-    """What a layer needs to know of a backend (`simulator.models.layers.Backend`)."""
+    """The facts that a layer needs of a backend (`simulator.models.layers.Backend`)."""
 
     name: str
     identity: Identity

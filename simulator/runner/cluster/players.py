@@ -48,7 +48,7 @@ Played = tuple[Ending, tuple[Score, ...]]
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What players need to know of a run; can be pickled.
+    """The facts that players need of a run; can be pickled.
 
     Attributes:
         head: the handle of the actor that writes the log.
