@@ -9,9 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
+from unittest.mock import patch
 
 import gradio as gr
 from gradio.context import LocalContext
+from gradio.routes import App
 from markupsafe import escape
 from starlette.requests import Request
 
@@ -96,7 +98,8 @@ def page_at(office: Office, path: str, query: str, language: str = "en") -> dict
 
     async def components() -> list[dict[str, Any]]:
         LocalContext.request.set(gr.Request(request_at(path, query)))
-        with gr.Blocks() as blocks:
+        # Nobody asks these blocks anything, and making routes for that takes longer than the page.
+        with patch.object(App, "create_app"), gr.Blocks() as blocks:
             show_page(page, Visit(strings(language), at))
         return blocks.config["components"]
 
