@@ -105,6 +105,7 @@ def test_a_server_that_asks_to_wait_a_day_stops_the_run_at_once(server, play, tm
     assert (code, statuses(tmp_path, "r")) == (0, ["completed"] * 20)
 
 
+@pytest.mark.slow
 def test_a_silent_server_stops_the_run_after_some_timeouts(server, play):
     server.turn(hang, first=1)
     output, code = play("--timeout", "1", limit=50)

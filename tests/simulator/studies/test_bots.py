@@ -29,6 +29,7 @@ def play_bots(*words: str) -> Result:
     return CliRunner().invoke(command, words)
 
 
+@pytest.mark.slow
 def test_bots_take_part_over_http_and_nothing_is_lost(tmp_path: Path) -> None:
     log = tmp_path / "log.sqlite"
     habits = ["--think", "0", "--leave", "0.02", "--reload", "0.2", "--twice", "0.4", "--seed", "3"]
@@ -140,6 +141,7 @@ def test_what_a_stand_in_answers_fits_the_schema_that_is_asked_for() -> None:
     assert completion({"model": "m", "prompt": "?"})["choices"][0]["text"]
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:
     (tmp_path / "wrong.yaml").write_text("benchmark: nobodys\n", encoding="utf-8")
     with (
