@@ -50,7 +50,7 @@ def put_menus(visit: Visit, menus: Mapping[str, Menu], search: str = "") -> None
             fields[name] = gr.Dropdown(
                 [*menu.choices],
                 value=menu.value if menu.free or menu.value in known else "",
-                label=menu.label,
+                label=menu.label[:1].upper() + menu.label[1:],
                 allow_custom_value=menu.free,
                 interactive=True,
                 min_width=300 if menu.free else 160,
