@@ -7,16 +7,14 @@ of which the paraphrase is only one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from personas.templates import Rendered, render
-from simulator.ambient.intervals import share_interval
+from simulator.ambient.intervals import Count, Values, share_interval
 from simulator.ambient.items import ClaimItem
 from simulator.ambient.labels import LABELS, Label, LabelSet
 from simulator.ambient.nli.predict import Predictor, sigmoid
 from simulator.ambient.records import ClaimRecord, Paraphrase
-from simulator.stats import Interval
 
 THRESHOLD: Final = sigmoid(-1.97)
 """The median logit threshold of multi-label WANLI (Table 11) as a probability."""
@@ -26,29 +24,6 @@ FACTUALITY: Final = "f"
 TOLERANCE: Final = 1e-9
 
 _DELETED: Final = ("Says that", "Says", '"', "“", "”", "(", ")")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimMeasures:
-    """The agreement of flags with what fact-checks complain about.
-
-    Attributes:
-        n: claims that have been marked; the others are not counted below.
-        unscored: marked claims without any paraphrase; they are never flagged.
-        ambiguous: claims marked ``a``.
-        precision: share of the flagged that are marked ``a`` (claims resampled); None if none is flagged.
-        recall: share of those marked ``a`` that are flagged; None if there are none.
-    """
-
-    n: int
-    unmarked: int
-    unscored: int
-    flagged: int
-    flagged_of_all: int
-    ambiguous: int
-    threshold: float
-    precision: Interval | None
-    recall: Interval | None
 
 
 def clean_claim(claim: str) -> str:
@@ -111,22 +86,27 @@ def explanation(record: ClaimRecord, threshold: float = THRESHOLD) -> Paraphrase
     return max(record.paraphrases, key=lambda paraphrase: paraphrase.score)
 
 
-def claim_measures(records: Sequence[ClaimRecord], threshold: float = THRESHOLD) -> ClaimMeasures:
-    """Return precision and recall for marked claims; those that nobody has marked are only counted."""
+def claim_measures(records: Sequence[ClaimRecord], threshold: float = THRESHOLD) -> Values:
+    """Return precision and recall for the ``n`` marked claims; those that nobody has marked are only counted.
+
+    Claims are resampled; precision is None if none is flagged. One without a paraphrase, ``unscored``, is
+    never flagged.
+    """
     marked = [record for record in records if record.marks is not None]
     flags = [flagged(record, threshold) for record in marked]
     ambiguous = [AMBIGUITY in (record.marks or ()) for record in marked]
-    return ClaimMeasures(
-        n=len(marked),
-        unmarked=len(records) - len(marked),
-        unscored=sum(not record.paraphrases for record in marked),
-        flagged=sum(flags),
-        flagged_of_all=sum(flagged(record, threshold) for record in records),
-        ambiguous=sum(ambiguous),
-        threshold=threshold,
-        precision=share_interval(ambiguous, flags),
-        recall=share_interval(flags, ambiguous),
-    )
+    n, rows = len(marked), len(records)
+    return {
+        "precision": share_interval(ambiguous, flags),
+        "recall": share_interval(flags, ambiguous),
+        "flagged_of_all": Count(sum(flagged(record, threshold) for record in records), rows),
+        "flagged": Count(sum(flags) if n else None, n),
+        "ambiguous": Count(sum(ambiguous), n),
+        "unmarked": Count(rows - n, rows),
+        "unscored": Count(sum(not record.paraphrases for record in marked), n),
+        "n": n,
+        "threshold": threshold,
+    }
 
 
 def rescored(records: Iterable[ClaimRecord]) -> tuple[tuple[ClaimRecord, float | None], ...]:

@@ -8,6 +8,7 @@ likelihoods, and a distractor that is far off makes the test easy: reports shoul
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -17,7 +18,7 @@ import numpy as np
 
 from simulator.ambient.distractors import DistractorRule, Relations, distractor_for
 from simulator.ambient.examples import Example
-from simulator.ambient.intervals import clustered_interval
+from simulator.ambient.intervals import Count, Values, clustered_interval
 from simulator.ambient.items import ContinueItem
 from simulator.ambient.records import DISTRACTOR, ContinuationOption, ContinuationRecord
 from simulator.seeds import derive_seed
@@ -167,32 +168,6 @@ def histogram(options: Sequence[Sampled], *, bins: int = 20) -> Histogram:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContinuationMeasures:
-    """Scores of a model; examples are resampled for the intervals.
-
-    Attributes:
-        accuracy: share of all instances in which the distractor ranks first; a missing value is wrong.
-        random: chance: mean of 1 / number of options over the instances, with distinct rewrites.
-        random_examples: chance as the paper counts it: mean over ambiguous examples of 1 / (1 + entries in
-            the list of disambiguations); None without the examples.
-        right: instances in which the distractor ranks first.
-        tied: ids of instances in which a rewrite equals the distractor, and none is above it.
-        options: number of rewrites -> instances.
-        num_conts: smallest and mean number of continuations per option; None without instances.
-    """
-
-    accuracy: Interval | None
-    random: Interval | None
-    random_examples: Interval | None
-    right: int
-    instances: int
-    missing: tuple[str, ...]
-    tied: tuple[str, ...]
-    options: Mapping[int, int]
-    num_conts: tuple[int, float] | None
-
-
 def ranks_first(record: ContinuationRecord) -> bool:
     """Return True if the distractor's estimate is larger than that of every rewrite, and none lacks."""
     distractor, rewrites = _estimates(record)
@@ -201,35 +176,44 @@ def ranks_first(record: ContinuationRecord) -> bool:
     return all(kl is not None and distractor > kl for kl in rewrites)
 
 
-def continuation_measures(
-    records: Sequence[ContinuationRecord], examples: Iterable[Example] = ()
-) -> ContinuationMeasures:
+def continuation_measures(records: Sequence[ContinuationRecord], examples: Iterable[Example] = ()) -> Values:
     """Return ranking accuracy, whose denominator is the number of records, with its baselines.
 
-    The paper's baseline is of the data set's examples (of its test split, if the records are of that).
+    The paper's baseline, ``random_examples``, is of the data set's examples (of its test split, if the
+    records are of that): the mean of 1 / (1 + entries in the list of disambiguations); ``random`` is the
+    mean of 1 / number of options, with distinct rewrites. A ``missing`` value is wrong; ``tied`` are
+    instances in which a rewrite equals the distractor, and none is above it. ``options``: number of
+    rewrites -> instances.
     """
     right = [ranks_first(record) for record in records]
-    ids = [record.id for record in records]
+    ids, number = [record.id for record in records], len(records)
     instances = [
         (record.id, record.sentence, tuple(option.sentence for option in record.options))
         for record in records
     ]
     chances = [1 / len(record.options) for record in records]
-    ambiguous = [example for example in examples if example.ambiguous]
-    by_example = [1 / (1 + len(example.disambiguations)) for example in ambiguous]
-    sizes = [len(record.options) - 1 for record in records]
     counts = [record.num_conts for record in records]
-    return ContinuationMeasures(
-        accuracy=clustered_interval(right, ids, instances),
-        random=clustered_interval(chances, ids, instances),
-        random_examples=clustered_interval(by_example, [example.id for example in ambiguous]),
-        right=sum(right),
-        instances=len(records),
-        missing=tuple(record.id for record in records if _is_missing(record)),
-        tied=tuple(record.id for record in records if _is_tied(record)),
-        options={size: sizes.count(size) for size in sorted(set(sizes))},
-        num_conts=(min(counts), sum(counts) / len(counts)) if counts else None,
-    )
+    missing = [record.id for record in records if _is_missing(record)]
+    tied = [record.id for record in records if _is_tied(record)]
+    return {
+        "accuracy": clustered_interval(right, ids, instances),
+        "right": Count(sum(right), number),
+        "random_examples": chance_by_example(examples),
+        "random": clustered_interval(chances, ids, instances),
+        "missing": Count(len(missing), number),
+        "tied": Count(len(tied), number),
+        "num_conts_min": Count(min(counts, default=None)),
+        "num_conts_mean": Count(sum(counts) / number if counts else None),
+        "options": dict(sorted(Counter(len(record.options) - 1 for record in records).items())),
+        "ids": {"missing": missing, "tied": tied},
+    }
+
+
+def chance_by_example(examples: Iterable[Example]) -> Interval | None:
+    """Return chance as the paper counts it; None without examples that are ambiguous."""
+    ambiguous = [example for example in examples if example.ambiguous]
+    chances = [1 / (1 + len(example.disambiguations)) for example in ambiguous]
+    return clustered_interval(chances, [example.id for example in ambiguous])
 
 
 def _estimates(record: ContinuationRecord) -> tuple[float | None, list[float | None]]:

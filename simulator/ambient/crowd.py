@@ -22,14 +22,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from statistics import fmean
 from typing import Final, Literal, NamedTuple, get_args
 
 from simulator.ambient.examples import squeeze
-from simulator.ambient.labels import LABELS, Label, Side
+from simulator.ambient.intervals import Values
+from simulator.ambient.labels import LABELS, Label
 from simulator.ambient.records import CrowdRecord
 from simulator.judging.agreement import (
-    Measure,
     alpha_measure,
     intervals,
     mean_measure,
@@ -37,7 +37,6 @@ from simulator.judging.agreement import (
     modal_raters,
     nominal_distance,
 )
-from simulator.stats import Interval
 
 Tie = Literal["first", "strict", "lenient", "majority"]
 TIES: Final[tuple[Tie, ...]] = get_args(Tie)
@@ -63,145 +62,72 @@ class SlotVotes(NamedTuple):
     workers: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VoteTable:
-    """The votes on one example, as in the paper's Table 1.
+def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first") -> Values:
+    """Return all measures of crowdworkers' votes, each None where it is undefined; ``undefined`` says why.
 
-    Attributes:
-        original: label -> workers, for the original pair; all 0 where it was not asked for.
-        slots: candidates in the order in which they were shown.
+    Rows without any vote or reading are ``left_out`` everywhere. Kappas are of the subjects with as many
+    votes as most have (``raters``); ``other_raters`` counts those with another number.
+    ``repeated_distractors`` are rows whose distractor is the ambiguous sentence or a reading that is shown,
+    which ``distractor_plausible_told_apart`` leaves out. ``ties``: readings with so many most chosen
+    labels.
     """
-
-    id: str
-    premise: str
-    hypothesis: str
-    side: Side
-    original: Mapping[Label, int]
-    slots: tuple[SlotVotes, ...]
-
-    @property
-    def readings(self) -> tuple[SlotVotes, ...]:
-        """The candidates that are no distractors."""
-        return tuple(slot for slot in self.slots if slot.label is not None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrowdMeasures:
-    """All measures, each None where it is undefined; `undefined` says why.
-
-    Attributes:
-        rows: that were given.
-        left_out: of them, those without any vote or reading; no measure counts them.
-        readings: of the other rows.
-        three_readings: rows with three of them and no distractor, which distractor_plausible leaves out.
-        two_way_ties: readings on whose label the votes are split evenly between two labels.
-        three_way_ties: likewise, between all three.
-        repeated_distractors: rows whose distractor is the ambiguous sentence or one of the readings shown;
-            distractor_plausible counts them, distractor_plausible_told_apart does not.
-        workers: votes on a row -> rows.
-        raters_original: votes that a row needs to count for kappa_original: what most rows have.
-        raters_disambiguated: likewise for kappa_disambiguated.
-        other_original: rows with votes that kappa_original leaves out, for their number of votes.
-        other_disambiguated: likewise, readings.
-        tie: how `agreement` was counted.
-        undefined: measure -> why it is None.
-    """
-
-    rows: int
-    left_out: int
-    readings: int
-    three_readings: int
-    two_way_ties: int
-    three_way_ties: int
-    repeated_distractors: int
-    workers: Mapping[int, int]
-    raters_original: int | None
-    raters_disambiguated: int | None
-    other_original: int
-    other_disambiguated: int
-    kappa_original: Interval | None
-    kappa_disambiguated: Interval | None
-    kappa_with_distractor: Interval | None
-    alpha_original: Interval | None
-    alpha_disambiguated: Interval | None
-    true_plausible: Interval | None
-    distractor_plausible: Interval | None
-    distractor_plausible_told_apart: Interval | None
-    accepts_all: Interval | None
-    agreement: Interval | None
-    tie: Tie
-    undefined: Mapping[str, str]
-
-
-def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first") -> CrowdMeasures:
-    """Return all measures of crowdworkers' votes."""
     used = [record for record in records if record.workers and record.true_slots]
+    number = len(used)
     pooled = [(row, slot) for row, record in enumerate(used) for slot in record.true_slots]
-    rows = [row for row, _ in pooled]
-    original = _labelling([record.original for record in used], range(len(used)), len(used))
-    readings = _labelling([used[row].relabelled[slot] for row, slot in pooled], rows, len(used))
     every = [(row, slot) for row, record in enumerate(used) for slot in range(len(record.labels))]
-    shown = _labelling(
-        [used[row].relabelled[slot] for row, slot in every], [row for row, _ in every], len(used)
+    rows = [row for row, _ in pooled]
+    original, readings, shown = (
+        [record.original for record in used],
+        [used[row].relabelled[slot] for row, slot in pooled],
+        [used[row].relabelled[slot] for row, slot in every],
     )
-    ties = Counter(_tied(used[row].relabelled[slot]) for row, slot in pooled)
-    fooled = [
-        row
+    fooled = {
+        row: record.plausible[record.distractor]
         for row, record in enumerate(used)
         if len(record.true_slots) == 2 and record.distractor is not None
-    ]
-    apart = [row for row in fooled if not repeats_a_reading(used[row])]
+    }
+    apart = {row: votes for row, votes in fooled.items() if not repeats_a_reading(used[row])}
     measures = {
-        "kappa_original": original.kappa,
-        "kappa_disambiguated": readings.kappa,
-        "kappa_with_distractor": shown.kappa,
-        "alpha_original": original.alpha,
-        "alpha_disambiguated": readings.alpha,
+        "kappa_original": modal_kappa(original, LABELS, range(number), number),
+        "kappa_disambiguated": modal_kappa(readings, LABELS, rows, number),
+        "kappa_with_distractor": modal_kappa(shown, LABELS, [row for row, _ in every], number),
+        "alpha_original": alpha_measure(original, nominal_distance, range(number), number),
+        "alpha_disambiguated": alpha_measure(readings, nominal_distance, rows, number),
         "true_plausible": mean_measure(
-            [_share(used[row].plausible[slot]) for row, slot in pooled], rows, len(used)
+            [fmean(used[row].plausible[slot]) for row, slot in pooled], rows, number
         ),
-        "distractor_plausible": mean_measure(
-            [_share(used[row].plausible[used[row].distractor or 0]) for row in fooled], fooled, len(used)
-        ),
-        "distractor_plausible_told_apart": mean_measure(
-            [_share(used[row].plausible[used[row].distractor or 0]) for row in apart], apart, len(used)
-        ),
-        "accepts_all": mean_measure([_share(_accepting(record)) for record in used]),
+        "distractor_plausible": mean_measure([*map(fmean, fooled.values())], [*fooled], number),
+        "distractor_plausible_told_apart": mean_measure([*map(fmean, apart.values())], [*apart], number),
+        "accepts_all": mean_measure([_accepting(record) for record in used]),
         "agreement": mean_measure([float(agrees(record, tie)) for record in used]),
     }
     known = intervals(measures)
-    return CrowdMeasures(
-        rows=len(records),
-        left_out=len(records) - len(used),
-        readings=len(pooled),
-        repeated_distractors=len(fooled) - len(apart),
-        two_way_ties=ties[2],
-        three_way_ties=ties[3],
-        three_readings=sum(len(record.true_slots) == 3 for record in used),
-        workers=worker_counts(used),
-        raters_original=original.raters,
-        raters_disambiguated=readings.raters,
-        other_original=original.others,
-        other_disambiguated=readings.others,
+    raters = {"original": modal_raters(original), "disambiguated": modal_raters(readings)}
+    ties = Counter(map(_tied, readings))
+    return {
         **known,
-        tie=tie,
-        undefined={name: _why(name, bool(used)) for name, value in known.items() if value is None},
-    )
+        "tie": tie,
+        "undefined": {name: _why(name, bool(used)) for name, value in known.items() if value is None},
+        "left_out": len(records) - number,
+        "readings": len(pooled),
+        "three_readings": sum(len(record.true_slots) == 3 for record in used),
+        "repeated_distractors": len(fooled) - len(apart),
+        "ties": {"two": ties[2], "three": ties[3]},
+        "workers": worker_counts(used),
+        "raters": raters,
+        "other_raters": {
+            name: sum(bool(vote) and len(vote) != raters[name] for vote in votes)
+            for name, votes in {"original": original, "disambiguated": readings}.items()
+        },
+    }
 
 
-def vote_table(record: CrowdRecord) -> VoteTable:
-    """Return the distribution of votes on an example and on each of its candidates."""
+def slot_votes(record: CrowdRecord) -> tuple[SlotVotes, ...]:
+    """Return the votes on each candidate of an example, in the order in which they were shown (Table 1)."""
     slots = zip(record.interpretations, record.labels, record.relabelled, record.plausible, strict=True)
-    return VoteTable(
-        id=record.id,
-        premise=record.premise,
-        hypothesis=record.hypothesis,
-        side=record.side,
-        original=count_labels(record.original),
-        slots=tuple(
-            SlotVotes(sentence, label, count_labels(votes), sum(plausible), len(plausible))
-            for sentence, label, votes, plausible in slots
-        ),
+    return tuple(
+        SlotVotes(sentence, label, count_labels(votes), sum(plausible), len(plausible))
+        for sentence, label, votes, plausible in slots
     )
 
 
@@ -252,45 +178,16 @@ def repeats_a_reading(record: CrowdRecord) -> bool:
     return squeeze(record.interpretations[record.distractor]) in map(squeeze, others)
 
 
-class _Labelling(NamedTuple):
-    """Agreement on labels.
-
-    Attributes:
-        raters: that a subject of kappa has: what most have.
-        others: subjects with votes that kappa leaves out, for their number of votes.
-    """
-
-    kappa: Measure
-    alpha: Measure
-    raters: int | None
-    others: int
-
-
-def _labelling(votes: Sequence[Sequence[Label]], rows: Sequence[int], number: int) -> _Labelling:
-    """Return the agreement of votes on subjects, each of which is of one of `number` rows."""
-    raters = modal_raters(votes)
-    return _Labelling(
-        modal_kappa(votes, LABELS, rows, number),
-        alpha_measure(votes, nominal_distance, rows, number),
-        raters,
-        sum(bool(vote) and len(vote) != raters for vote in votes),
-    )
-
-
 def _tied(votes: Sequence[Label]) -> int:
     """Return how many labels have the most votes."""
     counts = count_labels(votes)
     return sum(count == max(counts.values()) for count in counts.values())
 
 
-def _share(votes: Sequence[bool]) -> float:
-    return sum(votes) / len(votes)
-
-
-def _accepting(record: CrowdRecord) -> list[bool]:
-    """Return per worker whether they say yes to every reading."""
+def _accepting(record: CrowdRecord) -> float:
+    """Return the share of workers who say yes to every reading."""
     readings = (record.plausible[slot] for slot in record.true_slots)
-    return [all(answers) for answers in zip(*readings, strict=True)]
+    return fmean(map(all, zip(*readings, strict=True)))
 
 
 def worker_counts(records: Iterable[CrowdRecord]) -> dict[int, int]:

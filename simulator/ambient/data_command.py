@@ -32,9 +32,7 @@ def _holds(copy: Path) -> Mapping[str, int]:
     facts = statistics(examples)
     others = Counter(kind.title for kind in TABLES.files_of(copy).values() if kind is not DATASET)
     return {
-        "examples": facts.examples,
-        "dev": facts.dev,
-        "test": facts.test,
+        **{name: facts[name] for name in ("examples", "dev", "test")},
         "ambiguous": sum(example.ambiguous for example in examples),
         **_distractors(examples),
         **{f"files of {title}": count for title, count in sorted(others.items())},

@@ -249,23 +249,26 @@ def _consolidation_sections(reader: LogReader, run: str, rater: str) -> Iterator
         name="progress", title="Progress", tables=(progress,), figures=(FlowDiagram(counts, run, "flow"),)
     )
     agreed, printed = agreement(reader, run), paper()["validators"]
-    if agreed.raters is not None:
+    if agreed["raters"] is not None:
         names = {**_SETS, "identical": "Identical sets", "contains_all": "One set contains all others"}
-        values = {**agreed.agreement, "alpha": agreed.alpha}
         names["alpha"] = "Krippendorff’s α, MASI distance"
         paper_says = ", ".join(f"{label} {printed[label]:.2f}" for label in LABELS)
         remark = (
-            f"Examples that {agreed.raters} validators have seen and none has discarded: {agreed.rows}; left "
-            f"out: {agreed.discarded} that were discarded, {agreed.other} that another number have seen. In "
-            f"the paper, κ of 50 examples and four validators: {paper_says}."
-        )
-        for section in measures_section("Between validators", [(names[n], values[n]) for n in names]):
+            "Examples that {raters} validators have seen and none has discarded: {rows}; left out: "
+            "{discarded} that were discarded, {other} that another number have seen. In the paper, κ of 50 "
+            "examples and four validators: {paper_says}."
+        ).format(**agreed, paper_says=paper_says)
+        for section in measures_section("Between validators", [(names[n], agreed[n]) for n in names]):
             yield replace(section, remarks=(*section.remarks, remark))
     linguists = linguist_measures(linguist_records(reader, [run]))
-    names = {**_SETS, "several": "Fleiss’ κ, several labels or one", "identical": "Identical sets"}
-    measures = [(names[name], linguists.two[name]) for name in names]
-    measures.append(("Annotations with several labels", linguists.ambiguous))
-    yield from measures_section("Between linguists", measures)
+    names = {
+        **{f"kappa_{label}": f"Fleiss’ κ, {label}" for label in LABELS},
+        "kappa_sets": "Fleiss’ κ, whole sets",
+        "kappa_several": "Fleiss’ κ, several labels or one",
+        "identical": "Identical sets",
+        "several": "Annotations with several labels",
+    }
+    yield from measures_section("Between linguists", [(names[name], linguists[name]) for name in names])
 
 
 def _discarding(language: str) -> dict[str, tuple[str, str]]:
@@ -366,10 +369,10 @@ def _claim_sections(reader: LogReader, run: str, rater: str) -> Iterator[Section
     claims, printed = marked_claims(reader, run), paper()["claims"]
     for annotator in dict.fromkeys(name for claim in claims for name in claim.marks):
         measures = claim_measures(records_marked_by(claims, annotator))
-        rows = [(title, getattr(measures, name), printed[name]) for name, title in CLAIM_MEASURES.items()]
+        rows = [(title, measures[name], printed[name]) for name, title in CLAIM_MEASURES.items()]
         remark = (
-            f"{measures.n} claims marked, {measures.ambiguous} of them for ambiguity, {measures.flagged} of "
-            f"them flagged; {measures.unmarked} not marked yet."
+            f"{measures['n']} claims marked, {measures['ambiguous'].value} of them for ambiguity, "
+            f"{measures['flagged'].value or 0} of them flagged; {measures['unmarked'].value} not marked yet."
         )
         table = Table(("Measure", Column("Value, with interval", 1, 100), Column("In the paper", 1)), rows)
         yield Section(name=slug(annotator), title=annotator, tables=(table,), remarks=(remark,))

@@ -9,14 +9,13 @@ import re
 import string
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal, NamedTuple, get_args
 
 from simulator.ambient.examples import Example
-from simulator.ambient.intervals import clustered_interval, mean_interval
+from simulator.ambient.intervals import Count, Values, clustered_interval, mean_interval
 from simulator.ambient.labels import Label, Side
-from simulator.ambient.prompts import PARSE_WARNINGS, Parser, ParseWarning, cut, parse
+from simulator.ambient.prompts import PARSE_WARNINGS, Parser, cut, parse
 from simulator.ambient.records import GenerationRecord
 from simulator.stats import Interval
 
@@ -124,32 +123,6 @@ def gold_rewrites(example: Example, side: Side) -> dict[Label, str]:
     return {reading.label: reading.sentence(side) for reading in example.disambiguations}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenerationMeasures:
-    """Scores of a model, with intervals over items: repeats of one count once in `Interval.n`.
-
-    Attributes:
-        edit_f1: mean over items, 0 to 1, of rewrites read by `parser`.
-        robust: the same, of rewrites read by the robust parser.
-        patterns: of rewrites read by `parser`; see the function.
-        rewrites: number of labelled rewrites -> rows that have so many.
-        warnings: of `parser`, by code: rows.
-        empty: rows in which nothing was written before the first blank line.
-        unparsable: rows in which something was written, and no labelled rewrite was found.
-    """
-
-    edit_f1: Interval | None
-    robust: Interval | None
-    patterns: Mapping[str, Interval | None]
-    rewrites: Mapping[int, int]
-    warnings: Mapping[ParseWarning, int]
-    parser: Parser
-    items: int
-    empty: int
-    unparsable: int
-    null: int
-
-
 class Difference(NamedTuple):
     """A stored value that recomputation does not give."""
 
@@ -179,29 +152,28 @@ def item_scores(
     return tuple(score(record.original, record.gold, rewrites_of(record, source)) for record in records)
 
 
-def generation_measures(
-    records: Sequence[GenerationRecord], parser: Parser = "reference"
-) -> GenerationMeasures:
-    """Return every measure of spec 6.4; the paper's rule of reading rewrites is ``reference``."""
+def generation_measures(records: Sequence[GenerationRecord], parser: Parser = "reference") -> Values:
+    """Return every measure of spec 6.4; the paper's rule of reading rewrites is ``reference``.
+
+    Intervals are over items: repeats of one count once in `Interval.n`. ``empty`` counts rows in which
+    nothing was written before the first blank line, ``unparsable`` those in which no labelled rewrite was
+    found for all that. ``rewrites``: number of labelled rewrites -> rows that have so many.
+    """
     parsed = [parse(record.generation, parser) for record in records]
     warnings = Counter(code for reading in parsed for code in reading.warnings)
     counts = Counter(len(reading.rewrites) for reading in parsed)
     empty = [not cut(record.generation).strip() for record in records]
-    items = [(record.id, record.side) for record in records]
-    return GenerationMeasures(
-        edit_f1=mean_interval(item_scores(records, parser), items),
-        robust=mean_interval(item_scores(records, "robust"), items),
-        patterns=patterns(records, [reading.rewrites for reading in parsed]),
-        rewrites={number: counts[number] for number in sorted(counts)},
-        warnings={code: warnings[code] for code in PARSE_WARNINGS if warnings[code]},
-        parser=parser,
-        items=len(records),
-        empty=sum(empty),
-        unparsable=sum(
-            not reading.rewrites and not blank for reading, blank in zip(parsed, empty, strict=True)
-        ),
-        null=sum(text is None for record in records for text in (record.stored_rewrites or {}).values()),
-    )
+    read = zip(parsed, empty, strict=True)
+    items, rows = [(record.id, record.side) for record in records], len(records)
+    return {
+        "edit_f1": mean_interval(item_scores(records, parser), items),
+        "edit_f1_robust": mean_interval(item_scores(records, "robust"), items),
+        **patterns(records, [reading.rewrites for reading in parsed]),
+        "empty": Count(sum(empty), rows),
+        "unparsable": Count(sum(not reading.rewrites and not blank for reading, blank in read), rows),
+        "rewrites": dict(sorted(counts.items())),
+        "warnings": {code: warnings[code] for code in PARSE_WARNINGS if warnings[code]},
+    }
 
 
 def patterns(
@@ -210,9 +182,9 @@ def patterns(
     """Return how the rewrites of each row (label -> rewrite, of each record) were made.
 
     The authors count it in a notebook, not in the paper: the shares of rows without any labelled rewrite
-    (``empty``), of labelled *rewrites* that are the original (``copied``), and of rows in which every rewrite
-    contains the original without its last character, and is not the original: a row without rewrites counts
-    (``restated``), or does not (``restated_found``).
+    (``pattern_empty``), of labelled *rewrites* that are the original (``…copied``), and of rows in which
+    every rewrite contains the original without its last character, and is not the original: a row without
+    rewrites counts (``…restated``), or does not (``…restated_found``).
     """
     items = [(record.id, record.side) for record in records]
     rows = [
@@ -225,10 +197,10 @@ def patterns(
     copied = [(item, text == original) for item, original, texts in rows for text in texts]
     with_texts = [every and bool(texts) for every, (_, _, texts) in zip(restated, rows, strict=True)]
     return {
-        "empty": mean_interval([not texts for _, _, texts in rows], items),
-        "copied": clustered_interval([copy for _, copy in copied], [item for item, _ in copied]),
-        "restated": mean_interval(restated, items),
-        "restated_found": mean_interval(with_texts, items),
+        "pattern_empty": mean_interval([not texts for _, _, texts in rows], items),
+        "pattern_copied": clustered_interval([copy for _, copy in copied], [item for item, _ in copied]),
+        "pattern_restated": mean_interval(restated, items),
+        "pattern_restated_found": mean_interval(with_texts, items),
     }
 
 

@@ -1,13 +1,25 @@
-"""The intervals of AmbiEnt's measures: 95 % percentile bootstrap over items, 1000 resamples (spec 13)."""
+"""AmbiEnt's measures: their intervals are 95 % percentile bootstraps over items, 1000 resamples (spec 13)."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from simulator.stats import Interval, bootstrap_mean, cluster_bootstrap
 
 RESAMPLES: Final = 1000
+
+
+class Count(NamedTuple):
+    """A number of things, and of how many; None where it is undefined."""
+
+    value: Interval | float | None
+    n: int | None = None
+
+
+Value = Interval | Count | float | None
+Values = dict[str, Any]
+"""A `Value` for each measure that `reporting/wording.yaml` names, and whatever else is told beside."""
 
 
 def mean_interval(values: Sequence[float], items: Sequence[Hashable] | None = None) -> Interval | None:

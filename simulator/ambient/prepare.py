@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -20,7 +19,7 @@ from simulator.ambient.crowd import Tie, agrees, worker_counts
 from simulator.ambient.data import Claim
 from simulator.ambient.examples import Example, squeeze
 from simulator.ambient.files.results import GENERATION
-from simulator.ambient.intervals import mean_interval
+from simulator.ambient.intervals import Values, mean_interval
 from simulator.ambient.items import AnnotateItem, Candidate, ClaimItem, CrowdItem, NliItem, TrueFalseItem
 from simulator.ambient.labels import LABELS, SIDES, Label, Side
 from simulator.ambient.playing import ANNOTATOR
@@ -29,7 +28,6 @@ from simulator.ambient.records import ClaimRecord, CrowdRecord, GenerationRecord
 from simulator.ambient.trial_log import generation_records
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
-from simulator.stats import Interval
 
 CANDIDATES: Final = 3
 _NAMED: Final = 5
@@ -181,25 +179,6 @@ NEEDED: Final = 2
 _Key = tuple[str, Side]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationMeasures:
-    """Shares of a model's rows that are correct.
-
-    Attributes:
-        correct: share of rows; None if none can be told. Its `n` leaves out those without votes.
-        few: rows with fewer than `NEEDED` labelled rewrites, which are wrong whatever the votes are.
-        without_votes: rows that nobody has judged yet, and that have enough rewrites.
-        workers: votes on a row -> rows.
-    """
-
-    model: str
-    correct: Interval | None
-    rows: int
-    few: int
-    without_votes: int
-    workers: Mapping[int, int]
-
-
 def evaluation_items(
     results: Mapping[str, Sequence[GenerationRecord]],
     distractors: Distractors,
@@ -292,28 +271,29 @@ def is_correct(record: CrowdRecord, tie: Tie = "first") -> bool:
     return len(record.true_slots) >= NEEDED and agrees(record, tie)
 
 
-def evaluation_measures(records: Sequence[CrowdRecord], tie: Tie = "first") -> dict[str, EvaluationMeasures]:
-    """Return model -> how many of its rows are correct, models in the order of their first row."""
-    models = dict.fromkeys(record.origin for record in records)
-    return {
-        model: _measures(model, [record for record in records if record.origin == model], tie)
-        for model in models
-    }
+def evaluation_measures(records: Sequence[CrowdRecord], tie: Tie = "first") -> dict[str, Values]:
+    """Return model -> how many of its rows are correct, models in the order of their first row.
+
+    Rows with ``few_rewrites`` are wrong whatever the votes are; ``correct`` leaves out those
+    ``without_votes``.
+    """
+    by_model: dict[str, list[CrowdRecord]] = {}
+    for record in records:
+        by_model.setdefault(record.origin, []).append(record)
+    return {model: _measures(rows, tie) for model, rows in by_model.items()}
 
 
-def _measures(model: str, records: Sequence[CrowdRecord], tie: Tie) -> EvaluationMeasures:
+def _measures(records: Sequence[CrowdRecord], tie: Tie) -> Values:
     few = [record for record in records if len(record.true_slots) < NEEDED]
     asked = [record for record in records if len(record.true_slots) >= NEEDED]
     judged = [record for record in asked if record.workers]
-    correct = [0.0] * len(few) + [float(is_correct(record, tie)) for record in judged]
-    return EvaluationMeasures(
-        model=model,
-        correct=mean_interval(correct),
-        rows=len(records),
-        few=len(few),
-        without_votes=len(asked) - len(judged),
-        workers=worker_counts(records),
-    )
+    return {
+        "correct": mean_interval([0.0] * len(few) + [float(is_correct(record, tie)) for record in judged]),
+        "rows": len(records),
+        "few_rewrites": len(few),
+        "without_votes": len(asked) - len(judged),
+        "workers": worker_counts(records),
+    }
 
 
 def _item(record: GenerationRecord, model: str, number: int, distractor: str, seed: int) -> CrowdItem | None:

@@ -11,7 +11,7 @@ from logs import LogReader
 from logs.rows import Run
 from simulator.ambient import reveal
 from simulator.ambient.annotation.linguists import WorkerStatistics, worker_forms, worker_statistics
-from simulator.ambient.crowd import TIES, agrees, crowd_measures, vote_table
+from simulator.ambient.crowd import TIES, agrees, count_labels, crowd_measures, slot_votes
 from simulator.ambient.data import load_guidelines, read_examples
 from simulator.ambient.examples import findings
 from simulator.ambient.files.results import CROWD, LINGUISTS
@@ -71,7 +71,7 @@ def people(look: Look) -> Sequence[Block]:
 
 
 def _ties(records: Sequence[CrowdRecord]) -> Card:
-    rows = [(named_text(f"tie.{tie}"), *_share(crowd_measures(records, tie).agreement)) for tie in TIES]
+    rows = [(named_text(f"tie.{tie}"), *_share(crowd_measures(records, tie)["agreement"])) for tie in TIES]
     head = [named_text("tie.head"), named_text("agreement"), named_text("n")]
     return Card(named_text("ties"), [Text(named_text("ties_note"), "muted"), Table(rows, head)])
 
@@ -91,45 +91,37 @@ def _wanted(run: Run) -> int | None:
 
 
 def _votes(record: CrowdRecord, wanted: int | None) -> Card:
-    votes = vote_table(record)
-    workers = len(record.plausible[0]) if record.plausible else 0
+    original, asked = count_labels(record.original), bool(record.original)
     head = [
         named_text("sentence"),
         named_text("gold"),
         *(message(f"labels.{label}") for label in SHOWN),
         named_text("possible"),
     ]
-    asked = any(votes.original.values())
     rows: list[Sequence[object]] = [
-        (
-            named_text("original"),
-            "",
-            *(votes.original[label] if asked else _NOTHING for label in SHOWN),
-            "",
-        ),
-        *(
-            (
-                slot.sentence,
-                message(f"labels.{slot.label}")
-                if slot.label
-                else Cell(message("result.distractor"), "muted"),
-                *(slot.votes[label] for label in SHOWN),
-                f"{slot.plausible} / {slot.workers}",
-            )
-            for slot in votes.slots
-        ),
+        (named_text("original"), "", *(original[label] if asked else _NOTHING for label in SHOWN), "")
     ]
-    same = Tag(named_text("agrees" if agrees(record) else "differs"), right=agrees(record))
+    rows += [
+        (
+            slot.sentence,
+            message(f"labels.{slot.label}") if slot.label else Cell(message("result.distractor"), "muted"),
+            *(slot.votes[label] for label in SHOWN),
+            f"{slot.plausible} / {slot.workers}",
+        )
+        for slot in slot_votes(record)
+    ]
+    count, agreed = record.workers, agrees(record)
+    same = Tag(named_text("agrees" if agreed else "differs"), right=agreed)
     facts: list[tuple[Words, Sequence[Words | Tag]]] = [
         (
             named_text("workers"),
-            [str(workers) if wanted is None else named_text("of", count=workers, all=wanted)],
+            [str(count) if wanted is None else named_text("of", count=count, all=wanted)],
         ),
         (named_text("dataset"), [same]),
     ]
     if record.origin:
         facts.append((named_text("origin"), [record.origin]))
-    return Card(record.id, [pair(votes.premise, votes.hypothesis), Facts(facts), Table(rows, head)])
+    return Card(record.id, [pair(record.premise, record.hypothesis), Facts(facts), Table(rows, head)])
 
 
 def _workers(workers: Sequence[WorkerStatistics]) -> Card:

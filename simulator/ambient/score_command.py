@@ -9,14 +9,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from simulator.ambient.claims import (
     THRESHOLD,
-    ClaimMeasures,
     claim_measures,
     explanation,
     predicted_set,
@@ -26,6 +25,7 @@ from simulator.ambient.claims import (
 )
 from simulator.ambient.data import BUILTIN, load_examples
 from simulator.ambient.files.results import CLAIMS, join, read_annotations
+from simulator.ambient.intervals import Values
 from simulator.ambient.labels import format_labels
 from simulator.ambient.nli.families import PairsOption
 from simulator.ambient.nli.predict import load_predictor
@@ -166,12 +166,10 @@ def score_ambient_claims(
         raise typer.Exit(1)
 
 
-def measures_table(measures: ClaimMeasures) -> Table:
+def measures_table(measures: Values) -> Table:
     """Return precision and recall with intervals; the paper's beside those of as many claims."""
-    printed = paper()["claims"] if is_published("claims", measures.n) else {}
-    rows: list[list[Cell]] = [
-        [name, getattr(measures, name), printed.get(name)] for name in ("precision", "recall")
-    ]
+    printed = paper()["claims"] if is_published("claims", measures["n"]) else {}
+    rows: list[list[Cell]] = [[name, measures[name], printed.get(name)] for name in ("precision", "recall")]
     columns: list[Column | str] = ["measure", Column("value", 1, 100), Column("paper", 1)]
     return Table(columns, rows, "Claims marked as ambiguous, in %")
 
@@ -226,30 +224,30 @@ def _records(results: Sequence[Path], annotations: Path | None) -> tuple[list[Cl
     return list(joined.records), notes
 
 
-def _print_claims(measures: ClaimMeasures, flagged: Table) -> None:
-    console = Console()
-    if measures.n:
+def _print_claims(measures: Values, flagged: Table) -> None:
+    console, counts = Console(), _counts(measures)
+    if measures["n"]:
         console.print(measures_table(measures).to_text())
     say(
         console,
-        f"{measures.n} claims marked, {measures.ambiguous} of them as ambiguous; {measures.flagged} flagged "
-        f"(score above {measures.threshold:.4f}); {measures.unscored} without a paraphrase; "
-        f"{measures.unmarked} not marked",
+        "{n} claims marked, {ambiguous} of them as ambiguous; {flagged} flagged (score above "
+        "{threshold:.4f}); {unscored} without a paraphrase; {unmarked} not marked".format(**counts),
     )
     if flagged.rows:
         console.print()
         console.print(flagged.to_text())
 
 
-def _claims_json(measures: ClaimMeasures, records: Sequence[ClaimRecord], notes: Sequence[str]) -> str:
-    counts = {
-        name: getattr(measures, name)
-        for name in ("n", "unmarked", "unscored", "flagged", "ambiguous", "threshold")
-    }
+def _counts(measures: Values) -> dict[str, Any]:
+    counts = {name: measures[name].value or 0 for name in ("unmarked", "unscored", "flagged", "ambiguous")}
+    return {"n": measures["n"], **counts, "threshold": measures["threshold"]}
+
+
+def _claims_json(measures: Values, records: Sequence[ClaimRecord], notes: Sequence[str]) -> str:
     plain = {
-        **counts,
+        **_counts(measures),
         "measures": json.loads(measures_table(measures).to_json())["rows"],
-        "claims": json.loads(table_6(records, measures.threshold, all_claims=True).to_json())["rows"],
+        "claims": json.loads(table_6(records, measures["threshold"], all_claims=True).to_json())["rows"],
         "problems": list(notes),
     }
     return json.dumps(plain, ensure_ascii=False, indent=1)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from simulator.ambient.intervals import clustered_interval
+from simulator.ambient.intervals import Count, Values, clustered_interval
 from simulator.ambient.records import TrueFalseRecord
 from simulator.stats import Interval
 
@@ -84,71 +83,42 @@ def read_text(text: str) -> Reading:
     return Reading({"True": True, "False": False}.get(text.strip()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrueFalseMeasures:
-    """Scores of a model; whole (example, side) items are resampled for every interval.
-
-    Attributes:
-        accuracy: share of all statements answered rightly; no answer is wrong.
-        by_template: likewise, of each template's statements; None where there are none.
-        answered_accuracy: share of the *answered* statements; not the paper's measure.
-        all_four: share of (example, side, rewrite) with all four statements answered rightly; chance 1/16.
-        inconsistent: share of pairs of rewrites of one sentence of which both "may" and both "can only" be
-            meant, as `inconsistent_pairs` counts them.
-        self_contradictions: (example, side, rewrite) with "may" and "cannot" both judged true; and with "does
-            not necessarily" and "can only" both judged true.
-        mass: mean probability of the two words, over statements of which it is known.
-        answered: share of statements with an answer.
-        incomplete: (example, side, rewrite) without all four statements; they are not all answered rightly.
-        doubled: statements that occur more than once beyond the first; the last one's answer counts in the
-            measures over several statements.
-    """
-
-    accuracy: Interval | None
-    by_template: tuple[Interval | None, ...]
-    answered_accuracy: Interval | None
-    all_four: Interval | None
-    inconsistent: Interval | None
-    self_contradictions: tuple[int, int]
-    mass: Interval | None
-    answered: Interval | None
-    statements: int
-    null: int
-    incomplete: int
-    doubled: int
-
-
 _REWRITE: Final = ["id", "side", "rewrite"]
 _STATEMENT: Final = [*_REWRITE, "template"]
 
 
-def true_false_measures(records: Sequence[TrueFalseRecord], *, pairs: Pairs = "paper") -> TrueFalseMeasures:
-    """Return every measure of spec 7; for `pairs` see `inconsistent_pairs`."""
+def true_false_measures(records: Sequence[TrueFalseRecord]) -> Values:
+    """Return every measure of spec 7; whole (example, side) items are resampled for every interval.
+
+    No answer is a wrong one. ``all_four`` is the share of rewrites with all four statements answered rightly;
+    ``may_and_cannot`` counts rewrites of which both are judged true, ``not_necessarily_and_only`` likewise;
+    for ``inconsistent`` see `inconsistent_pairs`. Of a statement that is ``doubled``, the last answer counts
+    in the measures over several statements.
+    """
     frame = _frame(records)
     answered, weighed = frame[frame["prediction"].notna()], frame[frame["mass"].notna()]
     judged = _judged(frame)
-    says = judged.eq(True)
-    all_right = _judged(frame, "correct").eq(True).all(axis=1)
-    inconsistent = list(_inconsistent(judged, pairs))
+    says, rewrites = judged.eq(True), len(judged)
     statements = frame.drop_duplicates(_STATEMENT)
-    return TrueFalseMeasures(
-        accuracy=_mean(frame, "correct"),
-        by_template=tuple(
-            _mean(frame[frame["template"] == template], "correct") for template in range(len(TEMPLATES))
-        ),
-        answered_accuracy=_mean(answered, "correct"),
-        all_four=clustered_interval(all_right.tolist(), _sentences(judged.reset_index())),
-        inconsistent=clustered_interval(
-            [holds for _, holds in inconsistent], [sentence for sentence, _ in inconsistent]
-        ),
-        self_contradictions=(int((says[0] & says[2]).sum()), int((says[1] & says[3]).sum())),
-        mass=_mean(weighed, "mass"),
-        answered=_mean(frame.assign(answered=frame["prediction"].notna()), "answered"),
-        statements=len(frame),
-        null=len(frame) - len(answered),
-        incomplete=int((statements.groupby(_REWRITE).size() < len(TEMPLATES)).sum()),
-        doubled=len(frame) - len(statements),
-    )
+    all_right = _judged(frame, "correct").eq(True).all(axis=1)
+    return {
+        **{
+            f"template_{template + 1}": _mean(frame[frame["template"] == template], "correct")
+            for template in range(len(TEMPLATES))
+        },
+        "accuracy": _mean(frame, "correct"),
+        "answered_accuracy": _mean(answered, "correct"),
+        "null": Count(len(frame) - len(answered), len(frame)),
+        "all_four": clustered_interval(all_right.tolist(), _sentences(judged.reset_index())),
+        "inconsistent": _inconsistency(judged, "paper"),
+        "inconsistent_reference": _inconsistency(judged, "reference"),
+        "may_and_cannot": Count(int((says[0] & says[2]).sum()), rewrites),
+        "not_necessarily_and_only": Count(int((says[1] & says[3]).sum()), rewrites),
+        "mass": _mean(weighed, "mass"),
+        "answered": _mean(frame.assign(answered=frame["prediction"].notna()), "answered"),
+        "incomplete": Count(int((statements.groupby(_REWRITE).size() < len(TEMPLATES)).sum()), rewrites),
+        "doubled": Count(len(frame) - len(statements), len(frame)),
+    }
 
 
 def inconsistent_pairs(records: Iterable[TrueFalseRecord], pairs: Pairs = "paper") -> tuple[int, int]:
@@ -188,6 +158,11 @@ def _inconsistent(judged: pd.DataFrame, pairs: Pairs) -> Iterator[tuple[Hashable
     for sentence, rewrites in judged[[0, 3]].eq(True).groupby(level=["id", "side"]):
         for (may, only), (other_may, other_only) in combinations(rewrites.to_numpy(), 2):
             yield sentence, bool(may and other_may and only and (other_only or pairs == "reference"))
+
+
+def _inconsistency(judged: pd.DataFrame, pairs: Pairs) -> Interval | None:
+    found = list(_inconsistent(judged, pairs))
+    return clustered_interval([holds for _, holds in found], [sentence for sentence, _ in found])
 
 
 def _mean(frame: pd.DataFrame, column: str) -> Interval | None:

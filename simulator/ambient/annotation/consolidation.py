@@ -17,7 +17,6 @@ from typing import Final, Literal
 from logs import LogReader
 from simulator.ambient.annotation.linguists import (
     Annotated,
-    ValidatorMeasures,
     annotated,
     validator_measures,
 )
@@ -25,6 +24,7 @@ from simulator.ambient.annotation.linguists import Form as LinguistForm
 from simulator.ambient.annotation.rules import Annotation, consolidated_example
 from simulator.ambient.examples import Disambiguation, Example, squeeze
 from simulator.ambient.files.dataset import DATASET
+from simulator.ambient.intervals import Values
 from simulator.ambient.labels import SIDES
 from simulator.errors import InputError
 from simulator.judging import DecidingForm, JudgingForm, Opinions
@@ -155,14 +155,14 @@ def flow(reader: LogReader, run_id: str) -> Flow:
     )
 
 
-def agreement(reader: LogReader, run_id: str, *, seed: int = 0) -> ValidatorMeasures:
+def agreement(reader: LogReader, run_id: str) -> Values:
     """Return the agreement of validators on the examples that several have seen (spec 4)."""
     sets = {
         result.key: [None if form.discard else form.labels for form in result.forms.values()]
         for result in results(reader, run_id)
         if len(result.forms) > 1
     }
-    return validator_measures(sets, seed=seed)
+    return validator_measures(sets)
 
 
 def consolidated_examples(reader: LogReader, run_id: str) -> tuple[Example, ...]:

@@ -21,6 +21,7 @@ import numpy as np
 from logs import LogReader
 from simulator.ambient.annotation.rules import Annotation, read_annotation
 from simulator.ambient.examples import Example
+from simulator.ambient.intervals import Count, Values
 from simulator.ambient.items import BENCHMARK, AnnotateItem, item_from_row
 from simulator.ambient.labels import LABEL_SETS, LABELS, LabelSet
 from simulator.ambient.records import LinguistRecord
@@ -48,52 +49,6 @@ one set ``contains_all`` others. Of linguists' two sets against the final set of
 of rows where that is the ``union`` of the two, equals ``either`` of them, or is ``contained`` in the union,
 and the share of single annotations that are ``exact``, whose `n` counts annotations.
 """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinguistMeasures:
-    """Linguists' agreement.
-
-    Attributes:
-        rows: that were given.
-        discarded: of them, dropped because somebody discarded the example.
-        annotations: number of annotations -> rows, of the others.
-        twice: ids of rows, of the others, that name one worker twice; they count like any other row.
-        workers: distinct ones, in all rows.
-        two: over rows with exactly two annotations.
-        ambiguous: share of the single annotations of those rows that have several labels.
-        alpha: Krippendorff's over all rows with two annotations or more.
-        final: None if there are no final sets to compare with.
-        final_rows: with two annotations whose id has a final set.
-    """
-
-    rows: int
-    discarded: int
-    annotations: Mapping[int, int]
-    twice: tuple[str, ...]
-    workers: int
-    two: Agreement
-    ambiguous: Interval | None
-    alpha: Interval | None
-    final: Agreement | None
-    final_rows: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValidatorMeasures:
-    """Validators' agreement on examples that all of them saw (spec 4).
-
-    Attributes:
-        raters: that an example needs to count: as many as most have.
-        other: examples that another number of validators saw, which do not, either.
-    """
-
-    raters: int | None
-    rows: int
-    discarded: int
-    other: int
-    agreement: Agreement
-    alpha: Interval | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,58 +87,69 @@ class WorkerStatistics:
 
 def linguist_measures(
     records: Sequence[LinguistRecord], finals: Mapping[str, LabelSet] | None = None
-) -> LinguistMeasures:
-    """Return how far linguists agree with each other, and with the final label sets of the dataset, by id."""
+) -> Values:
+    """Return how far linguists agree with each other, and with the final label sets of the dataset, by id.
+
+    Rows that somebody ``discarded`` are dropped. Measures are over rows with exactly two annotations,
+    ``several`` over their single ones, ``alpha`` over all rows with two or more; those against final sets
+    (``final_…``) are missing without any. ``twice``: ids of rows that name one worker twice, which count like
+    any other. ``annotations``: number of annotations -> rows.
+    """
     kept = [record for record in records if not record.discarded]
     sizes = Counter(len(record.annotations) for record in kept)
     rows = [row for row, record in enumerate(kept) if len(record.annotations) == 2]
     two = [kept[row].annotations for row in rows]
-    several = [float(len(labels) > 1) for sets in two for labels in sets]
-    finals = finals or {}
-    matched = [row for row in rows if kept[row].id in finals]
-    measures = {
-        "ambiguous": mean_measure(several, np.repeat(rows, 2).tolist(), len(kept)),
-        "alpha": alpha_measure([record.annotations for record in kept], masi_distance),
-    }
-    values = intervals(measures)
-    return LinguistMeasures(
-        rows=len(records),
-        discarded=len(records) - len(kept),
-        annotations={size: sizes[size] for size in sorted(sizes)},
-        twice=tuple(record.id for record in kept if len(set(record.workers)) < len(record.workers)),
-        workers=len({form.worker for form in single_annotations(records)}),
-        two=intervals(_set_measures(two, rows, len(kept))),
-        ambiguous=values["ambiguous"],
-        alpha=values["alpha"],
-        final=intervals(_final_measures(kept, matched, finals)) if finals else None,
-        final_rows=len(matched),
+    matched = [row for row in rows if kept[row].id in (finals or {})]
+    agreement = intervals(_set_measures(two, rows, len(kept)))
+    final = intervals(_final_measures(kept, matched, finals)) if finals else {}
+    single = [float(len(labels) > 1) for sets in two for labels in sets]
+    further = intervals(
+        {
+            "several": mean_measure(single, np.repeat(rows, 2).tolist(), len(kept)),
+            "alpha": alpha_measure([record.annotations for record in kept], masi_distance),
+        }
     )
+    return {
+        **{f"kappa_{label}": agreement[label] for label in LABELS},
+        "kappa_sets": agreement["whole"],
+        "kappa_several": agreement["several"],
+        **{name: agreement[name] for name in ("identical", "contains_all")},
+        **further,
+        **{f"final_{name}": value for name, value in final.items()},
+        "workers": Count(len({form.worker for form in single_annotations(records)})),
+        "discarded": Count(len(records) - len(kept), len(records)),
+        "annotations": dict(sorted(sizes.items())),
+        "twice": [record.id for record in kept if len(set(record.workers)) < len(record.workers)],
+        "rows_with_final": len(matched),
+    }
 
 
-def set_agreement(rows: Sequence[Sequence[LabelSet]], *, seed: int = 0) -> Agreement:
+def set_agreement(rows: Sequence[Sequence[LabelSet]]) -> Agreement:
     """Return the agreement over rows that all have the same number of label sets, two at least.
 
     Raises:
         ValueError: if they have not.
     """
-    return intervals(_set_measures(rows, range(len(rows)), len(rows)), seed=seed)
+    return intervals(_set_measures(rows, range(len(rows)), len(rows)))
 
 
-def validator_measures(
-    examples: Mapping[str, Sequence[LabelSet | None]], *, seed: int = 0
-) -> ValidatorMeasures:
-    """Return how far validators agree: by example the set of every one who saw it, None if discarded."""
+def validator_measures(examples: Mapping[str, Sequence[LabelSet | None]]) -> Values:
+    """Return how far validators agree: by example the set of every one who saw it, None if discarded.
+
+    Examples count that as many have seen as most (``raters``), and that none of them ``discarded``; ``other``
+    were seen by another number.
+    """
     sets = list(examples.values())
     full = [sets[place] for place in modal_subjects(sets)]
     rows = [[labels for labels in row if labels is not None] for row in full if None not in row]
-    return ValidatorMeasures(
-        raters=len(full[0]) if full else None,
-        rows=len(rows),
-        discarded=len(full) - len(rows),
-        other=len(examples) - len(full),
-        agreement=set_agreement(rows, seed=seed),
-        alpha=intervals({"alpha": alpha_measure(rows, masi_distance)}, seed=seed)["alpha"],
-    )
+    return {
+        **set_agreement(rows),
+        **intervals({"alpha": alpha_measure(rows, masi_distance)}),
+        "raters": len(full[0]) if full else None,
+        "rows": len(rows),
+        "discarded": len(full) - len(rows),
+        "other": len(examples) - len(full),
+    }
 
 
 def worker_statistics(forms: Iterable[Form]) -> tuple[WorkerStatistics, ...]:

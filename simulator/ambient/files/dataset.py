@@ -208,11 +208,6 @@ class CategoryRecord:
         }
         return tuple(name for name, is_there in there.items() if not is_there)
 
-    @property
-    def whole(self) -> bool:
-        """Return True if nothing is missing."""
-        return not self.missing
-
 
 def category_record(example: Example, id: str = "", categories: tuple[Category, ...] = ()) -> CategoryRecord:
     """Return the row of an example with its kinds of ambiguity, or with others, and under another id."""

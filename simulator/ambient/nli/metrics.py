@@ -135,8 +135,7 @@ def _gold(row: PairScores) -> LabelSet:
 # ---- scores of predictions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NliMeasures:
+class NliMeasures(NamedTuple):
     """The quality of predicted label sets, as fractions, with 95 % bootstrap intervals over the examples.
 
     Attributes:

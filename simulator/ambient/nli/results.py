@@ -22,6 +22,7 @@ from simulator.ambient.files.nli import (
     read_seed,
     seed_of,
 )
+from simulator.ambient.intervals import Count, Value
 from simulator.ambient.labels import LABELS, LabelSet
 from simulator.ambient.nli.families import Pairs, Threshold, plain_threshold
 from simulator.ambient.nli.metrics import (
@@ -44,7 +45,7 @@ from simulator.ambient.nli.table import (
     table_intervals,
 )
 from simulator.ambient.records import NliRecord, SeedRecord
-from simulator.ambient.reporting.measures import Count, Measure, Results, Value, worded
+from simulator.ambient.reporting.measures import Measure, Results, worded
 from simulator.errors import InputError
 
 T = TypeVar("T")

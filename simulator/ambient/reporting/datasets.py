@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,10 +12,11 @@ from simulator.ambient.examples import Example
 from simulator.ambient.files.dataset import DATASET, CategoryRecord
 from simulator.ambient.files.kinds import TABLES, Merged
 from simulator.ambient.files.results import EditCase
+from simulator.ambient.intervals import Count, Values
 from simulator.ambient.items import BENCHMARK, SPLITS
-from simulator.ambient.labels import CATEGORIES, LABEL_SETS, LabelSet, format_labels, letters
-from simulator.ambient.reporting.measures import Count, Results, Value, paper, worded
-from simulator.ambient.statistics import Share, Statistics, category_statistics, statistics
+from simulator.ambient.labels import CATEGORIES, LabelSet, format_labels, letters
+from simulator.ambient.reporting.measures import Results, by_text, paper, worded
+from simulator.ambient.statistics import Share, category_statistics, statistics
 from simulator.figures import Cell, Column, Table
 from simulator.jsonlines import Read
 
@@ -74,14 +74,13 @@ def dataset_results(
     """Return what is told of examples; the paper's figures stand beside if they are the published ones."""
     facts = statistics(examples)
     known, known_of = not differences(facts), paper()["dataset"]
-    values: dict[str, Value] = {"examples": Count(facts.examples)}
     # Whether an id ends in _c tells something where any does.
-    shown = (key for key in _COUNTS if facts.curated or key not in ("curated", "generated"))
-    values |= {key: Count(getattr(facts, key)) for key in shown if getattr(facts, key)}
-    if facts.ambiguous is not None:
-        values["number_ambiguous"] = Count(round(facts.ambiguous.value * facts.ambiguous.n))
-    values |= {f"ambiguous_{split}": Count(number) for split, number in sorted(facts.ambiguous_in.items())}
-    values |= {key: getattr(facts, key) for key in (*_SHARES, *_REWRITES)}
+    shown = (key for key in _COUNTS if facts["curated"] or key not in ("curated", "generated"))
+    values = {"examples": facts["examples"], **{key: facts[key] for key in shown if facts[key]}}
+    if facts["ambiguous"] is not None:
+        values["number_ambiguous"] = round(facts["ambiguous"].value * facts["ambiguous"].n)
+    values |= {f"ambiguous_{split}": number for split, number in facts["ambiguous_in"].items()}
+    values |= {key: facts[key] for key in (*_SHARES, *_REWRITES)}
     printed: dict[str, float] = {**known_of["counts"], **known_of["shares"]}
     printed |= {f"ambiguous_{split}": number for split, number in known_of["ambiguous_in"].items()}
     printed |= {"number_ambiguous": known_of["parts"]["ambiguous"][0], "extra_words": known_of["extra_words"]}
@@ -91,20 +90,20 @@ def dataset_results(
         name=name,
         measures=worded("dataset", values, paper=printed if known else {}, notes=notes if known else {}),
         files=tuple(files),
-        rows=facts.examples,
+        rows=facts["examples"],
         left_out=left_out,
         remarks=_dataset_remarks(facts),
-        tables={"label_sets": _sets_table(facts, known)},
+        tables={"label_sets": _sets_table(facts["label_sets"], known)},
         data={
             "published": known,
-            "statistics": {**asdict(facts), "label_sets": named_sets(facts.label_sets)},
-            "label_sets": {format_labels(labels): count for labels, count in facts.label_sets.items()},
-            "rewrites": {str(size): count for size, count in facts.rewrites.items()},
-            "disambiguations": {str(size): count for size, count in facts.disambiguations.items()},
-            "labels_differ": facts.labels_differ,
-            "several_of_one_label": facts.several,
-            "faulty": facts.faulty,
-            "ids": {"text": facts.examples - facts.numbered, "number": facts.numbered},
+            "statistics": {**facts, "label_sets": named_sets(facts["label_sets"])},
+            "label_sets": {format_labels(labels): count for labels, count in facts["label_sets"].items()},
+            "rewrites": by_text(facts["rewrites"]),
+            "disambiguations": by_text(facts["disambiguations"]),
+            "labels_differ": facts["labels_differ"],
+            "several_of_one_label": facts["several"],
+            "faulty": facts["faulty"],
+            "ids": {"text": facts["examples"] - facts["numbered"], "number": facts["numbered"]},
             "unambiguous_with_disambiguations": sum(
                 not example.ambiguous and bool(example.disambiguations) for example in examples
             ),
@@ -113,15 +112,15 @@ def dataset_results(
     )
 
 
-def differences(facts: Statistics) -> tuple[str, ...]:
+def differences(facts: Values) -> tuple[str, ...]:
     """Return in what a dataset is not the published one; nothing if it is, as far as numbers tell."""
     known = paper()["dataset"]
     pairs: dict[str, tuple[object, object]] = {
-        **{name: (getattr(facts, name), count) for name, count in known["counts"].items()},
-        "ambiguous in": (dict(sorted(facts.ambiguous_in.items())), known["ambiguous_in"]),
-        "label sets": (named_sets(facts.label_sets), known["label_sets"]),
+        **{name: (facts[name], count) for name, count in known["counts"].items()},
+        "ambiguous in": (dict(sorted(facts["ambiguous_in"].items())), known["ambiguous_in"]),
+        "label sets": (named_sets(facts["label_sets"]), known["label_sets"]),
         **{
-            name.replace("_", " "): (_part(getattr(facts, name)), f"{part} of {whole}")
+            name.replace("_", " "): (_part(facts[name]), f"{part} of {whole}")
             for name, (part, whole) in known["parts"].items()
         },
     }
@@ -151,27 +150,26 @@ def _between_files(merged: Merged) -> dict[str, Any]:
     }
 
 
-def _dataset_remarks(facts: Statistics) -> tuple[str, ...]:
+def _dataset_remarks(facts: Values) -> tuple[str, ...]:
     """Return what deserves a look."""
     remarks = {
-        f"several disambiguations of one label: {_ids(facts.several)}": facts.several,
-        f"labels that are not those of the disambiguations: {_ids(facts.labels_differ)}": facts.labels_differ,
-        f"contradicting themselves (`askback check` says how): {_ids(facts.faulty)}": facts.faulty,
+        "several": "several disambiguations of one label",
+        "labels_differ": "labels that are not those of the disambiguations",
+        "faulty": "contradicting themselves (`askback check` says how)",
     }
-    return tuple(remark for remark, ids in remarks.items() if ids)
+    return tuple(f"{remark}: {_ids(facts[key])}" for key, remark in remarks.items() if facts[key])
 
 
 def _ids(ids: Sequence[str]) -> str:
     return ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
 
 
-def _sets_table(facts: Statistics, known: bool) -> Table:
-    total = sum(facts.label_sets.values())
-    rows: list[list[Cell]] = []
-    for labels in LABEL_SETS:
-        name, count = letters(labels), facts.label_sets[labels]
-        own: list[Cell] = [name, count, 100 * count / total if total else None]
-        rows.append([*own, *([paper()["dataset"]["label_sets"][name]] if known else [])])
+def _sets_table(counts: Mapping[LabelSet, int], known: bool) -> Table:
+    total, printed = sum(counts.values()), paper()["dataset"]["label_sets"]
+    rows: list[list[Cell]] = [
+        [name, count, 100 * count / total if total else None, *([printed[name]] if known else [])]
+        for name, count in named_sets(counts).items()
+    ]
     columns = (Column("examples", 0), Column("%", 1), *([Column("paper", 0)] if known else []))
     return Table(["label set", *columns], rows, "Label sets (Fig. 3)")
 
@@ -186,48 +184,41 @@ def categories_results(
 ) -> Results:
     """Return what is told of rows with kinds of ambiguity."""
     facts = category_statistics(records, examples)
-    published = paper()["categories"]
-    known = (facts.rows, facts.mentions) == (published["rows"], published["mentions"])
+    published, mentions = paper()["categories"], facts["mentions"]
+    known = (facts["rows"], mentions) == (published["rows"], published["mentions"])
     printed: dict[str, float] = published["shares"] if known else {}
-    kinds: dict[str, Value] = {
-        kind: Count(None, 0) if share is None else share for kind, share in facts.shares.items()
-    }
-    there = Count(facts.in_dataset if examples else None, facts.rows)
-    missing = "" if examples else "no dataset to look in (name one with --data)"
     rows: list[list[Cell]] = [
-        [kind, facts.counts[kind], None if share is None else share.times(100), printed.get(kind)]
-        for kind, share in facts.shares.items()
+        [
+            kind,
+            facts["counts"][kind],
+            None if share is None else share.times(100),
+            *([printed[kind]] if known else []),
+        ]
+        for kind, share in facts["shares"].items()
     ]
     columns = (Column("mentions", 0), Column("%", 1), *([Column("paper", 1)] if known else []))
-    table = Table(
-        ["kind", *columns],
-        rows if known else [row[:-1] for row in rows],
-        f"Kinds of ambiguity, % of {facts.mentions} mentions in {facts.rows} examples",
-    )
-    word_for_word = f"{facts.in_dataset} pairs are in the dataset word for word"
+    title = f"Kinds of ambiguity, % of {mentions} mentions in {facts['rows']} examples"
+    shares = {kind: Count(None, 0) if share is None else share for kind, share in facts["shares"].items()}
+    word_for_word = f"{facts['in_dataset']} pairs are in the dataset word for word"
     return Results(
         kind="categories",
         name=name,
         measures=worded(
             "categories",
-            {**kinds, "in_dataset": there},
+            {**shares, "in_dataset": Count(facts["in_dataset"] if examples else None, facts["rows"])},
             paper=printed,
-            notes={"in_dataset": missing},
-            rows=facts.rows,
+            notes={"in_dataset": "" if examples else "no dataset to look in (name one with --data)"},
+            rows=facts["rows"],
         ),
         files=tuple(files),
-        rows=facts.rows,
+        rows=facts["rows"],
         left_out=left_out,
         remarks=(
             *([word_for_word] if examples else []),
-            *([f"{facts.not_whole} rows are not whole"] if facts.not_whole else []),
+            *([f"{facts['not_whole']} rows are not whole"] if facts["not_whole"] else []),
         ),
-        tables={"kinds": table},
-        data={
-            "counts": dict(facts.counts),
-            "mentions": facts.mentions,
-            "statistics": {**asdict(facts), "mentions": facts.mentions},
-        },
+        tables={"kinds": Table(["kind", *columns], rows, title)},
+        data={"counts": facts["counts"], "mentions": mentions, "statistics": facts},
         listed=False,
     )
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 import yaml
 
+from simulator.ambient.intervals import Count
 from simulator.figures import Cell, Column, Table
 from simulator.reporting import Section, file_section
 from simulator.stats import Interval
@@ -53,16 +54,6 @@ def figures(kind: str, name: str, rows: int) -> Mapping[str, Any]:
 Unit = Literal["%", "", "count"]
 """Per cent; a number with decimals; a count."""
 _DIGITS: Final[Mapping[Unit, int]] = {"%": 1, "": 2, "count": 0}
-
-
-class Count(NamedTuple):
-    """A number of things, and of how many; None where it is undefined."""
-
-    value: Interval | float | None
-    n: int | None = None
-
-
-Value = Interval | Count | float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,26 +202,37 @@ def wording() -> Mapping[str, Any]:
 
 def worded(
     kind: str,
-    values: Mapping[str, Value],
+    values: Mapping[str, Any],
     *,
     paper: Mapping[str, Any] | None = None,
     notes: Mapping[str, str] | None = None,
     key: str = "{key}",
     **words: object,
 ) -> tuple[Measure, ...]:
-    """Return measures in the words of their kind.
+    """Return those of the values that the wording of their kind names, in its order and words.
 
     `key`: the measures' keys, made of those of the wording.
     """
-    words_of = wording()[kind]["measures"]
     made = []
-    for name, value in values.items():
-        title, unit, counted = words_of[name]
+    for name, (title, unit, counted) in wording()[kind]["measures"].items():
+        if name not in values:
+            continue
+        value = values[name]
         number, n = value if isinstance(value, Count) else (value, None)
         printed, note = (paper or {}).get(name), (notes or {}).get(name) or ""
         title, counted = title.format(**words), counted.format(**words)
         made.append(Measure(key.replace("{key}", name), title, number, unit, counted, n, printed, note))
     return tuple(made)
+
+
+def by_text(counts: Mapping[int, int]) -> dict[str, int]:
+    """Return counts as JSON can hold them."""
+    return {str(size): count for size, count in counts.items()}
+
+
+def sizes(counts: Mapping[int, int]) -> str:
+    """Return counts in words."""
+    return ", ".join(f"{size}: {count}" for size, count in counts.items())
 
 
 def half_up(number: float, digits: int = 1) -> str:

@@ -6,17 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from simulator.ambient.annotation.linguists import linguist_measures, single_annotations, worker_statistics
-from simulator.ambient.crowd import CrowdMeasures, crowd_measures, vote_table
+from simulator.ambient.crowd import count_labels, crowd_measures, slot_votes
 from simulator.ambient.examples import Example
-from simulator.ambient.intervals import clustered_interval
+from simulator.ambient.intervals import Values, clustered_interval
 from simulator.ambient.labels import LABELS, Category, letters
-from simulator.ambient.prepare import EvaluationMeasures, evaluation_measures
-from simulator.ambient.records import (
-    CrowdRecord,
-    LinguistRecord,
-)
-from simulator.ambient.reporting.measures import Count, Results, is_published, paper, worded, wording
-from simulator.ambient.reporting.sources import Answers, Context, by_text
+from simulator.ambient.prepare import evaluation_measures
+from simulator.ambient.records import CrowdRecord, LinguistRecord
+from simulator.ambient.reporting.measures import Results, by_text, is_published, paper, sizes, worded
+from simulator.ambient.reporting.sources import Answers, Context
 from simulator.ambient.statistics import category_statistics
 from simulator.figures import Cell, Column, Table
 from simulator.stats import Interval
@@ -35,45 +32,41 @@ def crowd_results(answers: Answers, context: Context) -> Results:
     printed = paper()["crowd"] if whole else {}
     held = {record.id for record in records}
     shown = [id for id in context.settings.votes if id == "all" or id in held]
+    told = ("tie", "readings", "three_readings", "repeated_distractors", "ties", "raters", "other_raters")
     return answers.results(
-        {key: getattr(votes, key) for key in wording()["crowd"]["measures"]},
+        votes,
         paper=printed,
-        notes={**printed.get("notes", {}), **votes.undefined},
+        notes={**printed.get("notes", {}), **votes["undefined"]},
         tie=tie,
         remarks=_crowd_remarks(votes, whole=whole or not part),
         tables={"table_1": table_1(records, shown, context)} if shown else {},
         data={
-            "tie": votes.tie,
-            "workers": by_text(votes.workers),
-            "readings": votes.readings,
-            "three_readings": votes.three_readings,
-            "repeated_distractors": votes.repeated_distractors,
-            "ties": {"two": votes.two_way_ties, "three": votes.three_way_ties},
-            "without_votes": votes.left_out,
-            "raters": {"original": votes.raters_original, "disambiguated": votes.raters_disambiguated},
-            "other_raters": {"original": votes.other_original, "disambiguated": votes.other_disambiguated},
+            **{key: votes[key] for key in told},
+            "workers": by_text(votes["workers"]),
+            "without_votes": votes["left_out"],
         },
     )
 
 
-def _crowd_remarks(votes: CrowdMeasures, *, whole: bool) -> list[str]:
-    workers = ", ".join(f"{size} on {count} rows" for size, count in votes.workers.items())
+def _crowd_remarks(votes: Values, *, whole: bool) -> list[str]:
+    workers = ", ".join(f"{size} on {count} rows" for size, count in votes["workers"].items())
     remarks = [
-        f"votes are tied between two labels on {votes.two_way_ties} readings, between all three on "
-        f"{votes.three_way_ties}",
-        f"workers: {workers or 'none'}; {votes.three_readings} rows have three readings, no distractor",
+        f"votes are tied between two labels on {votes['ties']['two']} readings, between all three on "
+        f"{votes['ties']['three']}",
+        f"workers: {workers or 'none'}; {votes['three_readings']} rows have three readings, no distractor",
     ]
-    if votes.repeated_distractors:
+    if votes["repeated_distractors"]:
         remarks.append(
-            f"{votes.repeated_distractors} distractors are the ambiguous sentence itself or a reading "
+            f"{votes['repeated_distractors']} distractors are the ambiguous sentence itself or a reading "
             "that is shown: the share is told with them, as the paper does, and without"
         )
-    if votes.left_out:
-        remarks.append(f"{votes.left_out} rows have no votes or no reading and are counted nowhere")
-    if votes.raters_original and (votes.other_original or votes.other_disambiguated):
+    if votes["left_out"]:
+        remarks.append(f"{votes['left_out']} rows have no votes or no reading and are counted nowhere")
+    raters, others = votes["raters"]["original"], votes["other_raters"]
+    if raters and any(others.values()):
         remarks.append(
-            f"kappas are of rows with {votes.raters_original} votes, as most have; {votes.other_original} "
-            f"rows and {votes.other_disambiguated} readings have another number (alpha counts them)"
+            f"kappas are of rows with {raters} votes, as most have; {others['original']} rows and "
+            f"{others['disambiguated']} readings have another number (alpha counts them)"
         )
     return remarks if whole else [*remarks, "the paper's figures are of the whole file, so none stand here"]
 
@@ -83,7 +76,7 @@ def table_1(records: Sequence[CrowdRecord], ids: Sequence[str], context: Context
 
     `records`: rows of votes; an id may occur again, then all its rows are told.
     """
-    kinds = category_statistics(context.categories).shares if context.categories else {}
+    kinds = category_statistics(context.categories)["shares"] if context.categories else {}
     chosen = (
         records if "all" in ids else [row for id in dict.fromkeys(ids) for row in records if row.id == id]
     )
@@ -96,18 +89,17 @@ def table_1(records: Sequence[CrowdRecord], ids: Sequence[str], context: Context
 def _vote_rows(
     record: CrowdRecord, example: Example | None, kinds: Mapping[Category, Interval | None]
 ) -> list[list[Cell]]:
-    votes = vote_table(record)
-    if example and (example.premise, example.hypothesis) != (votes.premise, votes.hypothesis):
+    if example and (example.premise, example.hypothesis) != (record.premise, record.hypothesis):
         example = None
-    gold = letters(example.labels if example else [slot.label for slot in votes.readings if slot.label])
+    gold = letters(example.labels if example else [label for label in record.labels if label])
     # Nothing stands where nobody was asked.
-    asked = any(votes.original.values())
-    counts: list[Cell] = [votes.original[label] if asked else None for label in LABELS]
+    original = count_labels(record.original)
+    counts: list[Cell] = [original[label] if record.original else None for label in LABELS]
     names = ((kind, kinds.get(kind)) for kind in (example.categories if example else ()))
     shares = [kind if share is None else f"{kind} ({100 * share.value:.1f} %)" for kind, share in names]
-    text = f"P: {votes.premise}\nH: {votes.hypothesis}"
+    text = f"P: {record.premise}\nH: {record.hypothesis}"
     rows: list[list[Cell]] = [[record.id, text, gold, *counts, None, ", ".join(shares) or None]]
-    for slot in votes.slots:
+    for slot in slot_votes(record):
         sentence = f"{record.side[0].upper()}: {slot.sentence}"
         label = letters([slot.label]) if slot.label else "distractor"
         counts = [slot.votes[label] if any(slot.votes.values()) else None for label in LABELS]
@@ -123,8 +115,8 @@ def evaluation_results(answers: Answers, context: Context) -> Results:
     measures = [
         worded(
             "evaluation",
-            {"correct": votes.correct},
-            paper={"correct": printed.get(model) if is_published("evaluation", votes.rows) else None},
+            votes,
+            paper={"correct": printed.get(model) if is_published("evaluation", votes["rows"]) else None},
             notes={"correct": _few(votes)},
             key=f"correct.{model}",
             model=model or "no model named",
@@ -132,62 +124,42 @@ def evaluation_results(answers: Answers, context: Context) -> Results:
         )
         for model, votes in models.items()
     ]
+    told = ("rows", "few_rewrites", "without_votes")
+    of_models = {
+        model: {**{key: votes[key] for key in told}, "workers": by_text(votes["workers"])}
+        for model, votes in models.items()
+    }
     return answers.results(
         {},
         measures=tuple(measure for of_model in measures for measure in of_model),
         remarks=["the votes behind the paper's figures are not published, so they cannot be had again"],
-        data={
-            "tie": tie,
-            "models": {
-                model: {
-                    "rows": votes.rows,
-                    "few_rewrites": votes.few,
-                    "without_votes": votes.without_votes,
-                    "workers": by_text(votes.workers),
-                }
-                for model, votes in models.items()
-            },
-        },
+        data={"tie": tie, "models": of_models},
     )
 
 
-def _few(votes: EvaluationMeasures) -> str:
-    notes = [f"{votes.few} rows have too few rewrites, so are wrong"] if votes.few else []
-    notes += [f"{votes.without_votes} rows have no votes yet"] if votes.without_votes else []
-    return "; ".join(notes)
+def _few(votes: Values) -> str:
+    few, unseen = votes["few_rewrites"], votes["without_votes"]
+    notes = [f"{few} rows have too few rewrites, so are wrong"] if few else []
+    return "; ".join(notes + ([f"{unseen} rows have no votes yet"] if unseen else []))
 
 
 def linguists_results(answers: Answers, context: Context) -> Results:
     """Return the results of linguists' annotations, against each other and the dataset."""
     records: Sequence[LinguistRecord] = answers.rows
     known = {example.id: example.labels for example in context.examples if example.labels}
-    agreement = linguist_measures(records, known)
-    two, final = agreement.two, agreement.final
-    against = {
-        **{f"final_{key}": (final or {}).get(key) for key in ("union", "either", "contained", "exact")},
-        "final_rewrites": kept_rewrites(records, context.by_id),
-    }
-    sizes = ", ".join(f"{size}: {count}" for size, count in agreement.annotations.items())
-    twice = f"{len(agreement.twice)} rows name one annotator twice: {', '.join(agreement.twice)}"
+    measures = linguist_measures(records, known)
+    against = {f"final_{key}": None for key in ("union", "either", "contained", "exact", "rewrites")}
+    twice = measures["twice"]
+    named = f"{len(twice)} rows name one annotator twice: {', '.join(twice)}"
     return answers.results(
-        {
-            **{f"kappa_{label}": two[label] for label in LABELS},
-            "kappa_sets": two["whole"],
-            "kappa_several": two["several"],
-            "alpha": agreement.alpha,
-            "identical": two["identical"],
-            "several": agreement.ambiguous,
-            **against,
-            "workers": Count(agreement.workers),
-            "discarded": Count(agreement.discarded, agreement.rows),
-        },
-        notes=dict.fromkeys(against, _NO_DATASET) if final is None else {},
-        remarks=[f"annotations per row: {sizes}", *([twice] if agreement.twice else [])],
+        {**against, **measures, "final_rewrites": kept_rewrites(records, context.by_id)},
+        notes={} if known else dict.fromkeys(against, _NO_DATASET),
+        remarks=[f"annotations per row: {sizes(measures['annotations'])}", *([named] if twice else [])],
         tables={"annotators": annotators_table(records)},
         data={
-            "annotations": by_text(agreement.annotations),
-            "twice": list(agreement.twice),
-            "rows_with_final": agreement.final_rows,
+            "annotations": by_text(measures["annotations"]),
+            "twice": twice,
+            "rows_with_final": measures["rows_with_final"],
         },
     )
 

@@ -50,7 +50,7 @@ _MEASURED: Final[Mapping[Task, Callable[[Sequence[Any]], Any]]] = {
     "generate": generation_measures,
     "true_false": true_false_measures,
     "continue": continuation_measures,
-    "nli": lambda records: nli_measures(records, [record.id for record in records]),
+    "nli": lambda records: nli_measures(records, [record.id for record in records])._asdict(),
     "claim": claim_measures,
 }
 """The measures of each task, of its records; their names in a summary are in `wording.yaml`."""
@@ -78,20 +78,16 @@ def run_measures(reader: LogReader, run: str, *, exclude_aborted: bool = False) 
 
 def _measured(played: Sequence[Played], task: Task) -> Measured:
     own = [episode for episode in played if episode.item.task == task]
-    outcome, words = _MEASURED[task](records_of(own, task)), wording()["summary"][task]
-    measures = {title: getattr(outcome, name) for title, name in words["measures"].items()}
-    counts = {title: getattr(outcome, name) for title, name in words["counts"].items()}
-    match task:
-        case "evaluate":
-            measures = {f"correct, {model}": votes.correct for model, votes in outcome.items()}
-            counts = {"items": sum(votes.rows for votes in outcome.values())}
-        case "annotate":
-            measures = {**_scored(own), **measures}
-        case "true_false":
-            measures |= {f"template {number}": share for number, share in enumerate(outcome.by_template)}
-        case "continue":
-            counts["missing"] = len(outcome.missing)
-    return Measured(measures, counts)
+    records, words = records_of(own, task), wording()["summary"][task]
+    outcome = _MEASURED[task](records)
+    if task == "evaluate":
+        correct = {f"correct, {model}": votes["correct"] for model, votes in outcome.items()}
+        return Measured(correct, {"items": len(records)})
+    measures = {title: outcome[name] for title, name in words["measures"].items()}
+    if task == "annotate":
+        measures = {**_scored(own), **measures}
+    counts = {title: outcome.get(name, len(records)) for title, name in words["counts"].items()}
+    return Measured(measures, {title: getattr(count, "value", count) for title, count in counts.items()})
 
 
 def _scored(played: Sequence[Played]) -> dict[str, Interval | None]:

@@ -16,7 +16,7 @@ from simulator.ambient.files.dataset import CategoryRecord
 from simulator.ambient.files.results import join
 from simulator.ambient.items import BENCHMARK, Task, item_from_row
 from simulator.ambient.playing import ANNOTATOR
-from simulator.ambient.reporting.measures import Results, Value, model_of, worded
+from simulator.ambient.reporting.measures import Results, model_of, worded
 from simulator.ambient.reporting.settings import ReportSettings
 from simulator.ambient.trial_log import JUDGED, played_of, records_of
 from simulator.duplicates import CODE, left_out, repeats_statement
@@ -40,8 +40,8 @@ class Answers:
     left_out: int = 0
     remarks: tuple[str, ...] = ()
 
-    def results(self, values: Mapping[str, Value], **parts: Any) -> Results:
-        """Return what they come to."""
+    def results(self, values: Mapping[str, Any], **parts: Any) -> Results:
+        """Return what they come to; of `values`, those that the wording of their kind names."""
         own = {name: parts.pop(name) for name in ("tables", "exact", "data", "remarks") if name in parts}
         measures = parts.pop("measures", None) or worded(self.kind, values, **parts)
         return Results(
@@ -76,11 +76,6 @@ class Context:
     def tested(self) -> tuple[Example, ...]:
         """The test split; all examples if they have no splits."""
         return tuple(example for example in self.examples if example.split == "test") or self.examples
-
-
-def by_text(counts: Mapping[int, int]) -> dict[str, int]:
-    """Return counts as JSON can hold them."""
-    return {str(size): count for size, count in counts.items()}
 
 
 Files = Mapping[str, Mapping[Path, Read[Any]]]

@@ -166,13 +166,13 @@ def test_share_of_correct_rows_model_by_model() -> None:
     found = evaluation_measures([GOOD, TIED, ALONE, other, NONE, UNSEEN, IMPLAUSIBLE])
     assert list(found) == ["m", "other"]
     mine = found["m"]
-    assert mine.correct is not None
-    assert mine.correct.value == pytest.approx(2 / 5)
-    assert mine.correct.n == 5
-    assert (mine.rows, mine.few, mine.without_votes, mine.workers) == (6, 2, 1, {0: 1, 3: 5})
-    assert found["other"].correct == pytest.approx(wilson(1, 1))
-    strict = evaluation_measures([GOOD, TIED, ALONE], "strict")["m"].correct
+    assert mine["correct"].value == pytest.approx(2 / 5)
+    assert mine["correct"].n == 5
+    assert (mine["rows"], mine["few_rewrites"], mine["without_votes"]) == (6, 2, 1)
+    assert mine["workers"] == {0: 1, 3: 5}
+    assert found["other"]["correct"] == pytest.approx(wilson(1, 1))
+    strict = evaluation_measures([GOOD, TIED, ALONE], "strict")["m"]["correct"]
     assert strict is not None
     assert strict.value == pytest.approx(1 / 3)
-    assert evaluation_measures([UNSEEN])["m"].correct is None
+    assert evaluation_measures([UNSEEN])["m"]["correct"] is None
     assert evaluation_measures([]) == {}

@@ -63,7 +63,7 @@ def test_every_run_has_its_scores_and_episodes(log: Office, run: str, language: 
 def test_the_numbers_are_those_of_the_measures(log: Office) -> None:
     found = true_false_measures(true_false_records(log.reader, ["true-false"]))
     said = words(page(log, "run=true-false"))
-    for one in (found.accuracy, *found.by_template, found.all_four):
+    for one in (found[key] for key in ("accuracy", "template_1", "template_4", "all_four")):
         assert one is not None
         assert f"{100 * one.value:.1f}" in said and f"{100 * one.low:.1f}" in said
 
@@ -97,7 +97,7 @@ def test_every_vote_is_told_item_by_item(log: Office) -> None:
     for one, counts in zip(records, votes[:: 1 + len(records[0].interpretations)], strict=True):
         assert counts == [one.original.count(label) for label in SHOWN]
     assert words(answer).count("3 of 3") == len(records)
-    found = crowd_measures(records, "strict").agreement
+    found = crowd_measures(records, "strict")["agreement"]
     assert found is not None
     assert f"{100 * found.value:.1f}" in words(answer)
 

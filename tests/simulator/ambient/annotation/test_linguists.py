@@ -62,58 +62,53 @@ def value(interval: Interval | None) -> float:
 
 
 def test_agreement_of_two() -> None:
-    found = linguist_measures(ALL).two
+    found = linguist_measures(ALL)
     # In the set: entailment 11 10 10 01, neutral 00 11 01 10, contradiction 00 00 11 00.
-    assert value(found["entailment"]) == pytest.approx((1 / 4 - 34 / 64) / (1 - 34 / 64))
-    assert value(found["neutral"]) == 0
-    assert value(found["contradiction"]) == 1
+    assert value(found["kappa_entailment"]) == pytest.approx((1 / 4 - 34 / 64) / (1 - 34 / 64))
+    assert value(found["kappa_neutral"]) == 0
+    assert value(found["kappa_contradiction"]) == 1
     # Sets: E three times, N twice, EN, CE, CN; chance 16/64.
-    assert value(found["whole"]) == pytest.approx((1 / 4 - 16 / 64) / (1 - 16 / 64))
+    assert value(found["kappa_sets"]) == pytest.approx((1 / 4 - 16 / 64) / (1 - 16 / 64))
     # Several labels: 00 10 11 00.
-    assert value(found["several"]) == pytest.approx((3 / 4 - 34 / 64) / (1 - 34 / 64))
+    assert value(found["kappa_several"]) == pytest.approx((3 / 4 - 34 / 64) / (1 - 34 / 64))
     assert value(found["identical"]) == pytest.approx(1 / 4)
     assert value(found["contains_all"]) == pytest.approx(2 / 4)
-    assert found["whole"] is not None
-    assert found["whole"].n == 4
+    assert found["kappa_sets"].n == 4
 
 
 def test_which_rows_count() -> None:
     found = linguist_measures(ALL)
-    assert (found.rows, found.discarded, found.annotations) == (7, 1, {1: 1, 2: 4, 3: 1})
-    assert (found.twice, found.workers) == (("4",), 4)
-    assert value(found.ambiguous) == pytest.approx(3 / 8)
-    assert found.ambiguous is not None
-    assert found.ambiguous.n == 8
+    assert (*found["discarded"], found["annotations"]) == (1, 7, {1: 1, 2: 4, 3: 1})
+    assert (found["twice"], found["workers"].value) == (["4"], 4)
+    assert value(found["several"]) == pytest.approx(3 / 8)
+    assert found["several"].n == 8
     units = [one.annotations for one in ALL[:5]]
     expected = intervals({"alpha": alpha_measure(units, masi_distance)})["alpha"]
-    assert value(found.alpha) == pytest.approx(value(expected))
-    assert found.alpha is not None
-    assert found.alpha.n == 5
-    assert value(linguist_measures(TWO).two["whole"]) == value(found.two["whole"])
-    assert set_agreement([one.annotations for one in TWO]) == linguist_measures(TWO).two
+    assert value(found["alpha"]) == pytest.approx(value(expected))
+    assert found["alpha"].n == 5
+    assert value(linguist_measures(TWO)["kappa_sets"]) == value(found["kappa_sets"])
+    agreement = set_agreement([one.annotations for one in TWO])
+    assert agreement["whole"] == linguist_measures(TWO)["kappa_sets"]
 
 
 def test_against_final_labels() -> None:
-    final = linguist_measures(ALL, FINALS).final
-    assert final is not None
-    assert value(final["union"]) == pytest.approx(2 / 4)  # 2, 3
-    assert value(final["either"]) == pytest.approx(2 / 4)  # 2, 4
-    assert value(final["contained"]) == pytest.approx(3 / 4)  # 2, 3, 4
-    assert value(final["exact"]) == pytest.approx(2 / 8)  # EN of 2, N of 4
-    assert final["exact"] is not None
-    assert (linguist_measures(ALL, FINALS).final_rows, final["exact"].n) == (4, 8)
-    assert linguist_measures(ALL).final is None
+    final = linguist_measures(ALL, FINALS)
+    assert value(final["final_union"]) == pytest.approx(2 / 4)  # 2, 3
+    assert value(final["final_either"]) == pytest.approx(2 / 4)  # 2, 4
+    assert value(final["final_contained"]) == pytest.approx(3 / 4)  # 2, 3, 4
+    assert value(final["final_exact"]) == pytest.approx(2 / 8)  # EN of 2, N of 4
+    assert (final["rows_with_final"], final["final_exact"].n) == (4, 8)
+    assert "final_union" not in linguist_measures(ALL)
     other = linguist_measures(ALL, {"none of them": labels("E")})
-    assert other.final is not None
-    assert (other.final_rows, other.final["union"], other.final["exact"]) == (0, None, None)
+    assert (other["rows_with_final"], other["final_union"], other["final_exact"]) == (0, None, None)
 
 
 def test_nothing_and_undefined() -> None:
     none = linguist_measures([])
-    assert (none.rows, none.alpha, none.ambiguous, none.two["whole"]) == (0, None, None, None)
+    assert (none["discarded"].n, none["alpha"], none["several"], none["kappa_sets"]) == (0, None, None, None)
     alike = linguist_measures([record("1", "E", "E"), record("2", "E", "E")])
-    assert (alike.two["whole"], alike.alpha) == (None, None)
-    assert value(alike.two["identical"]) == 1
+    assert (alike["kappa_sets"], alike["alpha"]) == (None, None)
+    assert value(alike["identical"]) == 1
     with pytest.raises(ValueError, match="one number of raters"):
         set_agreement([[labels("E"), labels("N")], [labels("E")]])
 
@@ -132,19 +127,18 @@ def test_validators() -> None:
             "4": [labels("N"), labels("N"), labels("N")],
         }
     )
-    assert (found.raters, found.rows, found.discarded, found.other) == (4, 2, 1, 1)
+    assert (found["raters"], found["rows"], found["discarded"], found["other"]) == (4, 2, 1, 1)
     # Entailment 4 of 4, 0 of 4.
-    assert value(found.agreement["entailment"]) == 1
+    assert value(found["entailment"]) == 1
     # Neutral 1 of 4, 3 of 4: P 1/2 each, chance 1/2.
-    assert value(found.agreement["neutral"]) == 0
+    assert value(found["neutral"]) == 0
     # Contradiction 0 of 4, 1 of 4: P (1 + 1/2) / 2, chance (49 + 1) / 64.
-    assert value(found.agreement["contradiction"]) == pytest.approx((48 - 50) / (64 - 50))
-    assert value(found.agreement["identical"]) == 0
-    assert value(found.agreement["contains_all"]) == pytest.approx(1 / 2)
-    assert found.alpha is not None
-    assert found.alpha.n == 2
+    assert value(found["contradiction"]) == pytest.approx((48 - 50) / (64 - 50))
+    assert value(found["identical"]) == 0
+    assert value(found["contains_all"]) == pytest.approx(1 / 2)
+    assert found["alpha"].n == 2
     nothing = validator_measures({"1": [None]})
-    assert (nothing.raters, nothing.rows, nothing.other, nothing.alpha) == (None, 0, 1, None)
+    assert (nothing["raters"], nothing["rows"], nothing["other"], nothing["alpha"]) == (None, 0, 1, None)
 
 
 def test_workers() -> None:
@@ -199,19 +193,22 @@ def test_published_annotations_are_measured_as_by_brute_force() -> None:
         return 1 - len(a & b) / len(a | b) * step
 
     for label in LABELS:
-        assert value(found.two[label]) == pytest.approx(kappa([(label in a, label in b) for _, a, b in two]))
-    assert value(found.two["whole"]) == pytest.approx(kappa([(a, b) for _, a, b in two]))
-    assert value(found.two["several"]) == pytest.approx(kappa([(len(a) > 1, len(b) > 1) for _, a, b in two]))
-    assert value(found.two["identical"]) == pytest.approx(sum(a == b for _, a, b in two) / len(two))
+        assert value(found[f"kappa_{label}"]) == pytest.approx(
+            kappa([(label in a, label in b) for _, a, b in two])
+        )
+    assert value(found["kappa_sets"]) == pytest.approx(kappa([(a, b) for _, a, b in two]))
+    assert value(found["kappa_several"]) == pytest.approx(
+        kappa([(len(a) > 1, len(b) > 1) for _, a, b in two])
+    )
+    assert value(found["identical"]) == pytest.approx(sum(a == b for _, a, b in two) / len(two))
     units = [sets for _, sets in said if len(sets) > 1]
     pooled = [one for sets in units for one in sets]
     observed = sum(sum(masi(a, b) for a, b in permutations(sets, 2)) / (len(sets) - 1) for sets in units)
     expected = sum(masi(a, b) for a, b in permutations(pooled, 2)) / (len(pooled) - 1)
-    assert value(found.alpha) == pytest.approx(1 - observed / expected)
+    assert value(found["alpha"]) == pytest.approx(1 - observed / expected)
     known = [(finals[id], a, b) for id, a, b in two if id in finals]
-    assert found.final is not None
-    assert value(found.final["union"]) == pytest.approx(sum(f == a | b for f, a, b in known) / len(known))
-    assert value(found.final["either"]) == pytest.approx(sum(f in (a, b) for f, a, b in known) / len(known))
-    assert value(found.final["contained"]) == pytest.approx(sum(f <= a | b for f, a, b in known) / len(known))
+    assert value(found["final_union"]) == pytest.approx(sum(f == a | b for f, a, b in known) / len(known))
+    assert value(found["final_either"]) == pytest.approx(sum(f in (a, b) for f, a, b in known) / len(known))
+    assert value(found["final_contained"]) == pytest.approx(sum(f <= a | b for f, a, b in known) / len(known))
     exact = sum((f == a) + (f == b) for f, a, b in known) / (2 * len(known))
-    assert value(found.final["exact"]) == pytest.approx(exact)
+    assert value(found["final_exact"]) == pytest.approx(exact)

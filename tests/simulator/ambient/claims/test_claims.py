@@ -104,16 +104,17 @@ def test_precision_and_recall_for_ambiguity():
         record(0.9),
     ]
     found = claim_measures(records)
-    assert (found.n, found.unmarked, found.unscored, found.flagged, found.ambiguous) == (6, 1, 1, 3, 4)
-    assert found.precision.value == pytest.approx(2 / 3)
-    assert found.precision.n == 3
-    assert found.recall.value == pytest.approx(2 / 4)
-    assert found.recall.low < 0.5 < found.recall.high
+    counts = [found[key].value for key in ("unmarked", "unscored", "flagged", "ambiguous")]
+    assert (found["n"], *counts) == (6, 1, 1, 3, 4)
+    assert found["precision"].value == pytest.approx(2 / 3)
+    assert found["precision"].n == 3
+    assert found["recall"].value == pytest.approx(2 / 4)
+    assert found["recall"].low < 0.5 < found["recall"].high
 
 
 def test_what_has_no_denominator_is_unknown():
     found = claim_measures([record(0.01, marks="f")])
-    assert (found.precision, found.recall) == (None, None)
+    assert (found["precision"], found["recall"]) == (None, None)
 
 
 def test_stored_scores_are_compared_with_the_rows_own():

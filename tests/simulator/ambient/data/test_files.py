@@ -137,7 +137,7 @@ def test_published_kinds_are_written_as_they_are(published: Path, tmp_path: Path
 def test_an_example_with_kinds_is_a_row_of_such_a_file(rows: Rows, write: Write) -> None:
     [example] = DATASET.read(write("a.jsonl", {**rows["1"], "categories": ["lexical"]})).rows
     record = category_record(example)
-    assert record.whole
+    assert not record.missing
     path = write("c.jsonl", CATEGORY_ROWS.line(record))
     assert CATEGORY_ROWS.read(path).rows == (record,)
 

@@ -140,21 +140,20 @@ def test_measures_and_both_baselines() -> None:
         record(0.0, 1.0, 2.0, 3.0),
     ]
     found = continuation_measures(records, [EXAMPLE, Example(id="5", premise="p", hypothesis="h")])
-    assert found.accuracy is not None
-    assert found.random is not None
-    assert found.random_examples is not None
-    assert (found.accuracy.value, found.accuracy.n, found.right, found.instances) == (0.5, 4, 2, 4)
-    assert (found.missing, found.tied) == (("2",), ("3",))
-    assert found.random.value == pytest.approx((3 / 3 + 1 / 4) / 4)
-    assert found.random_examples.value == pytest.approx(1 / 4)
-    assert found.random_examples.n == 1
-    assert (found.options, found.num_conts) == ({2: 3, 3: 1}, (40, 85))
-    assert continuation_measures(records).random_examples is None
+    assert (found["accuracy"].value, found["accuracy"].n, *found["right"]) == (0.5, 4, 2, 4)
+    assert (found["ids"]["missing"], found["ids"]["tied"]) == (["2"], ["3"])
+    assert found["random"].value == pytest.approx((3 / 3 + 1 / 4) / 4)
+    assert found["random_examples"].value == pytest.approx(1 / 4)
+    assert found["random_examples"].n == 1
+    assert (found["num_conts_min"].value, found["num_conts_mean"].value) == (40, 85)
+    assert found["options"] == {2: 3, 3: 1}
+    assert continuation_measures(records)["random_examples"] is None
 
 
 def test_no_records_make_no_numbers() -> None:
     found = continuation_measures([])
-    assert (found.accuracy, found.random, found.num_conts, found.options) == (None, None, None, {})
+    assert found["accuracy"] is found["random"] is found["num_conts_min"].value is None
+    assert found["options"] == {}
 
 
 def test_histograms_share_their_bins() -> None:

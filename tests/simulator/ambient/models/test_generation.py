@@ -7,7 +7,6 @@ import pytest
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.generation import (
     Difference,
-    edit_f1_variants,
     generation_measures,
     gold_differences,
     gold_rewrites,
@@ -59,43 +58,34 @@ def test_scores_are_means_over_items_whatever_was_written() -> None:
     records = (RECORD, COPIES, RESTATES, SILENT, CHATTY)
     assert item_scores(records) == pytest.approx((1 / 2, 0, 1 / 3, 0, 0))
     measures = generation_measures(records)
-    assert measures.edit_f1 is not None
-    assert measures.edit_f1.value == pytest.approx(1 / 6)
-    assert measures.edit_f1.n == measures.items == 5
-    assert (measures.empty, measures.unparsable, measures.null) == (1, 1, 1)
-    assert measures.rewrites == {0: 2, 1: 2, 2: 1}
-    assert measures.warnings == {"empty": 1, "no_list": 1}
+    assert measures["edit_f1"].value == pytest.approx(1 / 6)
+    assert measures["edit_f1"].n == measures["empty"].n == 5
+    assert (measures["empty"].value, measures["unparsable"].value) == (1, 1)
+    assert measures["rewrites"] == {0: 2, 1: 2, 2: 1}
+    assert measures["warnings"] == {"empty": 1, "no_list": 1}
 
 
 def test_patterns_are_reported_both_ways() -> None:
-    found = generation_measures((RECORD, COPIES, RESTATES, SILENT, CHATTY)).patterns
-    assert found["empty"] is not None
-    assert found["copied"] is not None
-    assert found["restated"] is not None
-    assert found["restated_found"] is not None
-    assert found["empty"].value == pytest.approx(2 / 5)
-    assert found["copied"].value == pytest.approx(2 / 4)
-    assert found["copied"].n == 4
-    assert found["restated"].value == pytest.approx(3 / 5)
-    assert found["restated_found"].value == pytest.approx(1 / 5)
+    found = generation_measures((RECORD, COPIES, RESTATES, SILENT, CHATTY))
+    assert found["pattern_empty"].value == pytest.approx(2 / 5)
+    assert found["pattern_copied"].value == pytest.approx(2 / 4)
+    assert found["pattern_copied"].n == 4
+    assert found["pattern_restated"].value == pytest.approx(3 / 5)
+    assert found["pattern_restated_found"].value == pytest.approx(1 / 5)
 
 
 def test_both_parsers_are_reported() -> None:
     odd = replace(RECORD, generation="1) a c. Then the claim is true\n2) a d. then the claim is inconclusive")
     measures = generation_measures([odd])
-    assert measures.edit_f1 is not None
-    assert measures.robust is not None
-    assert (measures.edit_f1.value, measures.robust.value) == (0, 1)
-    assert generation_measures([odd], "robust").rewrites == {2: 1}
-    assert generation_measures([odd], "robust").edit_f1 == measures.robust
+    assert (measures["edit_f1"].value, measures["edit_f1_robust"].value) == (0, 1)
+    assert generation_measures([odd], "robust")["rewrites"] == {2: 1}
+    assert generation_measures([odd], "robust")["edit_f1"] == measures["edit_f1_robust"]
 
 
 def test_no_records_make_no_numbers() -> None:
     measures = generation_measures([])
-    assert (measures.edit_f1, measures.robust, measures.patterns["copied"], measures.items) == (None,) * 3 + (
-        0,
-    )
-    assert edit_f1_variants([]) == {}
+    assert measures["empty"].n == 0
+    assert [measures[key] for key in ("edit_f1", "edit_f1_robust", "pattern_copied")] == [None] * 3
 
 
 def test_stored_values_are_compared() -> None:

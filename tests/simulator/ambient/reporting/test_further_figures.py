@@ -94,10 +94,10 @@ def test_how_much_of_the_gold_linguists_wrote(folder: Path) -> None:
 def test_crowd_agreement_with_distractors_and_ties(folder: Path) -> None:
     read = CROWD.read(folder / "crowdworker_annotations_first60.jsonl")
     found = crowd_measures(read.rows)
-    assert found.kappa_with_distractor.n == 180 and found.kappa_disambiguated.n == 120
+    assert found["kappa_with_distractor"].n == 180 and found["kappa_disambiguated"].n == 120
     votes = [row.relabelled[slot] for row in read.rows for slot in row.true_slots]
     counts = [sorted((said.count(one) for one in set(said)), reverse=True) for said in votes]
-    assert found.two_way_ties == sum(len(one) > 1 and one[0] == one[1] for one in counts)
+    assert found["ties"]["two"] == sum(len(one) > 1 and one[0] == one[1] for one in counts)
     row = CrowdRecord(
         id="1",
         premise="p",
@@ -110,8 +110,8 @@ def test_crowd_agreement_with_distractors_and_ties(folder: Path) -> None:
         plausible=((True, True, False),) * 3,
     )
     odd = crowd_measures([row])
-    assert (odd.three_way_ties, odd.two_way_ties, odd.repeated_distractors) == (2, 0, 1)
-    assert odd.distractor_plausible.n == 1 and odd.distractor_plausible_told_apart is None
+    assert (odd["ties"]["three"], odd["ties"]["two"], odd["repeated_distractors"]) == (2, 0, 1)
+    assert odd["distractor_plausible"].n == 1 and odd["distractor_plausible_told_apart"] is None
     assert left_out(read.faults) == 0
 
 
