@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -17,6 +17,7 @@ _RULES = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
     "resultTypes": ["violations"],
 }
+_CONTRAST = {"runOnly": ["color-contrast"], "resultTypes": ["violations"]}
 _STILL = """() => Promise.all(document.getAnimations()
     .filter(one => one.effect.getComputedTiming().endTime < Infinity)
     .map(one => one.finished.catch(() => null)))"""
@@ -37,7 +38,7 @@ def _axe() -> str:
     return str(base.AXE_SCRIPT)
 
 
-def broken_rules(page: Any) -> list[str]:
+def broken_rules(page: Any, rules: Mapping[str, Any] = _RULES) -> list[str]:
     """Return the rules of accessibility that a page, as it stands, breaks, and where."""
     page.evaluate(_STILL)
     # What Gradio draws while a plot has not arrived is waited for, but not for ever.
@@ -47,7 +48,7 @@ def broken_rules(page: Any) -> list[str]:
         page.wait_for_timeout(100)
     if not page.evaluate("'axe' in window"):
         page.evaluate(_axe())
-    broken = page.evaluate("rules => axe.run(document, rules).then(done => done.violations)", _RULES)
+    broken = page.evaluate("rules => axe.run(document, rules).then(done => done.violations)", rules)
     return [f"{rule['id']}: {node['html']}" for rule in broken for node in rule["nodes"]]
 
 
@@ -60,6 +61,11 @@ def beyond_the_edge(page: Any, aside: str = "") -> list[str]:
             return []
         page.wait_for_timeout(100)
     return list(beyond)
+
+
+def too_faint(page: Any) -> list[str]:
+    """Return what cannot be read well: of all rules the one that a dark screen can break by itself."""
+    return broken_rules(page, _CONTRAST)
 
 
 @contextmanager
@@ -82,7 +88,7 @@ def looking(
         checks: what is asked of each page, on the widest of the screens.
         widths: of screens that each page has to fit; the walk goes on with the first.
         aside: what may reach beyond the edge: `, ` and a selector.
-        dark: checks are asked in the dark, too.
+        dark: what is read on a light screen has to be read on a dark one, too.
     """
     faults: list[str] = []
     height = page.viewport_size["height"]
@@ -100,8 +106,7 @@ def looking(
             ask(page.viewport_size["width"], check)
         if dark:
             with _in_the_dark(page):
-                for check in checks:
-                    ask(page.viewport_size["width"], check)
+                ask(page.viewport_size["width"], too_faint)
         if widths:
             page.set_viewport_size({"width": widths[0], "height": height})
 

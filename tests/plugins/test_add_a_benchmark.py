@@ -70,6 +70,7 @@ def test_the_page_has_a_whole_package_of_few_lines():
     assert sum(len(text.splitlines()) for name, text in files.items() if "extras" not in name) <= MOST_LINES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("line", "expected"), [each for each in sessions() if each[1]])
 def test_a_command_of_the_page_prints_what_stands_there(told, line, expected):
     printed = [" ".join(each.split()) for each in told[line].splitlines()]
@@ -77,5 +78,6 @@ def test_a_command_of_the_page_prints_what_stands_there(told, line, expected):
         assert any(" ".join(each.split()) in row for row in printed), told[line]
 
 
+@pytest.mark.slow
 def test_no_command_of_the_page_crashes(told):
     assert not [line for line, output in told.items() if "Traceback" in output]

@@ -38,6 +38,7 @@ async def test_an_object_made_from_the_schema_that_was_sent(llmock, ask):
     await model.close()
 
 
+@pytest.mark.slow  # it waits as long as it is told to
 async def test_it_is_a_well_behaved_client(model, llmock, ask):
     llmock.rate_limit(times=2, retry_after=0.2)
     llmock.fail(500)

@@ -157,6 +157,7 @@ def test_a_cookie_of_another_server_opens_nothing(server, bench, tmp_path_factor
     assert stranger.get("/research/config").status_code == 401
 
 
+@pytest.mark.slow
 def test_many_tries_at_one_name_from_many_addresses_have_to_wait(server):
     statuses = [log_in(server, "max", f"guess {number}")[1] for number in range(21)]
     assert statuses == [*[401] * 20, 429]
