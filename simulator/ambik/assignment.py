@@ -33,10 +33,9 @@ from pydantic import NonNegativeInt, PositiveInt
 from logs import LogError, LogReader
 from simulator.ambik.data import BUILTIN, Which, load_drafts, load_pairs
 from simulator.ambik.files.pairs import part_of
-from simulator.ambik.items import BENCHMARK, Item, PairItem, Task
-from simulator.ambik.kitchen.options import kitchen_options
+from simulator.ambik.items import BENCHMARK, Draft, Item, Pair, PairItem, Task
+from simulator.ambik.kitchen.reasoning import kitchen_options
 from simulator.ambik.methods.kit import needs_of
-from simulator.ambik.pairs import Draft, Pair
 from simulator.ambik.players.robots import KITCHEN, ROBOTS
 from simulator.ambik.players.user import ITEM
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, calibration_option

@@ -18,8 +18,7 @@ from typing import Final
 
 from simulator.ambik.items import DecideItem
 from simulator.ambik.kitchen.knowledge import any_of
-from simulator.ambik.kitchen.options import alternatives, kitchen_case
-from simulator.ambik.kitchen.reasoning import judge
+from simulator.ambik.kitchen.reasoning import alternatives, judge, kitchen_case
 from simulator.ambik.players.user import ITEM, item_answer
 from simulator.ambik.playing import appliances_of, blinded, objects_of, step_of, task_of
 from simulator.ambik.records import Decision, Exchange

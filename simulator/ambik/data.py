@@ -17,11 +17,13 @@ from simulator.ambik.files.load_report import Loaded, load_report, merge
 from simulator.ambik.files.pairs import KINDS, as_file, kind_of_pair, part_of, read_pairs_file
 from simulator.ambik.items import (
     BENCHMARK,
+    Draft,
+    Pair,
+    Scenario,
     read_draft_record,
     read_pair_record,
     read_scenario_record,
 )
-from simulator.ambik.pairs import Draft, Pair, Scenario
 from simulator.ambik.terms import PARTS, Ambiguity
 from simulator.errors import InputError
 from simulator.jsonlines import Row

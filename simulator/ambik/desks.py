@@ -23,8 +23,7 @@ from simulator.ambik.annotation.desk import (
 from simulator.ambik.annotation.form import ORDER, check_fields, check_pair_form, errors_of
 from simulator.ambik.annotation.page import sentence_of
 from simulator.ambik.forms import form_record, read_pair_form
-from simulator.ambik.items import BENCHMARK
-from simulator.ambik.pairs import Draft
+from simulator.ambik.items import BENCHMARK, Draft
 from simulator.ambik.records import PairForm
 from simulator.ambik.trial_log import forms
 from simulator.blocks import Block, Card, Facts, Heading, Revision, Text, Words, message

@@ -25,9 +25,8 @@ from typing import Annotated, Any, Final
 from pydantic import Field, TypeAdapter
 
 from simulator.ambik.intents import parse_intent, parse_variants
-from simulator.ambik.items import pair_record
+from simulator.ambik.items import Draft, Pair, pair_record, parting
 from simulator.ambik.naming import bare
-from simulator.ambik.pairs import Draft, Pair, parting
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER
 from simulator.ambik.records import PairForm
 from simulator.ambik.terms import Ambiguity

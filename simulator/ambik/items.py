@@ -1,14 +1,178 @@
-"""What is played in one episode: a task of a pair, a KnowNo scenario, or a draft to be made a pair."""
+"""What files hold (pairs, KnowNo's scenarios, drafts: spec 2, 9, 11), and what is played of it.
+
+What a field is annotated with beside its type is how it stands in a file (`simulator.codecs`).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, Literal
 
-from simulator.ambik.pairs import Draft, Pair, Scenario
-from simulator.ambik.terms import Member, Part, TaskType, task_type
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, PlainValidator
+from pydantic_core import PydanticKnownError
+
+from simulator.ambik.intents import Intent, parse_intent
+from simulator.ambik.terms import APPLIANCES, Ambiguity, Member, Part, TaskType, task_type
 from simulator.codecs import Codec, ItemCodec
-from simulator.fields import OptionalTexts
+from simulator.fields import Flag, Key, OptionalText, OptionalTexts, Said, Whole, null_as, refuse_blank
+
+
+def _read_intent(value: Any) -> Intent:
+    if not isinstance(value, str):
+        raise PydanticKnownError("string_type")
+    return parse_intent(refuse_blank(value))
+
+
+IntentText = Annotated[Intent, PlainValidator(_read_intent), PlainSerializer(lambda intent: intent.text)]
+"""An intent as it is written in its cell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A clear task and a minimally different ambiguous one in the same scene (spec 2.2).
+
+    Attributes:
+        objects: of the scene, without articles (``environment_short``); appliances are not among them.
+        scene: the same in words, with articles (``environment_full``).
+        clear: the unambiguous task (``unambiguous_direct``).
+        indirect: the same with objects named loosely; empty where the data have none.
+        shortlist: objects among which a person would be undecided; often empty.
+        clear_plan: steps, without their numbers.
+        ambiguous_plan: likewise.
+        step: index, from 0, of the step at which the ambiguity arises; None if the data do not say.
+        intent: what the action must realise; None if the cell is empty.
+        variants: what may be meant before anything is clarified, one intent per line; empty if unknown.
+        take_ambiguous: whether the ambiguous member serves calibration; None outside of calibration rows.
+        options: actions that might be meant, of our own data alone; empty elsewhere.
+        shortlist_cell: the shortlist as it is written, which is what the published code reads (spec 10.1);
+            None where that is its objects with comma and blank between them. Pairs are the same without it.
+    """
+
+    id: Key
+    objects: OptionalTexts = ()
+    scene: Said
+    clear: Said
+    ambiguous: Said
+    type: Ambiguity
+    question: OptionalText = ""
+    answer: OptionalText = ""
+    clear_plan: OptionalTexts = ()
+    ambiguous_plan: OptionalTexts = ()
+    step: Annotated[Whole | None, Field(ge=0)] = None
+    intent: IntentText | None = None
+    indirect: OptionalText = ""
+    shortlist: OptionalTexts = ()
+    variants: Annotated[tuple[IntentText, ...], null_as(())] = ()
+    take_ambiguous: Annotated[Flag | None, Field(alias="take_amb")] = None
+    options: OptionalTexts = ()
+    shortlist_cell: Annotated[
+        str | None, AfterValidator(lambda text: text or None), Field(exclude_if=lambda text: text is None)
+    ] = field(default=None, compare=False)
+
+    @property
+    def shortlist_text(self) -> str:
+        """The shortlist as it is written."""
+        return ", ".join(self.shortlist) if self.shortlist_cell is None else self.shortlist_cell
+
+    @property
+    def things(self) -> tuple[str, ...]:
+        """All that is in the scene, appliances included."""
+        return (*self.objects, *(name for name in APPLIANCES if name not in self.objects))
+
+    def task(self, member: Member) -> str:
+        """Return the instruction of a member."""
+        return self.ambiguous if member == "ambiguous" else self.clear
+
+    def plan(self, member: Member) -> tuple[str, ...]:
+        """Return the plan of a member."""
+        return self.ambiguous_plan if member == "ambiguous" else self.clear_plan
+
+    @property
+    def clear_step(self) -> str:
+        """The clear plan's line at which the ambiguity arises; empty if there is none."""
+        return line_of(self.clear_plan, self.step)
+
+    @property
+    def calibration_member(self) -> Member:
+        """The member that serves calibration (spec 7.1); the ambiguous one where the data do not say."""
+        return "clear" if self.take_ambiguous is False else "ambiguous"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """A mobile-manipulation scenario of KnowNo as AmbiK's authors converted it (spec 9).
+
+    Attributes:
+        type: without the suffix ``_task``: ``singlelabel``, ``spatial_ambiguous``, ``winograd``, ``unsafe``,
+            ``unambiguous``, ``creative_multilabel``, ``creative_singlelabel`` or ``multilabel``.
+        intended: objects, any of which will do.
+        location: ``pick-up``, a drawer, a bin, an appliance or another object.
+        part: what it serves, where the data say so.
+    """
+
+    id: Key
+    objects: OptionalTexts = ()
+    scene: str
+    task: str
+    intended: OptionalTexts = ()
+    location: str
+    type: Annotated[str, AfterValidator(lambda text: text.removesuffix("_task"))]
+    intent: IntentText | None = None
+    part: Part | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A proposed ambiguous version of a draft's clear task (spec 11, step 3)."""
+
+    type: Annotated[Ambiguity, Field(exclude=True)]
+    task: Said
+    question: Said
+    answer: Said
+
+
+def _with_types(candidates: Any) -> Any:
+    """Return candidates that know their type, which in a file is the key of each."""
+    if not isinstance(candidates, dict):
+        return candidates
+    return {
+        kind: {**fields, "type": kind} if isinstance(fields, dict) else fields
+        for kind, fields in candidates.items()
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A pair that is to be made by annotators out of proposals (spec 11).
+
+    Attributes:
+        candidates: by type; the order in which annotators look at them is the screen's.
+        plan: of the clear task, steps without numbers; may be empty.
+        ambiguous_plan: of the ambiguous task as proposed; may be empty.
+        indirect: the clear task with objects named loosely, as proposed; may be empty.
+    """
+
+    id: Key
+    objects: OptionalTexts = ()
+    scene: Said
+    clear: Said
+    indirect: OptionalText = ""
+    plan: OptionalTexts = ()
+    ambiguous_plan: OptionalTexts = ()
+    candidates: Annotated[Mapping[Ambiguity, Candidate], BeforeValidator(_with_types)]
+
+
+def parting(plan: Sequence[str], other: Sequence[str]) -> int | None:
+    """Return the index, from 0, of the first line in which two plans differ; None if none is in both."""
+    lines = enumerate(zip(plan, other, strict=False))
+    return next((place for place, (line, counterpart) in lines if line != counterpart), None)
+
+
+def line_of(plan: Sequence[str], step: int | None) -> str:
+    """Return a plan's line; empty if it has none at that place."""
+    return plan[step] if step is not None and 0 <= step < len(plan) else ""
+
 
 Task = Literal["decide", "annotate"]
 

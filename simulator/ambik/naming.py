@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from simulator.ambik.items import Pair, Scenario
 from simulator.ambik.kitchen.categories import kitchen, stems
-from simulator.ambik.pairs import Pair, Scenario
 from simulator.ambik.terms import APPLIANCES, DO_NOTHING, table
 
 _SPACE = re.compile(r"\s+")

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from simulator.ambik.annotation.form import check_fields, problem_record, refuse_errors
 from simulator.ambik.forms import form_record, read_answer, read_chosen, read_pair_form
-from simulator.ambik.items import DecideItem
-from simulator.ambik.pairs import Draft
+from simulator.ambik.items import DecideItem, Draft
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options
 from simulator.ambik.records import Calibrated, Decision, Outcome
 from simulator.ambik.sets.predicting import Prepared, outcome_under, prepared

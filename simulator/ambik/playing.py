@@ -11,8 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, InstanceOf, NonNegativeInt, PositiveInt
 
-from simulator.ambik.items import DecideItem, DraftItem, PairItem, Task
-from simulator.ambik.pairs import Pair
+from simulator.ambik.items import DecideItem, DraftItem, Pair, PairItem, Task
 from simulator.ambik.records import Calibrated
 from simulator.ambik.settings import DEFAULT, Settings, read_settings
 from simulator.ambik.terms import APPLIANCES, CONFORMAL, KNOWNO_APPLIANCES, Context, Dialogue, Method

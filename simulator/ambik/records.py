@@ -13,8 +13,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, SkipValidation
 
-from simulator.ambik.items import DecideItem
-from simulator.ambik.pairs import Pair
+from simulator.ambik.items import DecideItem, Pair
 from simulator.ambik.terms import Certainty, Context, Dialogue, Method
 from simulator.fields import Number
 

@@ -17,8 +17,7 @@ from simulator.ambik.naming import bare
 from simulator.ambik.playing import task_of
 from simulator.ambik.reporting.exporting import form_lines
 from simulator.ambik.reporting.sections import sets_section
-from simulator.ambik.research_episode import TARGET, entries, episode, kept_read, type_name
-from simulator.ambik.targets import laid, share
+from simulator.ambik.research_episode import TARGET, entries, episode, kept_read, laid, share, type_name
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import decisions, task_of_run
 from simulator.bar_blocks import Amount, Amounts

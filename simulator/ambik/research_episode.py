@@ -1,17 +1,20 @@
-"""A decision as researchers see it: both members of its pair, with all that led to each prediction set."""
+"""A decision as researchers see it: both members of its pair, with all that led to each prediction set.
+
+A run is scored once, so that another target is laid on it in no time.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from logs import LogReader
-from simulator.ambik.items import DecideItem, PairItem
-from simulator.ambik.measuring.outcome_rows import asked_well, cluster_of
-from simulator.ambik.pairs import Pair
+from simulator.ambik.items import DecideItem, Pair, PairItem
+from simulator.ambik.measuring.metrics import asked_well, cluster_of
 from simulator.ambik.playing import (
+    Options,
     appliances_of,
     exchange_of,
     needs_question,
@@ -20,12 +23,18 @@ from simulator.ambik.playing import (
     step_of,
     task_of,
 )
-from simulator.ambik.records import Decision, Outcome
+from simulator.ambik.records import Calibrated, Decision, Outcome
 from simulator.ambik.score import is_right
-from simulator.ambik.sets.predicting import Prepared
-from simulator.ambik.targets import Laid, RunRead, laid, read_run
+from simulator.ambik.sets.predicting import (
+    Prepared,
+    calibrate_prepared,
+    outcome_prepared,
+    prepared,
+    recalibrated,
+)
+from simulator.ambik.settings import Settings
 from simulator.ambik.terms import CONFORMAL
-from simulator.ambik.trial_log import Played, decisions_of
+from simulator.ambik.trial_log import Played, calibration_of, decisions, decisions_of, options_of
 from simulator.blocks import (
     Block,
     Card,
@@ -45,6 +54,100 @@ from simulator.blocks import (
 from simulator.form_blocks import Part
 from simulator.research import Look
 from simulator.word_diff import word_diff
+
+LEAST: Final = 0.05
+MOST: Final = 0.99
+"""Between what a target can be moved; in hundredths."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRead:
+    """The decisions of a run, before any threshold.
+
+    Attributes:
+        ready: its first decisions, scored; what was prompted and written is left out.
+        calibrated: the calibration it was played with; None if it had none.
+        calibrating: it is there to calibrate a method on: nothing has a set in it.
+        movable: whether the threshold can be taken again, at another target.
+    """
+
+    options: Options
+    ready: tuple[Prepared, ...]
+    calibrated: Calibrated | None
+    calibrating: bool
+    movable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laid:
+    """A target laid on a run.
+
+    Attributes:
+        target: 1 - epsilon.
+        calibrated: the threshold; None where the method has none.
+        outcomes: sets and decisions; none in a calibration run.
+    """
+
+    target: float
+    own: bool
+    settings: Settings
+    calibrated: Calibrated | None
+    outcomes: tuple[Outcome, ...]
+
+
+def read_run(reader: LogReader, run: str) -> RunRead:
+    """Read and score a run.
+
+    Raises:
+        InputError: if its options or decisions cannot be read.
+    """
+    options = options_of(reader, run)
+    calibrating = options.method in CONFORMAL and options.calibration is None
+    logged = [_light(decision) for decision in decisions(reader, [run], aborted=not calibrating)]
+    ready = tuple(prepared(decision, options.settings) for decision in logged)
+    calibrated = calibration_of(reader, run)
+    if calibrating and ready:
+        calibrated = calibrate_prepared(ready, options.settings, run)
+    return RunRead(
+        options=options,
+        ready=ready,
+        calibrated=calibrated,
+        calibrating=calibrating,
+        movable=calibrated is not None and 0 < len(calibrated.nonconformities) == calibrated.n,
+    )
+
+
+def laid(read: RunRead, target: str = "") -> Laid:
+    """Return the run under a target; its own if `target` is none or cannot be laid on it."""
+    own = read.options.settings.target_success
+    wished = share(target) if read.movable else None
+    settings = replace(read.options.settings, target_success=own if wished is None else wished)
+    calibrated = read.calibrated
+    if calibrated is not None and wished is not None:
+        calibrated = recalibrated(calibrated, settings)
+    q_hat = math.inf if calibrated is None else calibrated.q_hat
+    sets = () if read.calibrating else tuple(outcome_prepared(ready, q_hat, settings) for ready in read.ready)
+    return Laid(
+        target=settings.target_success,
+        own=settings.target_success == own,
+        settings=settings,
+        calibrated=calibrated,
+        outcomes=sets,
+    )
+
+
+def _light(decision: Decision) -> Decision:
+    return replace(decision, prompts=(), raw=())
+
+
+def share(text: str) -> float | None:
+    """Return a target that is written; None if that is no number."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return min(max(round(value, 2), LEAST), MOST) if math.isfinite(value) else None
+
 
 TARGET: Final = "target_success"
 _NOTHING: Final = "–"

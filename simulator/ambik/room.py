@@ -11,12 +11,12 @@ from simulator.ambik import graph, items, show
 from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.items import Item
 from simulator.ambik.methods.kit import NOTHING, background_of
-from simulator.ambik.pages import page_blocks
 from simulator.ambik.players.annotating import FIRST_CANDIDATE, FirstCandidate, ModelAnnotator
 from simulator.ambik.players.robots import ROBOTS, MethodRobot, OfflineRobot
 from simulator.ambik.players.user import ITEM, ItemUser, ModelUser
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, RobotKnows, seats_of
 from simulator.ambik.score import score_rows
+from simulator.ambik.show import page_blocks
 from simulator.ambik.views import ParticipantView, Replay
 from simulator.errors import InputError
 from simulator.models import ChatModel

@@ -9,8 +9,17 @@ from pydantic import Field
 
 from simulator.ambik.data import load_drafts, load_pairs, load_scenarios, read_pairs
 from simulator.ambik.files.pairs import kind_of_pair
-from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem, ScenarioItem, Task
-from simulator.ambik.pairs import Draft, Pair, Scenario
+from simulator.ambik.items import (
+    DecideItem,
+    Draft,
+    DraftItem,
+    Item,
+    Pair,
+    PairItem,
+    Scenario,
+    ScenarioItem,
+    Task,
+)
 from simulator.ambik.playing import Dataset
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS, METHODS, Member, Method, Part
 from simulator.errors import InputError

@@ -16,9 +16,8 @@ from simulator.ambik.items import LANGUAGE, DraftItem, PairItem, ScenarioItem
 from simulator.ambik.players.robots import ALWAYS_ASKS, ROBOTS
 from simulator.ambik.players.user import ITEM, request_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
-from simulator.ambik.reveal import broken_off, reveal
 from simulator.ambik.room import ROOM
-from simulator.ambik.show import TELL
+from simulator.ambik.show import TELL, broken_off, reveal
 from simulator.ambik.terms import TaskType
 from simulator.ambik.trial_log import conformal_sets
 from simulator.ambik.views import Replay

@@ -1,4 +1,4 @@
-"""What people see of an episode (`views`), built out of the graph's state and the item.
+"""What people see of an episode (`views`), out of the graph's state and the item, and the pages made of it.
 
 A robot is shown what `playing.blinded` leaves; a user besides what a model as user is told: the clear task,
 which is their wish, and the data's answer.
@@ -12,6 +12,9 @@ from typing import Any, Final
 
 from logs.rows import Ending, Turn
 from simulator.ambik import graph
+from simulator.ambik.annotation.page import pair_form, type_guide
+from simulator.ambik.data import load_guidelines
+from simulator.ambik.intents import Concept, parse_intent
 from simulator.ambik.items import LANGUAGE, DraftItem, Item, PairItem
 from simulator.ambik.players.user import request_of
 from simulator.ambik.playing import (
@@ -28,8 +31,114 @@ from simulator.ambik.playing import (
     task_of,
 )
 from simulator.ambik.score import is_right, right_in_the_end
+from simulator.ambik.terms import task_type
 from simulator.ambik.views import Exchanged, ParticipantView, Replay
 from simulator.benchmark import Due, Move
+from simulator.blocks import (
+    Block,
+    Card,
+    Chips,
+    Detail,
+    Facts,
+    Plan,
+    Points,
+    Talk,
+    Text,
+    Translated,
+    Verdict,
+    Words,
+    message,
+)
+from simulator.form_blocks import Choice, Field, Form, Part, Way, Ways
+
+_SEARCHED: Final = 12
+"""So many things are seen at a glance; among more, one can be looked for."""
+
+
+def page_blocks(view: ParticipantView) -> tuple[Block, ...]:
+    """Return what somebody is shown at the stage of a view."""
+    if view.stage == "instructions":
+        return instructions(view.seat)
+    if view.stage == "done":
+        quiet = view.seat == USER and not any(move.seat == USER for move in view.moves)
+        return (Text(message("result.not_asked")),) if view.study and quiet else ()
+    if view.stage not in ("task", TELL):
+        return ()
+    if view.draft is not None:
+        return (pair_form(view.draft),)
+    talk, beside = Talk((*view.opening, *view.moves)), _beside(view)
+    if view.seat == USER:
+        cards = (Card(message("wish"), _wish(view)), Card(message("look"), beside, folded=True))
+        return (cards[0], talk, cards[1])
+    if not view.my_turn:
+        return (talk, Card(message("look"), beside))
+    return (
+        talk,
+        Part("", beside, beside=True),
+        decision(view.options, may_ask=view.may_ask, asked=bool(view.moves)),
+    )
+
+
+def instructions(seat: str) -> tuple[Block, ...]:
+    """Return what a seat is told before it begins; annotators besides, what tells the types apart."""
+    guides = [load_guidelines(language) for language in ("en", "zh")]
+    texts_by_language = [
+        [step.text for step in guide.steps] if seat == ANNOTATOR else getattr(guide, seat) for guide in guides
+    ]
+    points = Points([("", Translated(*texts)) for texts in zip(*texts_by_language, strict=True)])
+    return (points, Part(message("form.types"), type_guide())) if seat == ANNOTATOR else (points,)
+
+
+def _wish(view: ParticipantView) -> tuple[Block, ...]:
+    detail = [Detail(message("detail"), Text(view.detail))] if view.detail else []
+    return (Text(view.wish, "strong", view.wish_language), *detail)
+
+
+def _beside(view: ParticipantView) -> tuple[Block, ...]:
+    """Return the kitchen, and the plan as far as it is there."""
+    things = Chips(view.scene, search=len(view.scene) > _SEARCHED)
+    kitchen: list[Block] = [things if view.scene else Text(message("scene.empty"), "muted")]
+    if view.appliances:
+        kitchen += [Text(message("scene.appliances"), "muted"), Chips(view.appliances)]
+    plan: Sequence[Block] = ()
+    if view.step:
+        first = () if view.previous else (Text(message("plan.first"), "muted"),)
+        plan = (Plan((*view.previous, view.step), len(view.previous)), *first)
+    parts = ((message("scene.heading"), kitchen), (message("plan.heading"), plan))
+    return tuple(Part(heading, blocks) for heading, blocks in parts if blocks)
+
+
+def decision(options: Sequence[str], *, may_ask: bool, asked: bool) -> Form:
+    """Return the form of a robot: what may be meant, then an action or a question.
+
+    `options`: that can be marked; without any, they are written.
+    """
+    marked = Field("marked", "lines", rows=3, note=message("field.marked.own"))
+    if options:
+        choices = [Choice(option, option) for option in options]
+        marked = Field("marked", "choices", choices=choices, keys="123456789")
+    act = Field("act", "entry", picks="marked")
+    if not may_ask:
+        why = Text(message("no_more" if asked else "no_questions"))
+        return Form((marked, Ways([Way("act", (why, act), "d")])), keys=message("keys.act"))
+    ask = (Field("ask", "text", own_words=True), Text(message("ask_note"), "muted"))
+    return Form(
+        (marked, Ways([Way("act", (act,), "d"), Way("ask", ask, "a", "clay")])), keys=message("keys.ask")
+    )
+
+
+def picture() -> tuple[Block, ...]:
+    """Return an instruction, what stands about, and what may be meant; of no data set."""
+    things = ("lentil soup", "ladle", "glass bowl", "wooden bowl", "bread rolls", "chopping board")
+    options = ("ladle the soup into the glass bowl", "ladle the soup into the wooden bowl")
+    return (
+        Talk([Move(USER, "", "Put the soup into a bowl, please.")]),
+        Chips(things),
+        Text(message("entry.set"), "muted"),
+        Chips(options),
+        Text(message("entry.ask")),
+    )
+
 
 TELL: Final = "tell"
 """The study's stage at which a user is shown the task all the same."""
@@ -153,3 +262,114 @@ def _words(value: object) -> str:
     if isinstance(value, list):
         return "\n".join(map(str, value))
     return "" if value is None else str(value)
+
+
+FIELDS: Final = (
+    *("clear", "objects", "scene", "indirect", "type", "passed_over", "ambiguous", "one_ambiguity"),
+    *("question", "answer", "clear_plan", "ambiguous_plan", "step", "shortlist", "intent", "variants"),
+    *("delete", "comment"),
+)
+"""Of an annotator's form, from top to bottom."""
+
+
+def reveal(seat: str, replay: Replay, *, study: bool) -> tuple[Block, ...]:
+    """Return the result of an episode for whoever sat in `seat`, in a study or in free play."""
+    if seat == ANNOTATOR:
+        deleted = "deleted" if dict(replay.form).get("delete") else "pair"
+        lead = message(f"result.lead.{deleted if study else f'played_{deleted}'}")
+        heading, kicker = message(f"result.heading.{deleted}"), message("result.kicker_annotator")
+        return (
+            Verdict(heading, lead, True, kicker=kicker),
+            Card(message("result.form"), (Facts(filled_in(dict(replay.form))),)),
+        )
+    verdict = f"{seat}_{'asked' if replay.asked else 'acted'}_{'needed' if replay.needed else 'free'}"
+    return (
+        Verdict(
+            message(f"result.heading.{verdict}"),
+            message(f"result.lead.{verdict}"),
+            replay.needed == bool(replay.asked),
+            kicker=message("result.kicker"),
+        ),
+        Card(message("result.talk"), _went(seat, replay)),
+        Card(message("result.meant"), _meant(replay)),
+        Card(message("result.sets"), _sets(seat, replay)),
+    )
+
+
+def broken_off() -> tuple[Block, ...]:
+    """Return what an episode shows that ended too early: nothing that was hidden."""
+    return (Verdict(message("result.broken"), message("result.broken_text"), False),)
+
+
+def moves_of(replay: Replay) -> tuple[Move, ...]:
+    """Return what was said, the instruction first."""
+    said = [(USER, replay.task)]
+    for exchange in replay.asked:
+        answered = [] if exchange.answer is None else [(USER, exchange.answer)]
+        said += [(ROBOT, exchange.question), *answered]
+    return tuple(Move(seat, "", text) for seat, text in said)
+
+
+def _went(seat: str, replay: Replay) -> tuple[Block, ...]:
+    rows: list[tuple[Words, Words]] = [(message("result.step"), replay.step)] if replay.step else []
+    if replay.action:
+        rows.append((message(f"result.action_{seat}"), replay.action))
+    if replay.right is not None:
+        rows.append((message("result.was"), message(f"result.{'right' if replay.right else 'wrong'}")))
+    before: tuple[Block, ...] = ()
+    if replay.asked and replay.right_before is not None:
+        before = (Text(message(f"result.before_{'right' if replay.right_before else 'wrong'}"), "muted"),)
+    return (Talk(moves_of(replay)), *([Facts(rows)] if rows else []), *before)
+
+
+def _meant(replay: Replay) -> tuple[Block, ...]:
+    blocks: list[Block] = []
+    if replay.wish:
+        blocks.append(Facts([(message("result.wish"), replay.wish)], replay.wish_language))
+    if replay.intent:
+        concepts = parse_intent(replay.intent).concepts
+        blocks += [Text(message("result.intent"), "muted"), Chips([concept_words(each) for each in concepts])]
+    elif not replay.wish:
+        blocks.append(Text(message("result.no_intent"), "muted"))
+    if replay.question and replay.answer:
+        asked = [
+            (message("result.would_ask"), replay.question),
+            (message("result.would_answer"), replay.answer),
+        ]
+        blocks.append(Facts(asked))
+    if replay.type is not None or replay.member == "clear":
+        kind = task_type(replay.member, replay.type or "preferences")
+        blocks.append(Facts([(message(f"type.{kind}"), message(f"why.{kind}"))]))
+    return tuple(blocks)
+
+
+def concept_words(concept: Concept) -> str:
+    """Return the words of a concept, one of which is enough; a minus stands before what may not occur."""
+    words = " / ".join(f"{'−' if each.absent else ''}{each.text}" for each in concept.alternatives)
+    return f"− {words}" if concept.negative else words
+
+
+def _sets(seat: str, replay: Replay) -> tuple[Block, ...]:
+    marked = replay.marked or (message("result.nothing_marked"),)
+    rows: list[tuple[Words, Words | tuple[Words, ...]]] = [(message(f"result.marked_{seat}"), tuple(marked))]
+    if replay.shortlist:
+        rows.append((message("result.shortlist"), replay.shortlist))
+    for run, texts in replay.conformal:
+        rows.append((message("result.run", run=run), texts or (message("result.empty_set"),)))
+    note = () if replay.conformal else (Text(message("result.no_runs"), "muted"),)
+    return (Text(message("result.sets_note"), "muted"), Facts(rows), *note)
+
+
+def filled_in(form: Mapping[str, str]) -> list[tuple[Words, Words]]:
+    """Return what an annotator filled in, in the form's order, with its names and steps from 1."""
+    shown: dict[str, Words] = {name: form[name] for name in FIELDS if form.get(name)}
+    for name in ("objects", "shortlist"):
+        if name in shown:
+            shown[name] = ", ".join(form[name].splitlines())
+    if "type" in shown:
+        shown["type"] = message(f"type.{form['type']}")
+    if "step" in shown:
+        shown["step"] = str(int(form["step"]) + 1)
+    if "one_ambiguity" in shown:
+        shown["one_ambiguity"] = message("result.yes")
+    return [(message(f"field.{name}"), value) for name, value in shown.items()]

@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any, Final
 
 from simulator.ambik.files.pairs import KINDS, kind_of_pair, part_of
-from simulator.ambik.pairs import Pair
+from simulator.ambik.items import Pair
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS
 from simulator.stats import Interval, bootstrap_mean, wilson
 

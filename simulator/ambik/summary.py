@@ -11,7 +11,7 @@ from simulator.ambik.baselines import baseline_exchanges
 from simulator.ambik.files.pairs import kind_of_pair
 from simulator.ambik.items import BENCHMARK, PairItem
 from simulator.ambik.measuring.measures import Measured, Measures, exchange_measures, measures
-from simulator.ambik.measuring.outcome_rows import SHORT
+from simulator.ambik.measuring.metrics import SHORT
 from simulator.ambik.payloads import outcome_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, Options
 from simulator.ambik.records import Decision, Outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from simulator.ambik.pairs import Draft
+from simulator.ambik.items import Draft
 from simulator.ambik.terms import Ambiguity, Member
 from simulator.benchmark import Move
 from simulator.runner.declared_views import SeatPage

@@ -26,14 +26,12 @@ from rows import Row, best, main
 from logs import LogReader
 from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.intents import parse_intent
-from simulator.ambik.items import DraftItem, PairItem
+from simulator.ambik.items import DraftItem, Pair, PairItem
 from simulator.ambik.measuring.measures import measures
 from simulator.ambik.measuring.metrics import chr_, icr, ssc
 from simulator.ambik.naming import is_filler
-from simulator.ambik.pairs import Pair
-from simulator.ambik.parsing import read_action, read_options
 from simulator.ambik.playing import Options
-from simulator.ambik.prompts import Case, case_of, prompt
+from simulator.ambik.prompts import Case, case_of, prompt, read_action, read_options
 from simulator.ambik.records import Decision, Outcome
 from simulator.ambik.runs import RUNS
 from simulator.ambik.selection import KitchenSelection

@@ -8,8 +8,7 @@ import participating
 from playing import episode
 
 from logs import LogReader
-from simulator.ambik.items import DraftItem, Item, PairItem, item_from_row
-from simulator.ambik.pairs import Draft
+from simulator.ambik.items import Draft, DraftItem, Item, PairItem, item_from_row
 
 ROBOTS = "ambik-robot"
 

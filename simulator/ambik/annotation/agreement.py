@@ -15,7 +15,7 @@ from functools import partial
 from itertools import combinations
 from typing import Any, Final, Literal
 
-from simulator.ambik.pairs import Pair
+from simulator.ambik.items import Pair
 from simulator.ambik.records import PairForm
 from simulator.ambik.terms import AMBIGUITIES
 from simulator.figures import Table

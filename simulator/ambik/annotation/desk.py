@@ -22,8 +22,7 @@ from simulator.ambik.annotation.form import Problem, check_pair_form, errors_of
 from simulator.ambik.files.pairs import read_pairs_file, write_pairs_file
 from simulator.ambik.forms import read_pair_form
 from simulator.ambik.intents import parse_intent
-from simulator.ambik.items import BENCHMARK, DraftItem, item_from_row
-from simulator.ambik.pairs import Draft, Pair
+from simulator.ambik.items import BENCHMARK, Draft, DraftItem, Pair, item_from_row
 from simulator.ambik.records import PairForm
 from simulator.ambik.trial_log import Played, forms_of, played_of
 from simulator.errors import InputError

@@ -9,7 +9,7 @@ from typing import Any, Final
 from simulator.ambik.annotation.form import ORDER, Problem, check_fields, passed_by, preview
 from simulator.ambik.data import load_guidelines
 from simulator.ambik.forms import PairFields, proposed_step, read_pair_form
-from simulator.ambik.pairs import Draft
+from simulator.ambik.items import Draft
 from simulator.ambik.terms import AMBIGUITIES, APPLIANCES, Ambiguity
 from simulator.blocks import Block, Cell, Chips, Points, Table, Text, Translated, Words, message
 from simulator.form_blocks import (

@@ -17,8 +17,7 @@ from typing import Any, Final, cast
 from simulator.ambik.conformal import exact
 from simulator.ambik.files.fields import FIELDS, PERSON, CalibrationFields, LineDetails, LineFields
 from simulator.ambik.files.pairs import part_of
-from simulator.ambik.items import DecideItem, DraftItem, PairItem, ScenarioItem, read_item
-from simulator.ambik.pairs import Pair, Scenario
+from simulator.ambik.items import DecideItem, DraftItem, Pair, PairItem, Scenario, ScenarioItem, read_item
 from simulator.ambik.playing import ANNOTATOR, USER
 from simulator.ambik.records import Calibrated, Decision
 from simulator.ambik.settings import DEFAULT, Settings, read_settings

@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from simulator.ambik.parsing import read_certainty
+from simulator.ambik.prompts import read_certainty
 from simulator.ambik.records import Affordance
 from simulator.ambik.terms import Context, Dialogue, Member, Part
 from simulator.fields import Finite, FiniteOrNone, Key, OptionalText, Said, Whole, must, null_as

@@ -7,13 +7,19 @@ from pathlib import Path
 from typing import Final
 
 from simulator.ambik.files.decisions import DecisionLine, is_decision, read_decisions
-from simulator.ambik.files.knowno import Logprobs, is_knowno, read_knowno, read_logprobs_record
 from simulator.ambik.files.load_report import merge
-from simulator.ambik.files.metric_cases import MetricCase, is_metric_case, read_metric_case
 from simulator.ambik.files.pairs import PairsFile, is_pairs, looks_like_pairs, read_pairs_file
+from simulator.ambik.files.published import (
+    Logprobs,
+    MetricCase,
+    is_knowno,
+    is_metric_case,
+    read_knowno,
+    read_logprobs_record,
+    read_metric_case,
+)
 from simulator.ambik.files.result_table import ResultRow, is_result_table, read_result_table
-from simulator.ambik.items import read_draft_record
-from simulator.ambik.pairs import Draft, Pair, Scenario
+from simulator.ambik.items import Draft, Pair, Scenario, read_draft_record
 from simulator.tables.spec import Tables, TableSpec, has
 from trees.faults import Fault
 

@@ -25,7 +25,7 @@ from simulator.ambik.files.pairs import (
     plan_shown,
     seen,
 )
-from simulator.ambik.pairs import Pair, parting
+from simulator.ambik.items import Pair, parting
 from simulator.ambik.terms import table
 from simulator.tables.cells import NO_BREAK, Record, clean, parts, says_nothing
 from trees.faults import Fault

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from simulator.ambik.intents import Intent, parse_intent, parse_variants, realises
-from simulator.ambik.pairs import Pair
+from simulator.ambik.items import Pair
 from simulator.ambik.terms import AMBIGUITIES, Ambiguity, Member, Part
 from simulator.duplicates import told_once
 from simulator.jsonlines import Row

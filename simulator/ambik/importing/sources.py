@@ -18,10 +18,9 @@ from simulator.ambik.files.decisions import (
 )
 from simulator.ambik.files.fields import PERSON
 from simulator.ambik.files.kinds import DECISIONS, KNOWNO, LOGPROBS, METRIC_CASES, PAIRS, RESULT_TABLE, TABLES
-from simulator.ambik.files.knowno import decisions_of
-from simulator.ambik.items import PairItem
+from simulator.ambik.files.published import decisions_of
+from simulator.ambik.items import Pair, PairItem
 from simulator.ambik.naming import is_not_listed
-from simulator.ambik.pairs import Pair
 from simulator.ambik.records import Calibrated, Decision
 from simulator.ambik.reporting.groups import robot_of
 from simulator.ambik.reporting.scoring import texts_of

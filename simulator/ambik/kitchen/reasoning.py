@@ -14,10 +14,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
 
+from simulator.ambik.items import DecideItem
 from simulator.ambik.kitchen.categories import Thing, kitchen, plural, stems, thing, with_article
 from simulator.ambik.kitchen.knowledge import Note, either, is_perishable, listed, note, reasoned, says, sense
-from simulator.ambik.kitchen.mentions import mentions, single
+from simulator.ambik.kitchen.mentions import Mention, mentions, single
 from simulator.ambik.kitchen.openings import Case, Opening, only_one, open_amount, openings
+from simulator.ambik.playing import (
+    appliances_of,
+    exchange_of,
+    objects_of,
+    previous_of,
+    step_of,
+    task_of,
+)
+from simulator.ambik.terms import Context, Dialogue
 
 MOST: Final = 4
 """Actions that it marks at most: as many as the methods have options."""
@@ -325,3 +335,82 @@ def _note(case: Case, opening: Opening) -> Note:
     if opening.by == "guess":
         return note("guesses", spoken=spoken, name=names[0])
     return note("open", spoken=spoken, number=str(len(names)), names=listed(names))
+
+
+# ---- an item as the robot sees it, and several actions for any step, open or not
+
+OFFERED: Final = 5
+ENOUGH: Final = 3
+"""With so many, none that is offered to people is made up of things of another kind."""
+
+
+def kitchen_case(
+    item: DecideItem,
+    context: Context = "full_plan",
+    exchanges: Sequence[tuple[str, str]] = (),
+    dialogue: Dialogue = "before",
+) -> Case:
+    """Return what a robot may go by; without a plan the instruction is the step (spec 5, 9)."""
+    full = context == "full_plan"
+    step = step_of(item)
+    return Case(
+        objects=objects_of(item),
+        appliances=appliances_of(item),
+        task=task_of(item) if full and step else "",
+        previous=previous_of(item) if full else (),
+        step=step or task_of(item),
+        exchanges=(*exchange_of(item, dialogue), *exchanges),
+    )
+
+
+def alternatives(case: Case, many: int = MOST, enough: int = MOST) -> tuple[str, ...]:
+    """Return two to `many` actions that might be meant: by what is open, else by what resembles it.
+
+    `enough`: so many are not followed by some with things of another kind.
+    """
+    marked = dict.fromkeys(judge(case, many).marked)
+    action = next(iter(marked))
+    for likely, other in _others(case, action):
+        if len(marked) >= (many if likely else enough):
+            break
+        marked.setdefault(other)
+    return tuple(marked)
+
+
+def _others(case: Case, action: str) -> Iterator[tuple[bool, str]]:
+    """Yield the action with things of the same kind (likely ones), then with others, then something else."""
+    nouns = [mention for mention in mentions(action, case.things) if mention.things]
+    for alike in (_same_kind, _same_family, _anything):
+        for noun in reversed(nouns):
+            for other in case.things:
+                if other not in noun.things and alike(noun.things[0], other):
+                    yield alike is _same_kind, _with(action, noun, other)
+    body = action.rstrip(". ")
+    yield from ((False, f"{body} using the {thing.name}.") for thing in case.things)
+    yield from ((False, other) for other in (f"{body}, and wait.", f"{body}, but later."))
+
+
+def _with(action: str, noun: Mention, other: Thing) -> str:
+    return f"{with_article(action[: noun.start], other.name)}{other.name}{action[noun.end :]}"
+
+
+def _same_kind(thing: Thing, other: Thing) -> bool:
+    return bool(thing.category) and thing.category == other.category
+
+
+def _same_family(thing: Thing, other: Thing) -> bool:
+    return thing.is_a("ingredient") == other.is_a("ingredient") and bool(other.category)
+
+
+def _anything(thing: Thing, other: Thing) -> bool:
+    return thing != other
+
+
+def kitchen_options(item: DecideItem) -> tuple[str, ...]:
+    """Return two to five actions that might be meant at the item's step, of the built-in robot's making.
+
+    They are offered to people where the data have none. Nothing of what the data know of the answer goes into
+    them, so the right one may be missing; they are the same for everybody, in an order that tells nothing: of
+    their words.
+    """
+    return tuple(sorted(alternatives(kitchen_case(item), OFFERED, ENOUGH)))

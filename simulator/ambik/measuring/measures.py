@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from simulator.ambik import conformal
-from simulator.ambik.measuring.outcome_rows import (
+from simulator.ambik.measuring.metrics import (
     ALL,
     MEASURES,
     Matched,

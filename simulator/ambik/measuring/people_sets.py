@@ -18,7 +18,7 @@ from typing import Final, Literal
 
 from simulator.ambik.items import DecideItem, PairItem
 from simulator.ambik.measuring.measures import means
-from simulator.ambik.measuring.outcome_rows import ALL, cluster_of, ordered_types
+from simulator.ambik.measuring.metrics import ALL, cluster_of, ordered_types
 from simulator.ambik.naming import bare, named
 from simulator.ambik.records import Decision, Outcome
 from simulator.ambik.sets.predicting import outcome

@@ -28,19 +28,22 @@ from langgraph.runtime import Runtime
 
 from simulator.ambik.methods.kit import TOP, Kit, State, Update
 from simulator.ambik.naming import context_affordance, is_filler, is_not_listed
-from simulator.ambik.parsing import (
+from simulator.ambik.playing import appliances_of, objects_of
+from simulator.ambik.prompts import (
     FIVE,
     LETTERS,
+    TURNS,
+    Case,
+    Prompt,
+    one_line,
+    prompt,
     read_action,
     read_certainty,
     read_options,
     with_not_listed,
 )
-from simulator.ambik.playing import appliances_of, objects_of
-from simulator.ambik.prompts import TURNS, Case, Prompt, one_line, prompt
 from simulator.ambik.records import Affordance, Decision
-from simulator.ambik.sets.scoring_rules import counted, option_letter, probability_of_true
-from simulator.ambik.sets.similarity import similarities
+from simulator.ambik.sets.scoring_rules import counted, option_letter, probability_of_true, similarities
 from simulator.ambik.terms import DO_NOTHING, ROLES, Method, Role
 from simulator.models import ChatModel, TokenLogprob, Unsupported, sample
 from simulator.runner.compiling import compile_graph

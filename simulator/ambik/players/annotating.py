@@ -11,9 +11,9 @@ from simulator.ambik.annotation.form import ORDER, Problem, check_fields, errors
 from simulator.ambik.data import load_guidelines
 from simulator.ambik.files.pairs import steps
 from simulator.ambik.forms import proposed_step
+from simulator.ambik.items import Draft, line_of
 from simulator.ambik.methods.kit import request_in
 from simulator.ambik.naming import named
-from simulator.ambik.pairs import Draft, line_of
 from simulator.ambik.playing import AnnotatorKnows, Options
 from simulator.ambik.prompts import Prompt
 from simulator.ambik.terms import APPLIANCES, Ambiguity

@@ -18,8 +18,7 @@ from typing import Any, Final
 
 from personas.templates import render
 from simulator.ambik.kitchen.knowledge import any_of
-from simulator.ambik.kitchen.options import alternatives, kitchen_case
-from simulator.ambik.kitchen.reasoning import judge
+from simulator.ambik.kitchen.reasoning import alternatives, judge, kitchen_case
 from simulator.ambik.methods.kit import NOTHING, Background, request_in
 from simulator.ambik.naming import is_filler, is_not_listed
 from simulator.ambik.payloads import decision_payload

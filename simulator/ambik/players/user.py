@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from personas.templates import render
-from simulator.ambik.items import DecideItem, PairItem
+from simulator.ambik.items import DecideItem, PairItem, Scenario
 from simulator.ambik.methods.kit import request_in
-from simulator.ambik.pairs import Scenario
 from simulator.ambik.players.robots import MOST_TOKENS
 from simulator.ambik.playing import USER, Options, UserKnows
 from simulator.ambik.prompts import case_of, one_line, prompt, read_line

@@ -16,8 +16,7 @@ from logs.rows import Episode, Run, Turn
 from simulator.ambik.annotation import desk
 from simulator.ambik.files.result_table import ALL
 from simulator.ambik.items import BENCHMARK, DecideItem, DraftItem, Item, PairItem, item_from_row, item_record
-from simulator.ambik.measuring.metrics import icr_counts
-from simulator.ambik.measuring.outcome_rows import outcome_rows
+from simulator.ambik.measuring.metrics import icr_counts, outcome_rows
 from simulator.ambik.payloads import outcome_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, is_calibrated, needs_question
 from simulator.ambik.records import Decision

@@ -8,7 +8,7 @@ from typing import Final
 
 from simulator.ambik import conformal
 from simulator.ambik.measuring.measures import Measure
-from simulator.ambik.measuring.outcome_rows import SHORT
+from simulator.ambik.measuring.metrics import SHORT
 from simulator.ambik.reporting.results import Result
 from simulator.ambik.sets.coverage import epsilon_curve
 from simulator.ambik.terms import CONFORMAL, remark

@@ -12,16 +12,15 @@ from typing import Any, Final, get_args
 
 from simulator.ambik import conformal
 from simulator.ambik.conformal import MARGINAL
-from simulator.ambik.files.knowno import Logprobs, decisions_of
 from simulator.ambik.files.load_report import Loaded
-from simulator.ambik.files.metric_cases import MetricCase
 from simulator.ambik.files.pairs import TITLES
+from simulator.ambik.files.published import Logprobs, MetricCase, decisions_of
 from simulator.ambik.files.result_table import METRICS, ResultRow
+from simulator.ambik.items import Scenario
 from simulator.ambik.measuring.measures import measures
 from simulator.ambik.measuring.metrics import agrees, computed, expected
-from simulator.ambik.pairs import Scenario
 from simulator.ambik.records import Calibrated, Decision
-from simulator.ambik.reporting.settings import Switches
+from simulator.ambik.reporting.results import Switches
 from simulator.ambik.sets.coverage import report_of
 from simulator.ambik.sets.predicting import Prepared, calibrate_prepared, outcome_prepared, prepared
 from simulator.ambik.settings import DEFAULT, Metrics, Quantile, Settings, Tokens

@@ -20,8 +20,7 @@ from simulator.ambik.files.kinds import (
 )
 from simulator.ambik.files.load_report import merge
 from simulator.ambik.files.pairs import PairsFile
-from simulator.ambik.items import BENCHMARK, PairItem
-from simulator.ambik.pairs import Pair, Scenario
+from simulator.ambik.items import BENCHMARK, Pair, PairItem, Scenario
 from simulator.ambik.reporting.file_sections import (
     cases_section,
     logprobs_section,
@@ -30,7 +29,7 @@ from simulator.ambik.reporting.file_sections import (
     scenarios_section,
 )
 from simulator.ambik.reporting.groups import Material, from_lines
-from simulator.ambik.reporting.settings import ReportSettings
+from simulator.ambik.reporting.results import ReportSettings
 from simulator.duplicates import CODE, left_out, repeats_statement
 from simulator.errors import InputError
 from simulator.reporting import Problems, Section

@@ -8,7 +8,7 @@ from typing import Final
 
 from simulator.ambik.annotation.agreement import agreement_table, pair_agreement
 from simulator.ambik.items import PairItem
-from simulator.ambik.measuring.outcome_rows import SHORT
+from simulator.ambik.measuring.metrics import SHORT
 from simulator.ambik.measuring.people_sets import Compared, PeopleSets, compare_sets, people_sets_table
 from simulator.ambik.playing import objects_of, step_of, task_of
 from simulator.ambik.records import Outcome, PairForm
@@ -22,9 +22,8 @@ from simulator.ambik.reporting.groups import (
     from_runs,
     told_apart,
 )
-from simulator.ambik.reporting.results import Result, results_of, settings_statement
+from simulator.ambik.reporting.results import ReportSettings, Result, results_of, settings_statement
 from simulator.ambik.reporting.scoring import score_files
-from simulator.ambik.reporting.settings import ReportSettings
 from simulator.ambik.reporting.tables import TABLES, Columns, result_table
 from simulator.ambik.terms import MEMBERS, remark
 from simulator.errors import InputError

@@ -15,7 +15,7 @@ from simulator.ambik.conformal import MARGINAL
 from simulator.ambik.data import load_scenarios
 from simulator.ambik.items import ScenarioItem
 from simulator.ambik.measuring.measures import ASKED, RELEVANT, Measure, exchange_measures
-from simulator.ambik.measuring.outcome_rows import ALL, SHORT
+from simulator.ambik.measuring.metrics import ALL, SHORT
 from simulator.ambik.reporting.groups import BASELINE
 from simulator.ambik.reporting.results import Result
 from simulator.ambik.sets.coverage import CoverageReport

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from simulator.ambik import conformal
 from simulator.ambik.conformal import MARGINAL, NO_PROMISE, Caution, Histogram, Quantile, Range, caution
 from simulator.ambik.measuring.measures import means
-from simulator.ambik.measuring.outcome_rows import asked_well, cluster_of
+from simulator.ambik.measuring.metrics import asked_well, cluster_of
 from simulator.ambik.records import Calibrated, Decision, Outcome
 from simulator.ambik.sets.predicting import (
     calibrate_prepared,

@@ -11,8 +11,7 @@ import pytest
 from shared_data import shared_path
 
 from simulator.ambik.intents import parse_intent, parse_variants
-from simulator.ambik.items import PairItem, ScenarioItem
-from simulator.ambik.pairs import Pair, Scenario
+from simulator.ambik.items import Pair, PairItem, Scenario, ScenarioItem
 from simulator.ambik.records import Decision
 
 ROOT = Path(__file__).parents[3]

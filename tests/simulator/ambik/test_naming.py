@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from simulator.ambik.items import Pair, Scenario
 from simulator.ambik.naming import (
     bare,
     context_affordance,
@@ -15,7 +16,6 @@ from simulator.ambik.naming import (
     names_any,
     vocabulary,
 )
-from simulator.ambik.pairs import Pair, Scenario
 
 
 @pytest.mark.each(

@@ -10,8 +10,7 @@ from logs.rows import Turn
 from simulator.ambik.asking import asked as ambik_asked
 from simulator.ambik.asking import useful as ambik_useful
 from simulator.ambik.data import load_pairs
-from simulator.ambik.items import DraftItem
-from simulator.ambik.pairs import Draft
+from simulator.ambik.items import Draft, DraftItem
 from simulator.ambik.selection import pair_items
 from simulator.asking import askings
 from simulator.clarq.asking import asked as clarq_asked

@@ -8,8 +8,7 @@ import visiting
 
 from logs import LogReader
 from simulator.ambik.annotation.form import ORDER
-from simulator.ambik.items import DraftItem, Item, PairItem, item_from_row
-from simulator.ambik.pairs import Draft
+from simulator.ambik.items import Draft, DraftItem, Item, PairItem, item_from_row
 from ui.actions import Actions
 
 

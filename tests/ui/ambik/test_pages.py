@@ -16,10 +16,8 @@ from logs.rows import Ending
 from simulator.ambik.annotation.form import ORDER
 from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.data import load_guidelines
-from simulator.ambik.pages import page_blocks, picture
-from simulator.ambik.reveal import broken_off, filled_in, reveal
 from simulator.ambik.sessions import Play
-from simulator.ambik.show import KINDS
+from simulator.ambik.show import KINDS, broken_off, filled_in, page_blocks, picture, reveal
 from simulator.ambik.terms import AMBIGUITIES, TASK_TYPES
 from simulator.ambik.views import Exchanged, ParticipantView, Replay
 from simulator.benchmark import Due, Move

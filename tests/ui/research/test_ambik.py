@@ -29,9 +29,9 @@ from simulator.ambik.measuring.measures import measures
 from simulator.ambik.measuring.people_sets import compare_sets
 from simulator.ambik.playing import Options, task_of
 from simulator.ambik.reporting.exporting import form_lines
+from simulator.ambik.research_episode import laid, read_run
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.summary import outcomes_of, summary_section
-from simulator.ambik.targets import laid, read_run
 from simulator.ambik.trial_log import decisions, options_of
 from simulator.asking import askings
 from simulator.commands.asking_measures import Row, rows

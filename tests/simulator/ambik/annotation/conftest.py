@@ -13,8 +13,7 @@ from logs.rows import Ending, Episode, Participant, Run, Turn
 from simulator.ambik.annotation.desk import cases
 from simulator.ambik.desks import PAIRS, form_values
 from simulator.ambik.forms import read_pair_form
-from simulator.ambik.items import DraftItem, item_row
-from simulator.ambik.pairs import Candidate, Draft
+from simulator.ambik.items import Candidate, Draft, DraftItem, item_row
 from simulator.ambik.payloads import annotated
 from simulator.ambik.records import PairForm
 from simulator.desks import judgments

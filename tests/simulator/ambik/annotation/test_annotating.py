@@ -12,8 +12,7 @@ import pytest
 from simulator.ambik.annotation.form import check_pair_form, errors_of
 from simulator.ambik.data import load_drafts, load_guidelines
 from simulator.ambik.forms import read_pair_form
-from simulator.ambik.items import DraftItem
-from simulator.ambik.pairs import Draft
+from simulator.ambik.items import Draft, DraftItem
 from simulator.ambik.payloads import annotated
 from simulator.ambik.players.annotating import PURPOSE, Filled, ModelAnnotator, annotation_prompt, move_of
 from simulator.ambik.playing import AnnotatorKnows

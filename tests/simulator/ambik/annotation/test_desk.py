@@ -20,7 +20,7 @@ from simulator.ambik.annotation.desk import (
     flow,
 )
 from simulator.ambik.desks import PAIRS
-from simulator.ambik.pairs import Draft
+from simulator.ambik.items import Draft
 from simulator.ambik.records import PairForm
 from simulator.desks import judgments, next_work
 from simulator.errors import InputError

@@ -18,7 +18,7 @@ from simulator.ambik.annotation.desk import (
 from simulator.ambik.data import load_pairs
 from simulator.ambik.files.pairs import COLUMNS, read_pairs_file
 from simulator.ambik.intents import parse_intent, parse_variants
-from simulator.ambik.pairs import Draft
+from simulator.ambik.items import Draft
 from simulator.ambik.records import PairForm
 from simulator.errors import InputError
 

@@ -25,7 +25,7 @@ from simulator.ambik.annotation.form import (
 )
 from simulator.ambik.data import load_drafts, load_pairs
 from simulator.ambik.forms import form_record, read_pair_form
-from simulator.ambik.pairs import Draft
+from simulator.ambik.items import Draft
 from simulator.ambik.records import PairForm
 from simulator.errors import SeatError
 

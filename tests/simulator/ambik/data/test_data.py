@@ -18,7 +18,7 @@ from simulator.ambik.data import (
     load_scenarios,
     read_pairs,
 )
-from simulator.ambik.files.knowno import TYPES
+from simulator.ambik.files.published import TYPES
 from simulator.ambik.terms import AMBIGUITIES
 from simulator.errors import InputError
 

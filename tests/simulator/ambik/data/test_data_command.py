@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from simulator import datasets
 from simulator.ambik.data import DATA, load_pairs, load_scenarios, read_pairs
 from simulator.ambik.files.kinds import LOGPROBS, TABLES
-from simulator.ambik.files.knowno import Logprobs
+from simulator.ambik.files.published import Logprobs
 from simulator.ambik.items import BENCHMARK
 from simulator.errors import InputError
 from simulator.tables.registering import say_added

@@ -10,7 +10,7 @@ import pytest
 from simulator.ambik.data import load_pairs, read_pairs
 from simulator.ambik.files.load_report import load_report, merge
 from simulator.ambik.files.pairs import COLUMNS, read_pairs_file, seen
-from simulator.ambik.pairs import parting
+from simulator.ambik.items import parting
 from simulator.ambik.terms import table
 from simulator.errors import InputError
 

@@ -21,7 +21,7 @@ from simulator.ambik.files.pairs import (
     write_pairs_file,
 )
 from simulator.ambik.intents import parse_intent
-from simulator.ambik.pairs import Pair
+from simulator.ambik.items import Pair
 from simulator.ambik.terms import AMBIGUITIES
 from simulator.errors import InputError
 from simulator.tables.cells import header_of

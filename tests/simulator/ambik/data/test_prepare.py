@@ -8,7 +8,7 @@ import pytest
 
 from simulator.ambik.data import load_drafts, load_pairs
 from simulator.ambik.files.pairs import read_pair
-from simulator.ambik.pairs import Pair, Scenario
+from simulator.ambik.items import Pair, Scenario
 from simulator.ambik.selection import calibration_items, draft_items, pair_items, scenario_items, without_step
 from simulator.ambik.terms import Part
 from simulator.errors import InputError

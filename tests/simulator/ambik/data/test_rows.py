@@ -13,9 +13,13 @@ from hypothesis import strategies as st
 from logs.rows import content_hash
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.items import (
+    Candidate,
+    Draft,
     DraftItem,
     Item,
+    Pair,
     PairItem,
+    Scenario,
     ScenarioItem,
     draft_record,
     item_from_row,
@@ -25,7 +29,6 @@ from simulator.ambik.items import (
     read_item,
     scenario_record,
 )
-from simulator.ambik.pairs import Candidate, Draft, Pair, Scenario
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS, PARTS
 from simulator.errors import InputError
 

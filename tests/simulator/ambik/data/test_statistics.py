@@ -13,7 +13,7 @@ import pytest
 from simulator.ambik.data import load_pairs, read_pairs
 from simulator.ambik.files.pairs import read_pair
 from simulator.ambik.intents import parse_intent
-from simulator.ambik.pairs import Pair
+from simulator.ambik.items import Pair
 from simulator.ambik.statistics import groups, statistics, texts
 from simulator.ambik.stats_command import remarks, stats_command, tables, to_json
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS, paper

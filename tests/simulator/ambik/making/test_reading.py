@@ -2,9 +2,9 @@
 
 import pytest
 
+from simulator.ambik.items import Candidate, parting
 from simulator.ambik.making.drafting import LONGEST, MOST_STEPS, read_candidate, read_plan, read_task
 from simulator.ambik.naming import bare
-from simulator.ambik.pairs import Candidate, parting
 
 
 @pytest.mark.each(

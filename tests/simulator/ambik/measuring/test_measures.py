@@ -12,7 +12,7 @@ import pytest
 
 from simulator.ambik import conformal
 from simulator.ambik.measuring.measures import Measures, mean_of_means, means, measures
-from simulator.ambik.measuring.outcome_rows import matched, outcome_rows
+from simulator.ambik.measuring.metrics import matched, outcome_rows
 from simulator.ambik.records import ABORTED, Decision, Outcome
 from simulator.ambik.sets.coverage import GRID, epsilon_curve
 from simulator.ambik.sets.predicting import calibrate, outcome, outcome_prepared, prepared

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from simulator.ambik.files.kinds import METRIC_CASES
-from simulator.ambik.files.metric_cases import MetricCase
+from simulator.ambik.files.published import MetricCase
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.measuring import metrics
 from simulator.ambik.measuring.metrics import agrees, computed, expected

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from simulator.ambik.intents import parse_intent, parse_variants
-from simulator.ambik.items import PairItem, ScenarioItem
-from simulator.ambik.pairs import Pair, Scenario
+from simulator.ambik.items import Pair, PairItem, Scenario, ScenarioItem
 from simulator.models import Capabilities, Completion, Request, ScriptModel, TokenLogprob
 
 Table = tuple[tuple[str, float], ...]

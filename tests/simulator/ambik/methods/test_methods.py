@@ -9,7 +9,7 @@ from simulator.ambik.methods.graphs import STAGES, build_graph, decide
 from simulator.ambik.methods.kit import Background, background, background_of
 from simulator.ambik.prompts import case_of
 from simulator.ambik.records import Affordance
-from simulator.ambik.sets.similarity import TFIDF
+from simulator.ambik.sets.scoring_rules import TFIDF
 from simulator.ambik.terms import DO_NOTHING, METHODS, NOT_LISTED
 from simulator.models import (
     Capabilities,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.ambik.parsing import FIVE, LETTERS, read_action, read_certainty, read_options, with_not_listed
+from simulator.ambik.prompts import FIVE, LETTERS, read_action, read_certainty, read_options, with_not_listed
 from simulator.ambik.terms import DO_NOTHING, NOT_LISTED
 
 WANTED = {"A": "take the red mug", "B": "take the blue mug", "C": "wash it", "D": "wait"}

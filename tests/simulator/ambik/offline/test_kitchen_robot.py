@@ -6,11 +6,9 @@ import pytest
 from shared_data import shared_path
 
 from simulator.ambik.data import load_pairs
-from simulator.ambik.items import PairItem, ScenarioItem
+from simulator.ambik.items import Pair, PairItem, Scenario, ScenarioItem
 from simulator.ambik.kitchen.openings import Case
-from simulator.ambik.kitchen.options import kitchen_case, kitchen_options
-from simulator.ambik.kitchen.reasoning import affirmed, judge
-from simulator.ambik.pairs import Pair, Scenario
+from simulator.ambik.kitchen.reasoning import affirmed, judge, kitchen_case, kitchen_options
 from simulator.ambik.players.robots import ROBOTS, OfflineRobot
 from simulator.ambik.playing import RobotKnows, blinded
 from simulator.ambik.selection import pair_items

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from logs import LogReader, LogWriter
 from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.data import load_pairs
-from simulator.ambik.pairs import Pair
+from simulator.ambik.items import Pair
 from simulator.ambik.playing import Options
 from simulator.ambik.runs import RUNS
 from simulator.ambik.selection import KitchenSelection

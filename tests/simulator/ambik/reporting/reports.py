@@ -8,7 +8,7 @@ from typing import Any
 
 from logs import LogReader
 from simulator.ambik.benchmark import BENCHMARK
-from simulator.ambik.reporting.settings import REPORT_SETTINGS
+from simulator.ambik.reporting.results import REPORT_SETTINGS
 from simulator.frames import Frames
 from simulator.reporting import Report
 from simulator.reporting.render import report_json

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from simulator.ambik import conformal
-from simulator.ambik.files.knowno import Logprobs, decisions_of
+from simulator.ambik.files.published import Logprobs, decisions_of
 from simulator.ambik.reporting.file_sections import QUANTILES, logprobs_section
 from simulator.ambik.sets.predicting import calibrate, outcome
 from simulator.ambik.settings import DEFAULT

@@ -10,8 +10,7 @@ import pytest
 
 from logs.rows import Ending, Episode, Turn
 from simulator.ambik.intents import parse_intent, parse_variants
-from simulator.ambik.items import DraftItem, Item, PairItem, ScenarioItem
-from simulator.ambik.pairs import Candidate, Draft, Pair, Scenario
+from simulator.ambik.items import Candidate, Draft, DraftItem, Item, Pair, PairItem, Scenario, ScenarioItem
 from simulator.ambik.playing import seats_of
 from simulator.ambik.room import ROOM, seat_for
 from simulator.ambik.sessions import AmbikSessions

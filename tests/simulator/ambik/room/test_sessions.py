@@ -15,7 +15,7 @@ from simulator.ambik.assignment import KitchenStudy, drawn, offering
 from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.data import load_drafts, load_pairs
 from simulator.ambik.items import item_from_row
-from simulator.ambik.kitchen.options import kitchen_options
+from simulator.ambik.kitchen.reasoning import kitchen_options
 from simulator.ambik.sessions import AmbikSessions, drawn_item
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS
 from simulator.ambik.trial_log import decisions, exchanges_of, forms, played_of

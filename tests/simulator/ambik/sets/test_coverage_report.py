@@ -12,8 +12,8 @@ import pytest
 
 from simulator.ambik import conformal
 from simulator.ambik.conformal import MARGINAL, NO_PROMISE
+from simulator.ambik.items import Pair
 from simulator.ambik.measuring.measures import measures
-from simulator.ambik.pairs import Pair
 from simulator.ambik.records import ABORTED, Calibrated, Decision, Outcome
 from simulator.ambik.sets.coverage import CoverageReport, epsilon_curve, report_of
 from simulator.ambik.sets.predicting import calibrate, outcome

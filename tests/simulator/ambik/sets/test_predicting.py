@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.ambik.pairs import Pair
+from simulator.ambik.items import Pair
 from simulator.ambik.records import Affordance, Calibrated, Decision
 from simulator.ambik.sets.predicting import calibrate, outcome, recalibrated, scored
 from simulator.ambik.settings import DEFAULT, ORIGINAL_KNOWNO, Settings

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from simulator.ambik.files.kinds import LOGPROBS
-from simulator.ambik.files.knowno import decisions_of
+from simulator.ambik.files.published import decisions_of
 from simulator.ambik.measuring.measures import measures
 from simulator.ambik.records import Decision
 from simulator.ambik.sets.predicting import calibrate, outcome, scored

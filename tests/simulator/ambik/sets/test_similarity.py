@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from simulator.ambik.pairs import Pair, Scenario
-from simulator.ambik.sets.similarity import TFIDF, TfIdf, similarities, similarity, task_texts
+from simulator.ambik.items import Pair, Scenario
+from simulator.ambik.sets.scoring_rules import TFIDF, TfIdf, similarities, similarity, task_texts
 from simulator.errors import InputError
 
 TEXTS = (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.ambik.pairs import Pair, Scenario
+from simulator.ambik.items import Pair, Scenario
 from simulator.ambik.records import Decision
 from simulator.ambik.sets.truth import acceptable_options, expected_type, fits
 from simulator.ambik.settings import DEFAULT, Settings

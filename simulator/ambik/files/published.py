@@ -1,8 +1,9 @@
-"""KnowNo's scenarios as AmbiK's authors converted them, CSV, and a published run on them, JSON (spec 9)."""
+"""KnowNo's scenarios as AmbiK has them, a published run on them, and cases of metrics (spec 9, 10.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -10,14 +11,14 @@ from pydantic import BaseModel, BeforeValidator, Field, field_validator
 
 from simulator.ambik.files.fields import Letter, Letters, Logprob, Options
 from simulator.ambik.intents import parse_intent
-from simulator.ambik.items import ScenarioItem
+from simulator.ambik.items import Scenario, ScenarioItem
 from simulator.ambik.naming import is_filler
-from simulator.ambik.pairs import Scenario
 from simulator.ambik.records import Decision
-from simulator.ambik.terms import Part
+from simulator.ambik.settings import Metrics
+from simulator.ambik.terms import Part, TaskType
 from simulator.codecs import Codec
 from simulator.duplicates import told_once
-from simulator.fields import Key
+from simulator.fields import Finite, Key, Whole, must
 from simulator.jsonlines import Read, Row
 from simulator.tables.cells import SAME_ID, Columns, read_key, read_list, read_table, spelled
 
@@ -30,7 +31,7 @@ NEEDED: Final = (
     *("id", "environment_full", "task", "intent_object", "intent_location"),
     *("environment_short", "ambiguity_type"),
 )
-_COLUMNS: Final = Columns((*NEEDED, "user_intent"), NEEDED)
+_SCENARIO_COLUMNS: Final = Columns((*NEEDED, "user_intent"), NEEDED)
 # What published files are called by the random split into 100 and 200; nothing in them tells it.
 _PARTS: Final[Mapping[str, Part]] = {"calib": "calibration", "test": "test"}
 # The other names of the parts in records of a run; those that do not say are of the calibration.
@@ -39,7 +40,7 @@ _SPLITS: Final = {"": "calibration", "calib": "calibration"}
 
 def is_knowno(header: Iterable[str]) -> bool:
     """Return True if columns are those of a file of scenarios."""
-    return _COLUMNS.hold(header, "task", "intent_object", "intent_location")
+    return _SCENARIO_COLUMNS.hold(header, "task", "intent_object", "intent_location")
 
 
 def read_knowno(path: str | Path) -> Read[Scenario]:
@@ -51,13 +52,13 @@ def read_knowno(path: str | Path) -> Read[Scenario]:
         InputError: if the file cannot be read at all, or lacks a column.
     """
     part = next((part for word, part in _PARTS.items() if word in Path(path).stem.casefold()), None)
-    table = read_table(path, _COLUMNS)
+    table = read_table(path, _SCENARIO_COLUMNS)
     read = table.read(lambda row, record: _scenario(row, part), lambda record: record.text("id"))
     return told_once(path, read, lambda scenario: (scenario.id, ""), code="id", message=SAME_ID)
 
 
 def _scenario(row: Row, part: Part | None) -> Scenario:
-    _COLUMNS.check_row(row)
+    _SCENARIO_COLUMNS.check_row(row)
     written = row.text("ambiguity_type")
     kind = spelled(written).removesuffix("_task")
     if kind not in TYPES:
@@ -150,3 +151,134 @@ def decisions_of(
         )
         for record in records
     )
+
+
+# ---- cases of metrics: what goes in, and what the paper's rule and the published code make of it
+
+MEANS: Final = "mean per type"
+READINGS: Final = ("found_in_set", "best_single_option")
+"""An intent whose concepts are spread over several options can be read in two ways."""
+_NOT_COUNTED: Final = -1
+_VALUES: Final[Mapping[Metrics, str]] = {"paper": "expected_paper", "reference": "repo_value"}
+
+Size = Annotated[Whole, must(lambda size: size >= 0, "is {}; no set is smaller than empty".format)]
+
+
+class _Coverage(BaseModel):
+    prediction_set: list[str]
+    user_intent: str | None
+
+
+class _Asking(BaseModel):
+    set_size: Size
+    type: TaskType
+
+
+class _Shortlist(BaseModel):
+    prediction_set: list[str]
+    amb_shortlist: str | None
+    type: TaskType
+
+
+class _Sizes(BaseModel):
+    size_unambiguous: Size
+    size_ambiguous: Size
+
+
+class _Certainties(BaseModel):
+    unambiguous: str
+    ambiguous: str
+
+
+class _Rows(BaseModel):
+    rows: list[tuple[TaskType, Size]]
+
+
+class _Rates(BaseModel):
+    hr: Annotated[Finite, Field(alias="HR")]
+    chr: Annotated[Finite, Field(alias="CHR")]
+
+
+class _Readings(BaseModel):
+    found_in_set: Finite
+    best_single_option: Finite
+
+
+INPUTS: Final[Mapping[str, Codec[Any]]] = {
+    "ICR": Codec(_Coverage),
+    "HR": Codec(_Asking),
+    "CHR": Codec(_Asking),
+    "SSC": Codec(_Shortlist),
+    "AmbDif": Codec(_Sizes),
+    "AmbDif-Binary": Codec(_Certainties),
+    MEANS: Codec(_Rows),
+}
+"""What a metric is computed of."""
+_NUMBER: Final = Codec[float | None](Finite | None)
+_BOTH: Final = Codec[_Readings](_Readings)
+_MEANS: Final = Codec[dict[str, _Rates]](dict[str, _Rates])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricCase:
+    """A case (spec 10.1).
+
+    Attributes:
+        metric: one of `INPUTS`.
+        input: by name, of the types that the metric wants.
+        paper: by the paper's rule: a number; an object where the paper can be read in two ways (`READINGS`),
+            or for means per type; None where the row is not counted.
+        reference: what the published code returns: a number, an object for means per type; None where the
+            row is not counted, for which files also have -1.
+        told: whose values the file has; a case may have one of the two alone.
+        note: why they differ, if they do.
+    """
+
+    id: str
+    metric: str
+    input: Mapping[str, Any]
+    paper: Any
+    reference: Any
+    note: str = ""
+    told: tuple[Metrics, ...] = ("paper", "reference")
+
+    @property
+    def differs(self) -> bool:
+        """Return True if the published code departs from the paper's rule."""
+        return len(self.told) > 1 and bool(self.paper != self.reference)
+
+
+def is_metric_case(row: Mapping[str, Any]) -> bool:
+    """Return True if an object is a case of a metric."""
+    return row.keys() >= {"id", "metric", "input"} and any(name in row for name in _VALUES.values())
+
+
+def read_metric_case(row: Row) -> MetricCase:
+    """Return a case.
+
+    Raises:
+        FieldError: if its metric is not known, or anything is missing or of a wrong type.
+    """
+    metric = row.one_of("metric", tuple(INPUTS))
+    INPUTS[metric].read_field(row, "input")
+    reference = _value(row, "repo_value", metric)
+    return MetricCase(
+        id=row.key("id"),
+        metric=metric,
+        input=row.data["input"],
+        paper=_value(row, "expected_paper", metric),
+        reference=None if reference == _NOT_COUNTED else reference,
+        note="" if row.get("note") is None else row.text("note", empty=True),
+        told=tuple(mode for mode, name in _VALUES.items() if name in row.data),
+    )
+
+
+def _value(row: Row, name: str, metric: str) -> Any:
+    value = row.get(name)
+    if value is None or (metric == MEANS and value == _NOT_COUNTED):
+        return value
+    if metric == MEANS:
+        return {kind: rates.model_dump(by_alias=True) for kind, rates in _MEANS.read_field(row, name).items()}
+    if metric == "ICR" and name == "expected_paper" and isinstance(value, dict):
+        return _BOTH.read_field(row, name).model_dump()
+    return _NUMBER.read_field(row, name)
