@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 from logs import LogReader
@@ -32,7 +31,7 @@ from simulator.desks import Desk
 from simulator.errors import InputError
 from simulator.figures import Table
 from simulator.reporting import Section
-from simulator.word_diff import Piece
+from simulator.word_diff import Piece, word_diff
 
 TEXTS: Final = tuple(name for name in FIELDS if name != "type")
 """Fields that are written; the type is chosen."""
@@ -80,8 +79,8 @@ def read_form(case: desks.Case[PairForm], values: Values, deciding: bool) -> Dec
 
 def desk_case(each: Case) -> desks.Case[PairForm]:
     """Return a draft as the desk has it."""
-    kept = next((voice.form for voice in each.voices if voice.form.pair is not None), None)
-    proposed = form_values(each.decided) if each.decided else {} if kept is None else form_values(kept)
+    kept = [form_values(form) for form in each.forms if form.pair is not None]
+    proposed = form_values(each.decided) if each.decided else dict(kept[0]) if kept else {}
     if each.decided is None:
         proposed |= {"comment": "", "one_ambiguity": []}
     return desks.Case(
@@ -93,32 +92,34 @@ def desk_case(each: Case) -> desks.Case[PairForm]:
         ready=each.state != "open",
         thing=each.draft,
         proposed=proposed,
-        offers=[Offer(form_values(voice.form)) for voice in each.voices if voice.form.pair is not None],
+        offers=list(map(Offer, kept)),
     )
 
 
 def _show(case: Case) -> Iterator[Block]:
     """Yield what differs in annotators' forms, field by field, then the rest; never who they are."""
-    draft, voices = case.draft, case.voices
+    draft = case.draft
     yield Heading(draft.id)
     yield Card(message("desks.pairs.proposed"), [_proposed(draft)], folded=True)
-    kept = [(number, voice) for number, voice in enumerate(voices, 1) if voice.form.pair is not None]
-    for number, voice in enumerate(voices, 1):
-        if voice.form.pair is None:
-            yield Text(message("desks.pairs.deleted", k=number, why=voice.form.delete))
+    kept = [(number, form.pair) for number, form in enumerate(case.forms, 1) if form.pair is not None]
+    for number, form in enumerate(case.forms, 1):
+        if form.pair is None:
+            yield Text(message("desks.pairs.deleted", k=number, why=form.delete))
     for name in (name for name in FIELDS if name in case.differs):
         yield Heading(message(f"field.{name}"))
-        for number, voice in kept:
-            assert voice.form.pair is not None
-            text = field_text(voice.form.pair, name)
-            yield Revision(str(number), voice.differences.get(name, (Piece(text, "same"),)))
-    if kept and (same := kept[0][1].form.pair) is not None:
-        rows = [(_label(name), field_text(same, name)) for name in FIELDS if name not in case.differs]
+        first = kept[0][1]
+        for number, pair in kept:
+            same = compared(pair, name) == compared(first, name)
+            text = field_text(pair, name)
+            words = (Piece(text, "same"),) if same else word_diff(field_text(first, name), text)
+            yield Revision(str(number), words)
+    if kept:
+        rows = [(_label(name), field_text(kept[0][1], name)) for name in FIELDS if name not in case.differs]
         yield Card(message("desks.pairs.same"), [Facts(rows, "en")], folded=True)
-    for number, voice in enumerate(voices, 1):
-        said = [(_label("passed_over"), voice.form.passed_over), (_label("comment"), voice.form.comment)]
+    for number, form in enumerate(case.forms, 1):
+        said = [(_label("passed_over"), form.passed_over), (_label("comment"), form.comment)]
         rows = [(name, text) for name, text in said if text]
-        rows += [(_label(problem.field), problem.sentence()) for problem in voice.problems]
+        rows += [(_label(each.field), each.sentence()) for each in check_pair_form(draft, form)]
         if rows:
             yield Card(message("desks.pairs.said", k=number), [Facts(rows, "en")])
 
@@ -156,10 +157,6 @@ def _runs(reader: LogReader) -> list[str]:
     return runs
 
 
-def _cases(reader: LogReader, run: str) -> list[desks.Case[PairForm]]:
-    return [desk_case(each) for each in cases(reader, run)]
-
-
 def _sections(reader: LogReader, run: str, rater: str) -> tuple[Section, ...]:
     """Return how far drafts are, and how far annotators agree, field by field."""
     counts, measures = flow(reader, run), pair_agreement(forms(reader, [run]))
@@ -171,7 +168,7 @@ def _sections(reader: LogReader, run: str, rater: str) -> tuple[Section, ...]:
         "consolidated": "Decided",
         "deleted": "Deleted",
     }
-    progress = Table(tuple(titles.values()), [tuple(getattr(counts, name) for name in titles)])
+    progress = Table(tuple(titles.values()), [tuple(map(counts.__getitem__, titles))])
     remark = (
         f"{measures.annotators} annotators, {measures.forms} forms; drafts with one annotator alone, left "
         f"out: {measures.single}; earlier forms replaced: {measures.replaced}. Intervals are over drafts."
@@ -182,31 +179,23 @@ def _sections(reader: LogReader, run: str, rater: str) -> tuple[Section, ...]:
     )
 
 
-def _export(reader: LogReader, run: str, path: Path) -> None:
-    export_cases(path, cases(reader, run))
-
-
-def _fields() -> Sequence[Field]:
-    return (
+PAIRS: Final = Desk(
+    name="pairs",
+    form=DECIDING,
+    fields=(
         Field(name="type", kind="choice", choices=ORDER, words="type"),
         *(Field(name=name, rows=_ROWS.get(name, 2)) for name in TEXTS),
         Field(name="one_ambiguity", kind="choices", choices=("yes",)),
         *(Field(name=name, rows=1) for name in _ASIDE),
-    )
-
-
-PAIRS: Final = Desk(
-    name="pairs",
-    form=DECIDING,
-    fields=tuple(_fields()),
+    ),
     sets=_runs,
-    cases=_cases,
+    cases=lambda reader, run: [*map(desk_case, cases(reader, run))],
     outcome=outcome,
     read=read_form,
     values=form_values,
     elsewhere=True,
     tell=sentence_of,
     agreement=_sections,
-    files={"pairs.csv": _export},
+    files={"pairs.csv": lambda reader, run, path: export_cases(path, cases(reader, run))},
     command="askback run ambik --task annotate",
 )

@@ -110,17 +110,11 @@ class PairAgreement:
     shortlist_alpha: Interval | None
 
 
-def newest_forms(forms: Iterable[PairForm]) -> dict[str, dict[str, PairForm]]:
-    """Return forms by draft and annotator, in the order of the first forms; of several the last counts."""
-    newest: dict[str, dict[str, PairForm]] = {}
-    for form in forms:
-        newest.setdefault(form.draft, {})[form.annotator] = form
-    return newest
-
-
 def pair_agreement(forms: Sequence[PairForm]) -> PairAgreement:
     """Return the agreement of annotators."""
-    newest = newest_forms(forms)
+    newest: dict[str, dict[str, PairForm]] = {}
+    for form in forms:  # of several of one annotator the last counts
+        newest.setdefault(form.draft, {})[form.annotator] = form
     several = [by_annotator for by_annotator in newest.values() if len(by_annotator) > 1]
     people = list(dict.fromkeys(who for by_annotator in several for who in by_annotator))
     number = len(several)

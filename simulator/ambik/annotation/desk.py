@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
@@ -30,7 +30,6 @@ from simulator.judging import DecidingForm, DeskFormError, JudgingForm, Opinions
 from simulator.runner.logged import required_run
 from simulator.tables.cells import clean
 from simulator.whole import file_name
-from simulator.word_diff import Piece, word_diff
 
 NEEDED: Final = 2
 """Annotators that a draft needs before anybody decides on it."""
@@ -55,21 +54,6 @@ class Decision(DecidingForm):
 DECIDING: Final = JudgingForm(kind="ambik.pair", model=Decision, verb="decides")
 
 
-@dataclass(frozen=True, slots=True)
-class Voice:
-    """The form of one annotator, without who that is.
-
-    Attributes:
-        form: its annotator is empty.
-        problems: of the form; warnings among them.
-        differences: by field in which it is not as the first voice that kept the row: the words of both.
-    """
-
-    form: PairForm
-    problems: tuple[Problem, ...] = ()
-    differences: Mapping[str, tuple[Piece, ...]] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """A draft at the desk.
@@ -83,9 +67,14 @@ class Case:
     opinions: Opinions[PairForm]
 
     @property
+    def forms(self) -> tuple[PairForm, ...]:
+        """The forms of the annotators, the oldest first, without who that is."""
+        return tuple(replace(form, annotator="") for form in self.opinions.blind.values())
+
+    @property
     def kept(self) -> tuple[Pair, ...]:
-        """Return what is left of the draft in the forms of those who kept it."""
-        return tuple(form.pair for form in self.opinions.blind.values() if form.pair is not None)
+        """The pairs of the forms of those who kept the draft."""
+        return tuple(form.pair for form in self.forms if form.pair is not None)
 
     @property
     def differs(self) -> tuple[str, ...]:
@@ -115,38 +104,6 @@ class Case:
         if self.state not in ("agreed", "consolidated"):
             return None
         return self.decided.pair if self.decided else self.kept[0]
-
-    @property
-    def voices(self) -> tuple[Voice, ...]:
-        """Return the notes that annotators left, the oldest first."""
-        return tuple(map(self._voice, self.opinions.blind.values()))
-
-    def _voice(self, form: PairForm) -> Voice:
-        differences: dict[str, tuple[Piece, ...]] = {}
-        if form.pair is not None:
-            first = self.kept[0]
-            for name in differing([first, form.pair]):
-                differences[name] = word_diff(field_text(first, name), field_text(form.pair, name))
-        return Voice(replace(form, annotator=""), check_pair_form(self.draft, form), differences)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flow:
-    """The numbers of drafts by how far they came.
-
-    Attributes:
-        drafts: that annotators were given.
-        annotated: of them, by as many as are needed.
-        due: of the annotated, to be decided by a third person.
-        agreed: on which annotators left the same.
-    """
-
-    drafts: int
-    annotated: int
-    due: int
-    agreed: int
-    consolidated: int
-    deleted: int
 
 
 def cases(reader: LogReader, run_id: str) -> tuple[Case, ...]:
@@ -178,8 +135,8 @@ def _case(key: str, draft: Draft, played: Sequence[Played], decision: Opinions[D
     return Case(key=key, draft=draft, opinions=Opinions(forms, decided, decision.decider))
 
 
-def flow(reader: LogReader, run_id: str) -> Flow:
-    """Return how many drafts of a run came how far.
+def flow(reader: LogReader, run_id: str) -> dict[str, int]:
+    """Return how many drafts of a run came how far: all, those ``annotated`` by two, and of these by state.
 
     Raises:
         InputError: if the run has no drafts.
@@ -187,7 +144,7 @@ def flow(reader: LogReader, run_id: str) -> Flow:
     states = Counter(each.state for each in cases(reader, run_id))
     drafts = states.total()
     counts = {name: states[name] for name in ("due", "agreed", "consolidated", "deleted")}
-    return Flow(drafts=drafts, annotated=drafts - states["open"], **counts)
+    return {"drafts": drafts, "annotated": drafts - states["open"], **counts}
 
 
 def field_text(pair: Pair, name: str) -> str:
@@ -211,47 +168,33 @@ NAME: Final = "{run}-pairs.csv"
 _LINES: Final = ("id", "scene", "clear", "indirect", "ambiguous", "question", "answer")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
-    """Pairs that were written, and how many drafts were left out.
-
-    Attributes:
-        broken: what all annotators left alike breaks rules.
-    """
-
-    path: Path
-    pairs: tuple[Pair, ...]
-    due: int = 0
-    open: int = 0
-    deleted: int = 0
-    broken: int = 0
-
-
-def export_runs(folder: str | Path, reader: LogReader, runs: Iterable[str]) -> tuple[Exported, ...]:
-    """Write the pairs of some runs of annotators, each into its own file of a folder.
+def export_runs(folder: str | Path, reader: LogReader, runs: Iterable[str]) -> Iterator[Path]:
+    """Write the pairs of some runs of annotators, each into its own file of a folder, and yield the files.
 
     Raises:
         InputError: if a run has no drafts, or no pair yet, or a file cannot be written.
         NotInLog: if there is no such run.
     """
-    return tuple(
-        export_cases(Path(folder) / NAME.format(run=file_name(run)), cases(reader, run))
-        for run in dict.fromkeys(runs)
-    )
+    for run in dict.fromkeys(runs):
+        path = Path(folder) / NAME.format(run=file_name(run))
+        export_cases(path, cases(reader, run))
+        yield path
 
 
-def export_cases(path: str | Path, drafts: Sequence[Case]) -> Exported:
-    """Write the pairs that drafts have become.
+def export_cases(path: str | Path, drafts: Iterable[Case]) -> tuple[Pair, ...]:
+    """Write and return the pairs that drafts have become; what annotators left alike must keep the rules.
 
     Raises:
         InputError: if there is no pair yet, or the file cannot be written.
     """
-    fates = [_fate(draft) for draft in drafts]
-    good = [fate for fate in fates if isinstance(fate, Pair)]
-    if not good:
+    pairs = [
+        draft.pair
+        for draft in drafts
+        if draft.pair and (draft.decided or not errors_of(check_pair_form(draft.draft, draft.forms[0])))
+    ]
+    if not pairs:
         raise InputError(f"{path}: no draft has become a pair yet, so there is nothing to write.")
-    left_out = {name: fates.count(name) for name in ("due", "open", "deleted", "broken")}
-    return Exported(path=Path(path), pairs=export_pairs(path, good), **left_out)
+    return export_pairs(path, pairs)
 
 
 def export_pairs(path: str | Path, pairs: Iterable[Pair]) -> tuple[Pair, ...]:
@@ -286,18 +229,6 @@ def cleaned(pair: Pair) -> Pair:
     intent = pair.intent and parse_intent(_line(pair.intent.text))
     variants = tuple(parse_intent(_line(variant.text)) for variant in pair.variants)
     return replace(pair, **changes, intent=intent, variants=variants, options=())
-
-
-def _fate(draft: Case) -> Pair | str:
-    """Return the pair that a draft has become, or why it has not."""
-    if draft.state == "consolidated" and draft.pair is not None:
-        return draft.pair
-    if draft.state != "agreed":
-        return draft.state
-    voice = draft.voices[0]
-    if voice.form.pair is None:
-        return "deleted"
-    return "broken" if errors_of(voice.problems) else voice.form.pair
 
 
 def _line(text: str) -> str:

@@ -231,7 +231,7 @@ def export_runs(
     """
     for run in dict.fromkeys(runs):
         if options_of(reader, run).task == "annotate":
-            yield from (written.path for written in desk.export_runs(folder, reader, [run]))
+            yield from desk.export_runs(folder, reader, [run])
         else:
             path = folder / f"{file_name(run)}.jsonl"
             write_run_lines(path, reader, [run])

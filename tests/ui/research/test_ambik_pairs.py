@@ -86,7 +86,7 @@ def test_a_third_person_makes_one_pair(tmp_path: Path) -> None:
         done = judge_desk(calls, pair_call(first.key, "key-00003", {**filled, "one_ambiguity": ["yes"]}))
         assert done["saved"] and checked(done)
         (pair,) = (one.pair for one in cases(reader, ANNOTATED) if one.pair is not None)
-        assert pair == first.voices[0].form.pair
+        assert pair == first.forms[0].pair
         following = judge_desk(calls, pair_call("nothing", "key-00004", filled))
         assert not following["saved"]
         at = Address.read(DESK, f"desk=pairs&data={ANNOTATED}")

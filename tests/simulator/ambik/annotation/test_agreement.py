@@ -11,7 +11,6 @@ from simulator.ambik.annotation.agreement import (
     FIELDS,
     agreement_table,
     differing,
-    newest_forms,
     pair_agreement,
 )
 from simulator.ambik.records import PairForm
@@ -150,7 +149,6 @@ def test_of_one_annotator_the_last_form_counts(form: PairForm) -> None:
     found = pair_agreement(forms)
     assert (found.forms, found.replaced) == (2, 1)
     assert found.whole is not None and found.whole.value == 1
-    assert newest_forms(forms)["x"]["ann"] == forms[2]
 
 
 def test_nothing_is_undefined_and_not_zero(form: PairForm) -> None:
