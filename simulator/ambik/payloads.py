@@ -8,7 +8,7 @@ from typing import Any, Final
 from simulator.ambik.annotation.form import check_fields, problem_record, refuse_errors
 from simulator.ambik.forms import form_record, read_answer, read_chosen, read_pair_form
 from simulator.ambik.items import DecideItem, Draft
-from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
 from simulator.ambik.records import Calibrated, Decision, Outcome
 from simulator.ambik.sets.predicting import Prepared, outcome_under, prepared
 from simulator.ambik.settings import settings_option
@@ -31,7 +31,8 @@ Move = tuple[str, dict[str, Any]]
 """What is said, and the payload of its turn."""
 
 
-def _person(kind: Kind) -> dict[str, Any]:
+def person_mark(kind: str) -> dict[str, Any]:
+    """Return what marks a turn as a person's, with the fields that go when they are erased."""
     return {"person": True, "private": list(PRIVATE.get(kind, ()))}
 
 
@@ -77,7 +78,7 @@ def proposed(
 
 def person_fields(reply: Reply, offered: Sequence[str]) -> dict[str, Any]:
     """Return what the payload of a person's decision has besides."""
-    return {"offered": list(offered), **_person("decide"), **measured(reply.move or {}, ROBOT)}
+    return {"offered": list(offered), **person_mark("decide"), **measured(reply.move or {}, ROBOT)}
 
 
 def with_words(payload: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
@@ -124,7 +125,7 @@ def answered(reply: Reply, question: str | None, *, asked: int, person: bool) ->
     if question is not None:
         payload["question"] = question
     if person:
-        payload |= _person("answer") | measured(reply.move or {}, USER)
+        payload |= person_mark("answer") | measured(reply.move or {}, USER)
     return read_answer(reply), payload
 
 
@@ -142,7 +143,7 @@ def annotated(reply: Reply, draft: Draft, *, name: str, person: bool) -> Move:
     records = [problem_record(problem) for problem in problems]
     payload: dict[str, Any] = {"kind": "annotate", "form": form_record(form), "problems": records}
     if person:
-        payload |= _person("annotate") | measured(move, ANNOTATOR)
+        payload |= person_mark("annotate") | measured(move, ANNOTATOR)
     return form.delete or (form.pair.ambiguous if form.pair else ""), payload
 
 

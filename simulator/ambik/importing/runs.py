@@ -7,33 +7,36 @@ name. What cannot be a decision is left out, and told with its line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from logs import LogReader, LogWriter
 from logs.rows import Episode as EpisodeRow
-from logs.rows import Participant, Run, Score, Setup, Status
-from simulator.ambik.files.fields import PERSON
+from logs.rows import Participant, Run, Setup, Turn, now
+from simulator.ambik.files.decisions import AnswerLine, DecisionLine
+from simulator.ambik.files.fields import METRICS, PERSON
 from simulator.ambik.importing.sources import (
     Batch,
     ImportedEpisode,
     Source,
     calibration_of,
-    names_of,
+    name_batches,
     threshold_of,
 )
-from simulator.ambik.importing.turns import differing_scores, turns_of
 from simulator.ambik.items import BENCHMARK, LANGUAGE, PairItem, item_row
+from simulator.ambik.payloads import calibrated, decided, person_mark
 from simulator.ambik.playing import ROBOT, USER, Options, calibration_option
 from simulator.ambik.records import Calibrated
-from simulator.ambik.score import VERSION, values
-from simulator.ambik.sets.predicting import calibrate
+from simulator.ambik.score import Values, score_rows
+from simulator.ambik.sets.predicting import calibrate, prepared
 from simulator.ambik.settings import settings_option
 from simulator.ambik.terms import METHODS, NAMES
 from simulator.ambik.trial_log import decisions, options_of
 from simulator.errors import InputError
+from simulator.forms import YES
+from simulator.studies.graph import CONSENT, READY
 from simulator.tables.importing import DIGEST, PUBLISHED, EpisodeRows, ImportedRun, write_run
 from trees.faults import Fault
 
@@ -41,8 +44,7 @@ _CLOSE: Final = 1e-9
 _PSEUDONYM: Final = re.compile(r"p[a-z2-7]{20}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportedFile:
+class ImportedFile(NamedTuple):
     """The import of a file.
 
     Attributes:
@@ -74,54 +76,48 @@ def import_sources(
         InputError: if the log holds other runs of a name and of what it would be instead.
         LogError: if the log cannot be written.
     """
+    batches = [batch for source in sources for batch in source.batches]
     with LogReader(log.path) as reader:
-        here = _Here.of(reader)
-        jobs = [
-            _Job(source, batch, here.named(called, source), called)
-            for source in sources
-            for batch, called in zip(source.batches, names_of(source.batches, name), strict=True)
-        ]
-        for job in jobs:
-            if job.batch.calibrates:
-                job.build(None, here)
-        calibrations = [job for job in jobs if job.batch.calibrates and job.episodes]
-        for job in jobs:
-            if not job.batch.calibrates:
-                _build_tests(job, calibrations, here, reader)
-    return tuple(_written([job for job in jobs if job.source is source], here, log) for source in sources)
+        here = _Here(reader)
+        for source in sources:
+            name_batches(source.batches, name)
+        for batch in batches:
+            here.name(batch)
+        for batch in batches:
+            if batch.calibrates:
+                _build(batch, None, here)
+        calibrations = [batch for batch in batches if batch.calibrates and batch.rows]
+        for batch in batches:
+            if not batch.calibrates:
+                _build_tests(batch, calibrations, here)
+    return tuple(_written(source, here, log) for source in sources)
 
 
-@dataclass(slots=True)
 class _Here:
-    """The contents of the log.
+    """The contents of the log: names of runs with the file's content and the name at import, and people."""
 
-    Attributes:
-        names: of runs, with the file's content and the name by which they were imported; None of other runs.
-    """
-
-    names: dict[str, tuple[str, str] | None]
-    people: set[str]
-    erased: frozenset[str]
-
-    @classmethod
-    def of(cls, reader: LogReader) -> _Here:
-        names = {
+    def __init__(self, reader: LogReader) -> None:
+        self.reader = reader
+        self.names = {
             run.id: (str(run.config.get("sha256")), str(run.config["imported_as"]))
             if "imported_as" in run.config
             else None
             for run in reader.runs()
         }
-        return cls(names, {person.id for person in reader.participants()}, reader.erased_participants())
+        self.people = {person.id for person in reader.participants()}
+        self.erased = reader.erased_participants()
 
-    def named(self, called: str, source: Source) -> str:
-        """Return the name of a run that no other run has: with a part of the file's digest, if need be."""
-        mine = source.digest, called
-        longer = f"{called}-{source.digest[:DIGEST]}"
-        name = next((name for name in (called, longer) if self.names.get(name, mine) == mine), None)
+    def name(self, batch: Batch) -> None:
+        """Give a batch the name of a run that no other run has: with a part of its digest, if need be."""
+        mine = batch.digest, batch.called
+        longer = f"{batch.called}-{batch.digest[:DIGEST]}"
+        name = next((name for name in (batch.called, longer) if self.names.get(name, mine) == mine), None)
         if name is None:
-            raise InputError(f"The log holds other runs {called!r} and {longer!r}; name this one with --run.")
+            raise InputError(
+                f"The log holds other runs {batch.called!r} and {longer!r}; name this one with --run."
+            )
         self.names[name] = mine
-        return name
+        batch.run = name
 
     def new(self, people: Iterable[str | None], file: str) -> Iterator[Participant]:
         """Yield the people who are not in the log yet, each once."""
@@ -131,205 +127,166 @@ class _Here:
                 yield Participant(id=person, details={"imported": file})
 
 
-@dataclass(slots=True)
-class _Job:
-    """A batch that is to become the run called `run`; `called` is that without the file's digest.
-
-    Attributes:
-        episodes: what is logged of the batch, with stored values that do not come out, a sentence each.
-    """
-
-    source: Source
-    batch: Batch
-    run: str
-    called: str
-    options: dict[str, Any] = field(default_factory=dict)
-    episodes: list[tuple[ImportedEpisode, EpisodeRows, tuple[str, ...]]] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
-
-    @property
-    def built(self) -> Batch:
-        """The batch without what cannot be logged."""
-        return replace(self.batch, episodes=tuple(episode for episode, _, _ in self.episodes))
-
-    def build(self, calibrated: Calibrated | None, here: _Here) -> None:
-        """Make the episodes of the batch, whose sets are under a threshold."""
-        first = self.batch.first
-        decision = first.decision
-        self.options = {
-            "task": "decide",
-            "method": decision.method if decision.method in METHODS else "",
-            "context": decision.context,
-            "dialogue": decision.dialogue,
-            "questions": max(episode.questions for episode in self.batch.episodes),
-            "settings": settings_option(first.settings),
-            "chooser": decision.chooser if decision.chooser != decision.generator else "",
-            "dataset": "ambik" if isinstance(decision.item, PairItem) else "knowno",
-        }
-        if calibrated is not None:
-            self.options["calibration"] = calibration_option(calibrated)
-        for episode in self.batch.episodes:
-            try:
-                if (person := self.person(episode)) in here.erased:
-                    raise InputError(f"actor: the data of {person} were erased from this log, and stay so")
-                self.episodes.append((episode, *self._rows(episode)))
-            except InputError as error:
-                self.refuse([episode], str(error))
-
-    def refuse(self, episodes: Iterable[ImportedEpisode], problem: str) -> None:
-        """Make each line of some episodes a fault."""
-        path = str(self.source.path)
-        self.faults += [
-            Fault(path, episode.first.decision.item.id, line.number, "format", problem)
-            for episode in episodes
-            for line in episode.every
-        ]
-
-    def person(self, episode: ImportedEpisode) -> str | None:
-        """Return the pseudonym of who plays; a log's own is kept, any other is of this file alone."""
-        actor = episode.actor
-        if not actor or _PSEUDONYM.fullmatch(actor):
-            return actor or None
-        return f"{actor}-{self.source.digest[:DIGEST]}"
-
-    def _rows(self, episode: ImportedEpisode) -> tuple[EpisodeRows, tuple[str, ...]]:
-        # As the file calls the episode, but for the run's name at its beginning.
-        id = f"{self.run}/{episode.id.removeprefix(f'{self.batch.source}/')}"
-        item = item_row(episode.first.decision.item)
-        options = {**self.options, "questions": episode.questions}
-        turns, differences = turns_of(episode, id, Options.read(options))
-        metrics = values(episode.first.decision.item, turns)
-        last = turns[-1].payload
-        unanswered = last["kind"] == "decide" and last["asks"] and episode.questions > 0
-        status: Status = "truncated" if unanswered else "completed"
-        row = EpisodeRow(
-            id=id,
-            run_id=self.run,
-            item_hash=item.hash,
-            language=LANGUAGE,
-            seats=_seats(episode),
-            seed=episode.first.details.seed,
-            participant_id=self.person(episode),
-            options=options,
-        )
-        scores = [
-            Score(episode_id=id, metric=name, value=value, version=VERSION) for name, value in metrics.items()
-        ]
-        rows = EpisodeRows(row, item, turns, scores, status)
-        return rows, (*differences, *differing_scores(episode.first, metrics))
+def _build(batch: Batch, calibrated: Calibrated | None, here: _Here) -> None:
+    """Make the rows of a batch, whose sets are under a threshold."""
+    first = batch.first
+    decision = first.decision
+    batch.options = {
+        "task": "decide",
+        "method": decision.method if decision.method in METHODS else "",
+        "context": decision.context,
+        "dialogue": decision.dialogue,
+        "questions": max(episode.questions for episode in batch.episodes),
+        "settings": settings_option(first.settings),
+        "chooser": decision.chooser if decision.chooser != decision.generator else "",
+        "dataset": "ambik" if isinstance(decision.item, PairItem) else "knowno",
+    }
+    if calibrated is not None:
+        batch.options["calibration"] = calibration_option(calibrated)
+    for episode in batch.episodes:
+        try:
+            if (person := _person(episode, batch)) in here.erased:
+                raise InputError(f"actor: the data of {person} were erased from this log, and stay so")
+            batch.rows.append((episode, *_rows(episode, batch, person)))
+        except InputError as error:
+            batch.refuse(str(error), episode)
 
 
-def _build_tests(job: _Job, calibrations: Sequence[_Job], here: _Here, reader: LogReader) -> None:
-    """Make the episodes of a batch of tests; where there is no threshold, every line of it is a fault."""
-    built = {other.run: other.built for other in calibrations}
+def _person(episode: ImportedEpisode, batch: Batch) -> str | None:
+    """Return the pseudonym of who plays; a log's own is kept, any other is of this file alone."""
+    actor = episode.actor
+    if not actor or _PSEUDONYM.fullmatch(actor):
+        return actor or None
+    return f"{actor}-{batch.digest[:DIGEST]}"
+
+
+def _rows(episode: ImportedEpisode, batch: Batch, person: str | None) -> tuple[EpisodeRows, tuple[str, ...]]:
+    # As the file calls the episode, but for the run's name at its beginning.
+    id = f"{batch.run}/{episode.id.removeprefix(f'{batch.source}/')}"
+    item = item_row(episode.first.decision.item)
+    options = {**batch.options, "questions": episode.questions}
+    turns, differences = turns_of(episode, id, Options.read(options))
+    last = turns[-1].payload
+    unanswered = last["kind"] == "decide" and last["asks"] and episode.questions > 0
+    row = EpisodeRow(
+        id=id,
+        run_id=batch.run,
+        item_hash=item.hash,
+        language=LANGUAGE,
+        seats=_seats(episode),
+        seed=episode.first.details.seed,
+        participant_id=person,
+        options=options,
+    )
+    scores = score_rows(id, episode.first.decision.item, turns)
+    metrics = {score.metric: score.value for score in scores}
+    rows = EpisodeRows(row, item, turns, scores, "truncated" if unanswered else "completed")
+    return rows, (*differences, *differing_scores(episode.first, metrics))
+
+
+def _build_tests(batch: Batch, calibrations: Sequence[Batch], here: _Here) -> None:
+    """Make the rows of a batch of tests; where there is no threshold, every line of it is a fault."""
     try:
-        calibration = calibration_of(job.batch, built.values())
-        run = next((run for run, other in built.items() if other is calibration), "")
-        threshold = threshold_of(job.batch, calibration, run)
+        calibration = calibration_of(batch, calibrations)
+        threshold = threshold_of(batch, calibration)
     except InputError as error:
-        job.refuse(job.batch.episodes, str(error))
+        batch.refuse(str(error))
         return
     if threshold is not None:
-        threshold = replace(threshold, run=run or _elsewhere(threshold, job, here, reader))
-    job.build(threshold, here)
+        threshold = replace(
+            threshold, run=calibration.run if calibration else _elsewhere(threshold, batch, here)
+        )
+    _build(batch, threshold, here)
 
 
-def _elsewhere(threshold: Calibrated, job: _Job, here: _Here, reader: LogReader) -> str:
+def _elsewhere(threshold: Calibrated, batch: Batch, here: _Here) -> str:
     """Return how the calibration that a threshold names is called in the log, if it is there.
 
     Another run of that name must not be taken for it.
     """
     if not threshold.run:
         return ""
-    for run in reader.runs():
+    for run in here.reader.runs():
         if run.benchmark == BENCHMARK and threshold.run in (run.id, run.config.get("imported_run")):
-            options = options_of(reader, run.id)
-            if options.method == job.batch.first.decision.method and options.calibration is None:
-                again = calibrate(decisions(reader, [run.id]), job.batch.first.settings)
+            options = options_of(here.reader, run.id)
+            if options.method == batch.first.decision.method and options.calibration is None:
+                again = calibrate(decisions(here.reader, [run.id]), batch.first.settings)
                 same = again.q_hat == threshold.q_hat or abs(again.q_hat - threshold.q_hat) < _CLOSE
                 if same and (again.n, again.rank) == (threshold.n, threshold.rank):
                     return run.id
-    return f"{threshold.run}-{job.source.digest[:DIGEST]}" if threshold.run in here.names else threshold.run
+    return f"{threshold.run}-{batch.digest[:DIGEST]}" if threshold.run in here.names else threshold.run
 
 
-def _written(jobs: Sequence[_Job], here: _Here, log: LogWriter) -> ImportedFile:
-    """Write the runs of a file."""
-    source = jobs[0].source
+def _written(source: Source, here: _Here, log: LogWriter) -> ImportedFile:
     runs: dict[bool, list[ImportedRun]] = {True: [], False: []}
     refused: list[str] = []
-    for job in jobs:
-        if job.episodes:
+    for batch in source.batches:
+        if batch.rows:
             try:
-                runs[job.batch.calibrates].append(_write(job, here, log))
+                runs[batch.calibrates].append(_write(batch, here, log))
             except InputError as error:
                 refused.append(str(error))
-    faults = [*source.faults, *(fault for job in jobs for fault in job.faults)]
-    return ImportedFile(
-        source=source,
-        calibrations=tuple(runs[True]),
-        tests=tuple(runs[False]),
-        faults=tuple(sorted(faults, key=lambda fault: fault.line)),
-        refused=tuple(refused),
-    )
+    faults = [*source.faults, *(fault for batch in source.batches for fault in batch.faults)]
+    faults.sort(key=lambda fault: fault.line)
+    return ImportedFile(source, tuple(runs[True]), tuple(runs[False]), tuple(faults), tuple(refused))
 
 
-def _write(job: _Job, here: _Here, log: LogWriter) -> ImportedRun:
-    run = _run(job)
+def _write(batch: Batch, here: _Here, log: LogWriter) -> ImportedRun:
+    run = _run(batch)
     receipt = write_run(
         log,
         run,
-        (rows for _, rows, _ in job.episodes),
-        people=here.new((rows.episode.participant_id for _, rows, _ in job.episodes), job.source.path.name),
+        (rows for _, rows, _ in batch.rows),
+        people=here.new((rows.episode.participant_id for _, rows, _ in batch.rows), batch.file.name),
         conflict=(
-            f"{job.source.path}: the log holds another import of this file, {run.id!r}, of other lines or "
+            f"{batch.file}: the log holds another import of this file, {run.id!r}, of other lines or "
             "with other texts of tasks; give this one another name with --run"
         ),
     )
-    who = ", ".join(filter(None, (NAMES.get(job.options["method"], ""), run.config["seats"][ROBOT])))
+    who = ", ".join(filter(None, (NAMES.get(batch.options["method"], ""), run.config["seats"][ROBOT])))
     return ImportedRun(
         run=run,
         receipt=receipt,
-        title=f"{'calibration, ' if job.batch.calibrates else ''}{who}",
-        rows=sum(len(episode.every) for episode, _, _ in job.episodes),
-        differences=tuple(each for _, _, differences in job.episodes for each in differences),
+        title=f"{'calibration, ' if batch.calibrates else ''}{who}",
+        rows=sum(len(episode.every) for episode, _, _ in batch.rows),
+        differences=tuple(each for _, _, differences in batch.rows for each in differences),
         unit="lines",
     )
 
 
-def _run(job: _Job) -> Run:
-    first = job.batch.first
-    seats = _seats(job.batch.episodes[0])
-    hashes = "".join(rows.item.hash for _, rows, _ in job.episodes)
+def _run(batch: Batch) -> Run:
+    first, seats = batch.first, _seats(batch.episodes[0])
+    hashes = "".join(rows.item.hash for _, rows, _ in batch.rows)
     origin = {
         "dataset": first.dataset,
         "dataset_version": first.version,
         "software_version": first.details.version,
     }
+    robot, user = (seats.get(seat) == PERSON for seat in (ROBOT, USER))
+    setups: dict[tuple[bool, bool], Setup] = {
+        (True, True): "H2H",
+        (True, False): "H2L",
+        (False, True): "L2H",
+        (False, False): "L2L",
+    }
     return Run(
-        id=job.run,
+        id=batch.run,
         benchmark=BENCHMARK,
-        setup=_setup(seats),
+        setup=setups[robot, user],
         seed=0,
         config={
-            "imported": job.source.path.name,
-            "imported_run": job.batch.source,
-            "imported_as": job.called,
-            "sha256": job.source.digest,
-            "data": first.version or first.dataset or job.options["dataset"],
+            "imported": batch.file.name,
+            "imported_run": batch.source,
+            "imported_as": batch.called,
+            "sha256": batch.digest,
+            "data": first.version or first.dataset or batch.options["dataset"],
             **{name: value for name, value in origin.items() if value},
             "seats": seats,
-            "options": job.options,
-            "planned": len(job.episodes),
+            "options": batch.options,
+            "planned": len(batch.rows),
             "items": sha256(hashes.encode()).hexdigest()[:16],
         },
     )
-
-
-def _setup(seats: Mapping[str, str]) -> Setup:
-    robot, user = (seats.get(seat) == PERSON for seat in (ROBOT, USER))
-    if robot:
-        return "H2H" if user else "H2L"
-    return "L2H" if user else "L2L"
 
 
 def _seats(episode: ImportedEpisode) -> dict[str, str]:
@@ -337,3 +294,110 @@ def _seats(episode: ImportedEpisode) -> dict[str, str]:
     robot = PERSON if line.decision.method == PERSON else line.robot or line.decision.generator or PUBLISHED
     user = line.user or (PERSON if episode.answers else "")
     return {ROBOT: robot, **({USER: user} if user else {})}
+
+
+# ---- the lines of an episode as its turns: what was stored stays, and is told where it does not come out
+
+_FRONT: Final = ((CONSENT.kind, YES), (READY.kind, READY.kind))
+"""What comes before a person's first decision in a study."""
+
+
+def turns_of(
+    episode: ImportedEpisode, episode_id: str, options: Options
+) -> tuple[tuple[Turn, ...], tuple[str, ...]]:
+    """Return an episode's turns, and stored values that are not those that come out, a sentence each.
+
+    Raises:
+        InputError: if a decision cannot be read.
+    """
+    turns: list[Turn] = []
+    differences: list[str] = []
+
+    def add(seat: str, text: str, payload: dict[str, Any], seconds: float | None, time: str) -> None:
+        turns.append(
+            Turn(
+                episode_id=episode_id,
+                number=len(turns),
+                seat=seat,
+                text=text,
+                payload=payload,
+                seconds=seconds,
+                created_at=time or now(),
+            )
+        )
+
+    first = episode.first
+    if first.decision.method == PERSON and 0 < first.turn <= len(_FRONT):
+        # What was said before, lines do not tell but by the number of the first decision.
+        for kind, text in _FRONT[-first.turn :]:
+            add(
+                ROBOT,
+                text,
+                {"kind": kind, **person_mark(kind)},
+                None,
+                first.details.shown_at or first.details.made_at,
+            )
+    answers = iter(episode.answers)
+    for line in episode.lines:
+        payload, stored = _decided(line, options)
+        differences += stored
+        asked, details = len(turns), line.details
+        text = details.typed_text or payload["question"] or payload["action"]
+        add(ROBOT, text, payload, details.seconds, details.made_at)
+        if line.decision.answer:
+            answer = next(answers, None)
+            details = answer.details if answer else details
+            payload = _answer(asked, line, answer)
+            add(USER, line.decision.answer, payload, details.seconds if answer else None, details.made_at)
+    return tuple(turns), tuple(differences)
+
+
+def _decided(line: DecisionLine, options: Options) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return a decision's payload, and what of it was stored otherwise than it comes out."""
+    decision, details = line.decision, line.details
+    rules = options.model_copy(update={"settings": line.settings})
+    ready = prepared(decision, rules.settings)
+    made = decided(ready, calibrated(ready, rules), rules, must_act=False)
+    differences: list[str] = []
+    if not line.calibrates:
+        # Where it could not be answered, its set says whether it asked.
+        asks = made["help"] if decision.asked is None else decision.asked
+        predicted = None if details.prediction_set is None else list(details.prediction_set)
+        stored: dict[str, Any] = {"prediction_set": predicted, "help": details.help}
+        stored = {name: value for name, value in stored.items() if value is not None}
+        differences = [
+            _differs(line, name, value, made[name]) for name, value in stored.items() if value != made[name]
+        ]
+        made |= {**stored, "asks": asks, "question": decision.question if asks else ""}
+    if decision.method == PERSON:
+        made |= {"generator": PERSON, "offered": list(details.offered), "shown_at": details.shown_at}
+        made |= person_mark("decide")
+    return made | ({"decoding": dict(details.decoding)} if details.decoding else {}), tuple(differences)
+
+
+def _answer(asked: int, line: DecisionLine, answer: AnswerLine | None) -> dict[str, Any]:
+    payload: dict[str, Any] = {"kind": "answer", "asked": asked}
+    if line.decision.method != PERSON:
+        payload["question"] = line.decision.question
+    if answer is not None:
+        payload |= {**person_mark("answer"), "shown_at": answer.details.shown_at}
+    return payload
+
+
+def differing_scores(first: DecisionLine, metrics: Values) -> Iterator[str]:
+    """Yield metrics that were stored otherwise than they come out; of the first decision, which is scored."""
+    for name in METRICS:
+        if name in first.details.scores and name in metrics:
+            stored, value = first.details.scores[name], metrics[name]
+            if stored != value and (stored is None or value is None or abs(stored - value) > _CLOSE):
+                yield _differs(first, name, stored, value)
+
+
+def _differs(line: DecisionLine, name: str, stored: Any, value: Any) -> str:
+    return f"line {line.number}: {name} is stored as {_said(stored)}, but comes out as {_said(value)}"
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from simulator.ambik.data import load_scenarios
 from simulator.ambik.files.decisions import (
@@ -29,7 +29,7 @@ from simulator.ambik.settings import DEFAULT
 from simulator.ambik.terms import CONFORMAL
 from simulator.duplicates import Duplicates
 from simulator.errors import InputError
-from simulator.tables.importing import file_digest
+from simulator.tables.importing import EpisodeRows, file_digest
 from simulator.tables.spec import TableSpec, why_unreadable
 from simulator.whole import file_name
 from trees.faults import Fault
@@ -86,17 +86,28 @@ class ImportedEpisode:
         return next((name for name in names if name and name != PERSON), "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Batch:
     """The episodes that become one run, of one robot, method and configuration.
 
     Attributes:
+        source: the run's name in the file.
         episodes: in the order in which the file has them.
+        called: name for the run without what tells it from others in the log, and `run` with it.
+        options: of its episodes.
+        rows: what is logged of it, each episode with stored values that do not come out, a sentence each.
+        faults: of lines that cannot be logged.
     """
 
     file: Path
+    digest: str
     source: str
     episodes: tuple[ImportedEpisode, ...]
+    called: str = ""
+    run: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+    rows: list[tuple[ImportedEpisode, EpisodeRows, tuple[str, ...]]] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
 
     @property
     def first(self) -> DecisionLine:
@@ -114,8 +125,16 @@ class Batch:
         decision = self.first.decision
         return decision.method, robot_of(decision), decision.context, type(decision.item)
 
+    def refuse(self, problem: str, *episodes: ImportedEpisode) -> None:
+        """Make each line of some episodes, or of all, a fault."""
+        self.faults += [
+            Fault(str(self.file), episode.first.decision.item.id, line.number, "format", problem)
+            for episode in episodes or self.episodes
+            for line in episode.every
+        ]
 
-def batches_of(file: Path, held: DecisionsFile) -> tuple[tuple[Batch, ...], tuple[Fault, ...]]:
+
+def batches_of(file: Path, digest: str, held: DecisionsFile) -> tuple[tuple[Batch, ...], tuple[Fault, ...]]:
     """Return the batches of a file, and what is wrong with answers that belong to no question."""
     answers: defaultdict[tuple[str, str], list[AnswerLine]] = defaultdict(list)
     for answer in held.answers:
@@ -134,7 +153,7 @@ def batches_of(file: Path, held: DecisionsFile) -> tuple[tuple[Batch, ...], tupl
         own, answers[episode] = answers[episode][:asked], answers[episode][asked:]
         groups[_configuration(lines[0])].append(ImportedEpisode(tuple(lines), tuple(own), repeat))
     batches = tuple(
-        Batch(file=file, source=group[0].first.decision.run, episodes=tuple(group))
+        Batch(file=file, digest=digest, source=group[0].first.decision.run, episodes=tuple(group))
         for group in groups.values()
     )
     problem = "typed_text: answers no question of its episode"
@@ -178,7 +197,7 @@ def calibration_of(batch: Batch, among: Iterable[Batch]) -> Batch | None:
     return fit[0] if fit else None
 
 
-def threshold_of(batch: Batch, calibration: Batch | None, run: str) -> Calibrated | None:
+def threshold_of(batch: Batch, calibration: Batch | None) -> Calibrated | None:
     """Return the threshold under which a batch's sets are: as its lines have it, or else of its calibration.
 
     Raises:
@@ -193,8 +212,8 @@ def threshold_of(batch: Batch, calibration: Batch | None, run: str) -> Calibrate
             "q_hat is missing (with epsilon, n_calibration and rank), and no decisions on calibration items "
             "of this method, robot and context are among the files; import both together"
         )
-    decisions = [episode.first.decision for episode in calibration.episodes]
-    return calibrate(decisions, batch.first.settings, run=run)
+    decisions = [episode.first.decision for episode, _, _ in calibration.rows]
+    return calibrate(decisions, batch.first.settings, run=calibration.run)
 
 
 _PARTS: Final[tuple[Callable[[Decision], str], ...]] = (
@@ -205,8 +224,8 @@ _PARTS: Final[tuple[Callable[[Decision], str], ...]] = (
 )
 
 
-def names_of(batches: Sequence[Batch], name: str | None = None) -> tuple[str, ...]:
-    """Return how the runs of one file are called: as the file calls them, with what tells them apart.
+def name_batches(batches: Sequence[Batch], name: str | None = None) -> None:
+    """Call the runs of one file as the file calls them, with what tells them apart.
 
     `name`: in place of the file's names; several begin with it.
     """
@@ -214,7 +233,6 @@ def names_of(batches: Sequence[Batch], name: str | None = None) -> tuple[str, ..
     for batch in batches:
         by_source[batch.source].append(batch.first.decision)
     taken: Counter[str] = Counter()
-    names = []
     for batch in batches:
         beside = by_source[batch.source]
         base = file_name(batch.source)
@@ -226,15 +244,13 @@ def names_of(batches: Sequence[Batch], name: str | None = None) -> tuple[str, ..
         if batch.calibrates and len(beside) > 1:
             called = f"{called}-calibration"
         taken[called] += 1
-        names.append(f"{called}-{taken[called]}" if taken[called] > 1 else called)
-    return tuple(names)
+        batch.called = f"{called}-{taken[called]}" if taken[called] > 1 else called
 
 
 # ---- files
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(NamedTuple):
     """A file that holds decisions.
 
     Attributes:
@@ -252,8 +268,7 @@ class Source:
     bare: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(NamedTuple):
     """The contents of files and folders.
 
     Attributes:
@@ -330,7 +345,8 @@ def _source(
         held = _published(file, texts, data, duplicates)
     else:
         held, lacking = _with_texts(file, read_decisions(file, duplicates, details=True), texts, data)
-    batches, unasked = batches_of(file, held)
+    digest = file_digest(file)
+    batches, unasked = batches_of(file, digest, held)
     faults = (*held.faults, *lacking, *unasked)
     if not batches:
         first = f"; the first problem: line {faults[0].line}: {faults[0].message}" if faults else ""
@@ -338,7 +354,7 @@ def _source(
     items = (line.decision.item for line in held.rows)
     return Source(
         path=file,
-        digest=file_digest(file),
+        digest=digest,
         batches=batches,
         faults=faults,
         forms=held.forms,
