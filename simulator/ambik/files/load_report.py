@@ -79,10 +79,6 @@ class LoadReport:
         counts = Counter(code for code, _, _ in places)
         return {code: counts[code] for code in table("oddities")["titles"] if counts[code]}
 
-    def ids(self, code: str) -> tuple[str, ...]:
-        """Return the pairs with an oddity, each once."""
-        return tuple(dict.fromkeys(oddity.task for oddity in self.oddities if oddity.code == code))
-
     def lines(self) -> tuple[str, ...]:
         """Return the report in words, without places."""
         lines = [
@@ -98,39 +94,30 @@ class LoadReport:
         return (*lines, *(f"{titles[code]}: {count}" for code, count in self.counts.items()))
 
 
-def load_report(file: PairsFile, *, parts_told: bool = False) -> LoadReport:
-    """Return the report on one file: a function of its rows and of what was read of them.
+def load_report(*files: PairsFile, parts_told: bool = False) -> LoadReport:
+    """Return the report on files that belong together: a function of their rows and of what was read of them.
 
     `parts_told`: whether rows without ``take_amb`` are meant as tests, as they said by other means.
     """
-    rows = tuple(zip(file.rows, file.records, strict=True))
-    taken = {part_of(pair) for pair in file.rows}
-    told_of = {"take_missing"} if parts_told or len(taken) < 2 else set()
-    oddities = [
-        Fault(file.table.path, pair.id, record.line, code, message, "warning")
-        for pair, record in rows
-        for code, message in row_oddities(pair, record)
-        if code not in told_of
-    ]
-    of_file = tuple(_of_file(file))
+    versions = tuple(map(seen, files))
+    warnings, oddities = [*mixture(versions)], [*mixture(versions)]
+    breaks: dict[str, tuple[int, int]] = {}
+    words: dict[str, tuple[int, int, int]] = {}
+    for file in files:
+        rows, of_file = tuple(zip(file.rows, file.records, strict=True)), [*_of_file(file)]
+        told_of = {"take_missing"} if parts_told or len(set(map(part_of, file.rows))) < 2 else set()
+        of_rows = [
+            Fault(file.table.path, pair.id, record.line, code, message, "warning")
+            for pair, record in rows
+            for code, message in row_oddities(pair, record)
+            if code not in told_of
+        ]
+        warnings += [*of_file, *_shared_once(of_rows)]
+        oddities += [*of_file, *of_rows]
+        breaks |= {pair.id: _breaks(record) for pair, record in rows}
+        words |= {pair.id: _words(record) for pair, record in rows}
     return LoadReport(
-        files=(seen(file),),
-        warnings=(*of_file, *_shared_once(oddities)),
-        oddities=(*of_file, *oddities),
-        breaks={pair.id: _breaks(record) for pair, record in rows},
-        words={pair.id: _words(record) for pair, record in rows},
-    )
-
-
-def joined(reports: Sequence[LoadReport]) -> LoadReport:
-    """Return the report on several files that belong together."""
-    files = tuple(file for report in reports for file in report.files)
-    return LoadReport(
-        files=files,
-        warnings=(*mixture(files), *(warning for report in reports for warning in report.warnings)),
-        oddities=(*mixture(files), *(oddity for report in reports for oddity in report.oddities)),
-        breaks={id: breaks for report in reports for id, breaks in report.breaks.items()},
-        words={id: words for report in reports for id, words in report.words.items()},
+        files=versions, warnings=tuple(warnings), oddities=tuple(oddities), breaks=breaks, words=words
     )
 
 
@@ -370,7 +357,7 @@ def merge(files: Sequence[PairsFile]) -> Loaded:
                     pairs[pair.id] = pair
                 places.setdefault(pair.id, f"{Path(path).name}:{line}")
     report = replace(
-        joined([load_report(file) for file in named]),
+        load_report(*named),
         repeated=len(repeated),
         restored=sum(_texts(pair) in known for file in files if not file.has_ids for pair in file.rows),
     )

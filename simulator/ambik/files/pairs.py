@@ -269,7 +269,6 @@ class Seen:
     Attributes:
         why: what it was told by, in words.
         pairs: good ones.
-        new: how many are of the kind that was added in 2025 (spec 2.5).
     """
 
     file: str
@@ -277,8 +276,6 @@ class Seen:
     why: str
     pairs: int
     parts: Mapping[Part, int]
-    has_ids: bool
-    new: int = 0
 
 
 def part_of(pair: Pair) -> Part:
@@ -314,18 +311,9 @@ def plan_shown(pair: Pair) -> Member | None:
 
 def seen(file: PairsFile) -> Seen:
     """Return which version a file is."""
-    new = sum(map(is_new, file.rows, file.records))
-    version, why = _version(file, new)
+    version, why = _version(file)
     parts = Counter(map(part_of, file.rows))
-    return Seen(
-        file=file.table.path,
-        version=version,
-        why=why,
-        pairs=len(file.rows),
-        parts=dict(sorted(parts.items())),
-        has_ids=file.has_ids,
-        new=new,
-    )
+    return Seen(file=file.table.path, version=version, why=why, pairs=len(file.rows), parts=parts)
 
 
 def mixture(files: Sequence[Seen]) -> tuple[Fault, ...]:
@@ -346,8 +334,8 @@ def mixture(files: Sequence[Seen]) -> tuple[Fault, ...]:
     return (Fault([*first.values()][1].file, "", 0, "version", message, "warning"),)
 
 
-def _version(file: PairsFile, new: int) -> tuple[Version, str]:
-    rows = len(file.table.records)
+def _version(file: PairsFile) -> tuple[Version, str]:
+    rows, new = len(file.table.records), sum(map(is_new, file.rows, file.records))
     written = (file.table.renamed.get(name, "") for name in _OLD)
     old = [name for name in written if spelled(name) in OLD_NAMES]
     if old:
