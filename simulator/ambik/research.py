@@ -14,10 +14,10 @@ from logs.rows import Run
 from simulator.ambik.items import BENCHMARK
 from simulator.ambik.measuring.people_sets import SetPair, compare_sets
 from simulator.ambik.naming import bare
-from simulator.ambik.playing import task_of
+from simulator.ambik.playing import is_calibrated, task_of
 from simulator.ambik.reporting.exporting import form_lines
 from simulator.ambik.reporting.sections import sets_section
-from simulator.ambik.research_episode import TARGET, entries, episode, kept_read, laid, share, type_name
+from simulator.ambik.research_episode import TARGET, episode, kept_read, laid, share, type_name
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import decisions, task_of_run
 from simulator.bar_blocks import Amount, Amounts
@@ -36,14 +36,13 @@ def settings(look: Look) -> Sequence[Setting]:
     """Return the targets that can be laid on a run, the usual one being its own; none without a threshold."""
     read = kept_read(look, look.run.id)
     own = f"{read.options.settings.target_success:g}"
-    return (_targets(look, own),) if read.movable and not read.calibrating else ()
+    return (_targets(look, own),) if read.movable and not is_calibrated(read.options) else ()
 
 
 def fields(look: Look) -> Mapping[str, Mapping[str, str]]:
     """Return what decisions are filtered by, under the target that was chosen; last their tasks."""
-    read = kept_read(look, look.run.id)
     made = {}
-    for entry in entries(read, laid(read, look.chosen.get(TARGET, ""))):
+    for entry in laid(kept_read(look, look.run.id), look.chosen.get(TARGET, "")).entries:
         known: dict[str, str] = {"type": entry.item.type}
         if (outcome := entry.outcome) is not None:
             facts = {"asks": outcome.help, "as_needed": entry.judged, "covered": outcome.covered}

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 from logs import LogReader
 from simulator.ambik.items import DecideItem, Pair, PairItem
@@ -17,6 +17,7 @@ from simulator.ambik.playing import (
     Options,
     appliances_of,
     exchange_of,
+    is_calibrated,
     needs_question,
     objects_of,
     previous_of,
@@ -60,112 +61,39 @@ MOST: Final = 0.99
 """Between what a target can be moved; in hundredths."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRead:
+TARGET: Final = "target_success"
+_NOTHING: Final = "–"
+
+
+class RunRead(NamedTuple):
     """The decisions of a run, before any threshold.
 
     Attributes:
         ready: its first decisions, scored; what was prompted and written is left out.
-        calibrated: the calibration it was played with; None if it had none.
-        calibrating: it is there to calibrate a method on: nothing has a set in it.
-        movable: whether the threshold can be taken again, at another target.
+        calibrated: the calibration it was played with, or that it gives; None if there is none.
     """
 
     options: Options
     ready: tuple[Prepared, ...]
     calibrated: Calibrated | None
-    calibrating: bool
-    movable: bool
+
+    @property
+    def movable(self) -> bool:
+        """Return True if the threshold can be taken again, at another target."""
+        return self.calibrated is not None and 0 < len(self.calibrated.nonconformities) == self.calibrated.n
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Laid:
-    """A target laid on a run.
-
-    Attributes:
-        target: 1 - epsilon.
-        calibrated: the threshold; None where the method has none.
-        outcomes: sets and decisions; none in a calibration run.
-    """
-
-    target: float
-    own: bool
-    settings: Settings
-    calibrated: Calibrated | None
-    outcomes: tuple[Outcome, ...]
-
-
-def read_run(reader: LogReader, run: str) -> RunRead:
-    """Read and score a run.
-
-    Raises:
-        InputError: if its options or decisions cannot be read.
-    """
-    options = options_of(reader, run)
-    calibrating = options.method in CONFORMAL and options.calibration is None
-    logged = [_light(decision) for decision in decisions(reader, [run], aborted=not calibrating)]
-    ready = tuple(prepared(decision, options.settings) for decision in logged)
-    calibrated = calibration_of(reader, run)
-    if calibrating and ready:
-        calibrated = calibrate_prepared(ready, options.settings, run)
-    return RunRead(
-        options=options,
-        ready=ready,
-        calibrated=calibrated,
-        calibrating=calibrating,
-        movable=calibrated is not None and 0 < len(calibrated.nonconformities) == calibrated.n,
-    )
-
-
-def laid(read: RunRead, target: str = "") -> Laid:
-    """Return the run under a target; its own if `target` is none or cannot be laid on it."""
-    own = read.options.settings.target_success
-    wished = share(target) if read.movable else None
-    settings = replace(read.options.settings, target_success=own if wished is None else wished)
-    calibrated = read.calibrated
-    if calibrated is not None and wished is not None:
-        calibrated = recalibrated(calibrated, settings)
-    q_hat = math.inf if calibrated is None else calibrated.q_hat
-    sets = () if read.calibrating else tuple(outcome_prepared(ready, q_hat, settings) for ready in read.ready)
-    return Laid(
-        target=settings.target_success,
-        own=settings.target_success == own,
-        settings=settings,
-        calibrated=calibrated,
-        outcomes=sets,
-    )
-
-
-def _light(decision: Decision) -> Decision:
-    return replace(decision, prompts=(), raw=())
-
-
-def share(text: str) -> float | None:
-    """Return a target that is written; None if that is no number."""
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return min(max(round(value, 2), LEAST), MOST) if math.isfinite(value) else None
-
-
-TARGET: Final = "target_success"
-_NOTHING: Final = "–"
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A decision of a run.
+class Entry(NamedTuple):
+    """A decision of a run under a target.
 
     Attributes:
-        outcome: its set and what came of it; None in a calibration.
+        outcome: its set and what came of it; None in a calibration, where nothing has a set.
         judged: True if it asked or acted as it should; None where nothing says.
     """
 
     ready: Prepared
-    outcome: Outcome | None
-    cluster: str
-    judged: bool | None
+    outcome: Outcome | None = None
+    judged: bool | None = None
 
     @property
     def decision(self) -> Decision:
@@ -178,15 +106,61 @@ class Entry:
         return self.decision.item
 
 
-def entries(read: RunRead, under: Laid) -> tuple[Entry, ...]:
-    """Return the decisions of a run under a target, in the order in which they were made."""
-    outcomes: Sequence[Outcome | None] = under.outcomes or [None] * len(read.ready)
-    return tuple(_entry(ready, outcome, under) for ready, outcome in zip(read.ready, outcomes, strict=True))
+class Laid(NamedTuple):
+    """A target laid on a run: `own` if it is the run's; its threshold, and the decisions in their order."""
+
+    own: bool
+    settings: Settings
+    calibrated: Calibrated | None
+    entries: tuple[Entry, ...]
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """Sets and decisions; none in a calibration run."""
+        return tuple(entry.outcome for entry in self.entries if entry.outcome is not None)
 
 
-def _entry(ready: Prepared, outcome: Outcome | None, under: Laid) -> Entry:
-    judged = None if outcome is None else asked_well(outcome, under.settings)
-    return Entry(ready, outcome, cluster_of(ready.decision.item), None if judged is None else bool(judged))
+def read_run(reader: LogReader, run: str) -> RunRead:
+    """Read and score a run.
+
+    Raises:
+        InputError: if its options or decisions cannot be read.
+    """
+    options = options_of(reader, run)
+    calibrates = is_calibrated(options)
+    logged = decisions(reader, [run], aborted=not calibrates)
+    ready = tuple(prepared(replace(each, prompts=(), raw=()), options.settings) for each in logged)
+    own = calibrate_prepared(ready, options.settings, run) if calibrates and ready else None
+    return RunRead(options, ready, own or calibration_of(reader, run))
+
+
+def laid(read: RunRead, target: str = "") -> Laid:
+    """Return the run under a target; its own if `target` is none or cannot be laid on it."""
+    own = read.options.settings.target_success
+    wished = share(target) if read.movable else None
+    settings = replace(read.options.settings, target_success=own if wished is None else wished)
+    calibrated = read.calibrated
+    if calibrated is not None and wished is not None:
+        calibrated = recalibrated(calibrated, settings)
+    q_hat = math.inf if calibrated is None else calibrated.q_hat
+
+    def entry(ready: Prepared) -> Entry:
+        if is_calibrated(read.options):
+            return Entry(ready)
+        outcome = outcome_prepared(ready, q_hat, settings)
+        judged = asked_well(outcome, settings)
+        return Entry(ready, outcome, None if judged is None else bool(judged))
+
+    return Laid(settings.target_success == own, settings, calibrated, tuple(map(entry, read.ready)))
+
+
+def share(text: str) -> float | None:
+    """Return a target that is written; None if that is no number."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return min(max(round(value, 2), LEAST), MOST) if math.isfinite(value) else None
 
 
 def kept_read(look: Look, run: str) -> RunRead:
@@ -200,15 +174,14 @@ def episode(look: Look, id: str) -> Sequence[Block]:
     """Return what was decided in an episode, beside the other member of its pair; nothing before it was."""
     read = kept_read(look, look.run.id)
     under = laid(read, look.chosen.get(TARGET, ""))
-    every = entries(read, under)
-    shown = next((entry for entry in every if entry.decision.episode_id == id), None)
+    shown = next((entry for entry in under.entries if entry.decision.episode_id == id), None)
     if shown is None:
         return ()
-    other = _other(every, shown)
+    other = _other(under.entries, shown)
     both = [shown] if other is None else sorted((shown, other), key=lambda entry: entry.item.id)
     members = [_member(look.reader, entry, both[-1], under, shown) for entry in both]
     own = f"{read.options.settings.target_success:.2f}"
-    notice = message("research.other_target", target=f"{under.target:.2f}", own=own)
+    notice = message("research.other_target", target=f"{under.settings.target_success:.2f}", own=own)
     return (
         *([] if under.own else [Text(notice, "strong")]),
         *_scene(shown.item),
@@ -223,7 +196,8 @@ def type_name(item: DecideItem) -> Words:
 
 def _other(every: Sequence[Entry], shown: Entry) -> Entry | None:
     """Return the decision on the other member of a pair, by the same person if people decide."""
-    there = [entry for entry in every if entry.cluster == shown.cluster and entry.item.id != shown.item.id]
+    cluster = cluster_of(shown.item)
+    there = [entry for entry in every if cluster_of(entry.item) == cluster and entry.item.id != shown.item.id]
     same = [entry for entry in there if entry.decision.generator == shown.decision.generator]
     return next(iter(same or there), None)
 
