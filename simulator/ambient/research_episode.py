@@ -23,7 +23,6 @@ from simulator.ambient.labels import Label, Side
 from simulator.ambient.playing import statements
 from simulator.ambient.prompts import prompt
 from simulator.ambient.reporting.figures import log_odds_figure
-from simulator.ambient.room import replay
 from simulator.ambient.score import values
 from simulator.ambient.show import SHOWN, pair, tag
 from simulator.ambient.trial_log import (
@@ -53,7 +52,6 @@ from simulator.reporting import Section
 from simulator.research import Look, Shown
 from simulator.word_diff import word_diff
 
-_SAID: Final = "research.answered"
 _SAMPLES: Final = 8
 _NOTHING: Final = "–"
 
@@ -101,14 +99,11 @@ def _about(look: Look, item: Item, turns: Sequence[Turn], seed: int) -> Sequence
             return _inferred(item, turns)
         case ClaimItem():
             return _claimed(item, turns)
-    seen = replay(item, turns)
     said = payloads(turns, "annotate" if isinstance(item, AnnotateItem) else "relabel")
     comment = said[-1].get("comment") if said else ""
     merged = isinstance(item, AnnotateItem) and said and said[-1].get("merged")
     return (
-        reveal.original(seen, _SAID),
-        *reveal.candidates(seen, _SAID),
-        *reveal.annotated(seen, "research.form", "research.dataset"),
+        *reveal.details(item, turns, "research.answered", "research.form", "research.dataset"),
         *([Text(named_text("merged"), "muted")] if merged else []),
         *([Card(named_text("comment"), [Text(comment)])] if comment else []),
     )
@@ -187,14 +182,15 @@ def _judged(item: TrueFalseItem, turns: Sequence[Turn]) -> Sequence[Block]:
 
 def _judgement(text: str, right: bool, answer: Mapping[str, Any] | None) -> Sequence[object]:
     if answer is None:
-        return text, _truth(right), _NOTHING, _NOTHING
+        return text, reveal.truth(right), _NOTHING, _NOTHING
     said = answer["prediction"]
-    word = named_text("unread") if said is None else _truth(said)
-    return text, _truth(right), Cell(word, "right" if said == right else "wrong"), number(answer["mass"])
-
-
-def _truth(value: bool) -> Message:
-    return message(f"field.answer.{'true' if value else 'false'}")
+    word = named_text("unread") if said is None else reveal.truth(said)
+    return (
+        text,
+        reveal.truth(right),
+        Cell(word, "right" if said == right else "wrong"),
+        number(answer["mass"]),
+    )
 
 
 def _continued(look: Look, item: ContinueItem, turns: Sequence[Turn], seed: int) -> Sequence[Shown]:

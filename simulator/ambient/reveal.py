@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from simulator.ambient.annotation.rules import Annotation
-from simulator.ambient.examples import Disambiguation
+from logs.rows import Turn
+from simulator.ambient.annotation.rules import Annotation, read_annotation
+from simulator.ambient.examples import Disambiguation, Example
+from simulator.ambient.items import AnnotateItem, Candidate, CrowdItem, Item, TrueFalseItem
 from simulator.ambient.labels import SIDES, Label, Side
+from simulator.ambient.playing import statements
 from simulator.ambient.show import SHOWN, pair, tag
-from simulator.ambient.views import Replay, ReplayCandidate
 from simulator.blocks import (
     Block,
     Card,
@@ -25,140 +28,100 @@ from simulator.blocks import (
     Words,
     message,
 )
+from simulator.errors import InputError
 from simulator.form_blocks import Part
 from simulator.word_diff import word_diff
 
-
-def result_blocks(replay: Replay) -> tuple[Block, ...]:
-    """Return how an episode went, and what was hidden in it."""
-    verdict = Verdict(
-        heading(replay),
-        lead(replay),
-        replay.correct is not None and replay.correct == replay.of,
-        kicker=message("result.kicker"),
-    )
-    if replay.statements:
-        return verdict, statements(replay)
-    return (verdict, original(replay), *candidates(replay), *annotated(replay))
+Facing = tuple[Words, Sequence[Words | Tag]]
 
 
-def heading(replay: Replay) -> Message:
-    """Return the result in a line."""
-    form = replay.annotation
-    if form is not None:
-        verdict = "unknown" if replay.correct is None else "same" if replay.correct else "other"
-        return message(f"result.annotate_{'discarded' if form.discard else verdict}")
-    name = "true_false" if replay.task == "true_false" else "crowd"
-    return message(f"result.{name}_score", correct=replay.correct, of=replay.of)
+def result_blocks(item: Item, turns: Sequence[Turn]) -> tuple[Block, ...]:
+    """Return how an ended episode of a person's task went, and what was hidden in it.
+
+    Raises:
+        InputError: if it is a task that people do not do.
+    """
+    match item:
+        case TrueFalseItem():
+            judged = [
+                (statements(item)[turn.payload["number"]], turn.payload["prediction"])
+                for turn in turns
+                if turn.payload.get("kind") == "true_false"
+            ]
+            right = [given == asked.answer for asked, given in judged]
+            rows = [
+                (
+                    asked.text.removeprefix(item.sentence).strip(),
+                    truth(asked.answer),
+                    "–" if given is None else Cell(truth(given), "right" if good else "wrong"),
+                )
+                for (asked, given), good in zip(judged, right, strict=True)
+            ]
+            head = [message(f"result.{name}") for name in ("statement", "right_answer", "you")]
+            card = Card(
+                message("true_false.sentence"), [Quotes([Quote("", item.sentence)]), Table(rows, head)]
+            )
+            lead = message("result.true_false_lead")
+            return _verdict(_score("true_false", right), lead, all(right)), card
+        case CrowdItem():
+            right = [
+                bool(plausible) and answer == candidate.label
+                for candidate, plausible, answer in _slots(item, turns)
+                if candidate.label and answer
+            ]
+            count = sum(candidate.label is not None for candidate in item.candidates)
+            side = message(f"side.{item.side}_within")
+            lead = message("result.crowd_lead", side=side, count=count)
+            verdict = _verdict(_score("crowd", right), lead, bool(right) and all(right))
+            return (verdict, *details(item, turns))
+        case AnnotateItem():
+            form, labels = _form(turns), item.example.labels
+            same = form is not None and not form.discard and form.labels == labels and bool(labels)
+            known = "same" if same else "other" if labels else "unknown"
+            name = "unknown" if form is None else "discarded" if form.discard else known
+            verdict = _verdict(message(f"result.annotate_{name}"), message("result.annotate_lead"), same)
+            return (verdict, *details(item, turns))
+    raise InputError(f"Episodes of the task {item.task} are not shown: no person does it.")
 
 
-def lead(replay: Replay) -> Message:
-    """Return it in a sentence."""
-    if replay.task == "true_false":
-        return message("result.true_false_lead")
-    if replay.annotation is not None or replay.side is None:
-        return message("result.annotate_lead")
-    count = sum(candidate.label is not None for candidate in replay.candidates)
-    return message("result.crowd_lead", side=message(f"side.{replay.side}_within"), count=count)
+def details(
+    item: CrowdItem | AnnotateItem,
+    turns: Sequence[Turn],
+    said: str = "result.you_said",
+    own: str = "result.your_rewrites",
+    others: str = "result.dataset_rewrites",
+) -> tuple[Card, ...]:
+    """Return the pair with the labels that it was given and those of the dataset; then what was hidden.
 
-
-def _sentence(replay: Replay) -> str:
-    if replay.side is None:
-        return ""
-    return replay.premise if replay.side == "premise" else replay.hypothesis
-
-
-def statements(replay: Replay) -> Card:
-    """Return the statements of the true/false task with what is right and what was said."""
-    sentence = _sentence(replay)
-    rows = [
-        (
-            statement.statement.removeprefix(sentence).strip(),
-            message(f"field.answer.{str(statement.answer).lower()}"),
-            "–"
-            if statement.given is None
-            else Cell(
-                message(f"field.answer.{str(statement.given).lower()}"),
-                "right" if statement.given == statement.answer else "wrong",
-            ),
-        )
-        for statement in replay.statements
-    ]
-    head = [message(f"result.{name}") for name in ("statement", "right_answer", "you")]
-    return Card(message("true_false.sentence"), [Quotes([Quote("", sentence)]), Table(rows, head)])
-
-
-def original(replay: Replay, said: str = "result.you_said") -> Card:
-    """Return the pair with the labels that it was given (`said`), and those of the dataset."""
-    form, gold = replay.annotation, [label for label in SHOWN if label in replay.gold]
-    rows: list[tuple[Words, Sequence[Words | Tag]]] = []
-    if form is not None or replay.label:
-        rows.append((message(said), _said(form, replay.label)))
-    rows.append((message("result.dataset_says"), _tags(gold)))
-    both = replay.label in gold and len(gold) > 1
-    note = (Text(message("result.both"), "muted"),) if both else ()
-    return Card(message("result.pair"), (pair(replay.premise, replay.hypothesis), Facts(rows), *note))
-
-
-def _said(form: Annotation | None, label: Label | None) -> Sequence[Words | Tag]:
-    if form is not None and form.discard:
-        return [message(f"discard.{form.discard}")]
-    chosen = form.labels if form is not None else {label}
-    return _tags([label for label in SHOWN if label in chosen])
-
-
-def _tags(labels: Sequence[Label]) -> Sequence[Words | Tag]:
-    return [tag(label) for label in labels] or [message("result.nothing")]
-
-
-def candidates(replay: Replay, said: str = "result.you_said") -> tuple[Card, ...]:
-    """Return the candidates of a crowdworker's task with what was hidden and answered (`said`)."""
-    sentence = _sentence(replay)
+    `said`, `own`, `others`: the words above what was answered, its rewrites, and those of the dataset.
+    """
+    if isinstance(item, AnnotateItem):
+        form, example = _form(turns), item.example
+        chosen: Sequence[Words | Tag] | None = None
+        if form is not None:
+            chosen = [message(f"discard.{form.discard}")] if form.discard else _tags(form.labels)
+        head = _pair(example.premise, example.hypothesis, example.labels, (message(said), chosen))
+        if form is None:
+            return (head,)
+        mine = _rewritten(example, form.rewrites) or [Text(message("result.nothing"), "muted")]
+        theirs = _rewritten(example, example.disambiguations)
+        theirs = theirs or [Text(message("result.no_rewrites"), "muted")]
+        return head, Card(message(own), mine), Card(message(others), theirs)
+    label = _answers(turns).get("label", {}).get("answer")
+    given = (message(said), _tags([label]) if label else None)
+    head = _pair(item.premise, item.hypothesis, item.gold, given, both=label in item.gold)
     parts = [
         Part(
             message("result.reading" if candidate.label else "result.distractor"),
             (
                 *(() if candidate.label else (Text(message("result.distractor_note"), "muted"),)),
-                Revision("", word_diff(sentence, candidate.sentence)),
-                Facts(_answers(candidate, said)),
+                Revision("", word_diff(item.sentence, candidate.sentence)),
+                Facts(_candidate_rows(candidate, plausible, answer, said)),
             ),
         )
-        for candidate in replay.candidates
+        for candidate, plausible, answer in _slots(item, turns)
     ]
-    return (Card(message("result.readings"), parts),) if parts else ()
-
-
-def _answers(candidate: ReplayCandidate, said: str) -> list[tuple[Words, Sequence[Words | Tag]]]:
-    rows: list[tuple[Words, Sequence[Words | Tag]]] = []
-    if candidate.plausible is not None:
-        word = message(f"result.{'possible' if candidate.plausible else 'not_possible'}")
-        rows.append((message(said), [Tag(word, right=candidate.found)]))
-    if candidate.answer is not None:
-        rows.append((message("result.with_it"), [tag(candidate.answer, candidate.labelled)]))
-    if candidate.label and candidate.answer != candidate.label:
-        rows.append((message("result.dataset_says"), [tag(candidate.label)]))
-    return rows
-
-
-def annotated(
-    replay: Replay,
-    own: str = "result.your_rewrites",
-    others: str = "result.dataset_rewrites",
-) -> tuple[Card, ...]:
-    """Return a linguist's rewrites beside those of the dataset, each under a heading."""
-    form = replay.annotation
-    if form is None:
-        return ()
-    mine = _rewritten(replay, form.rewrites) or [Text(message("result.nothing"), "muted")]
-    theirs = _rewritten(replay, replay.disambiguations) or [Text(message("result.no_rewrites"), "muted")]
-    return Card(message(own), mine), Card(message(others), theirs)
-
-
-def _rewritten(replay: Replay, readings: Iterable[Disambiguation]) -> list[Block]:
-    return [
-        Part(message(f"labels.{reading.label}"), revisions(replay.premise, replay.hypothesis, reading))
-        for reading in readings
-    ]
+    return head, Card(message("result.readings"), parts)
 
 
 def revisions(premise: str, hypothesis: str, reading: Disambiguation) -> list[Revision]:
@@ -168,4 +131,77 @@ def revisions(premise: str, hypothesis: str, reading: Disambiguation) -> list[Re
         Revision(message(f"side.{side}"), word_diff(originals[side], reading.sentence(side)))
         for side in SIDES
         if reading.sentence(side) != originals[side]
+    ]
+
+
+def truth(value: bool) -> Message:
+    """Return an answer to a statement in words."""
+    return message(f"field.answer.{'true' if value else 'false'}")
+
+
+def _verdict(heading: Message, lead: Message, good: bool) -> Verdict:
+    return Verdict(heading, lead, good, kicker=message("result.kicker"))
+
+
+def _score(task: str, right: Sequence[bool]) -> Message:
+    return message(f"result.{task}_score", correct=sum(right), of=len(right))
+
+
+def _answers(turns: Sequence[Turn]) -> dict[str, Mapping[str, Any]]:
+    return {turn.payload["kind"]: turn.payload for turn in turns if turn.payload.get("kind")}
+
+
+def _form(turns: Sequence[Turn]) -> Annotation | None:
+    payload = _answers(turns).get("annotate")
+    return None if payload is None else read_annotation(payload)
+
+
+def _slots(item: CrowdItem, turns: Sequence[Turn]) -> list[tuple[Candidate, bool | None, Label | None]]:
+    """Return each candidate with what was answered: whether it is possible, and the label of its pair."""
+    answers, nothing = _answers(turns), [None] * len(item.candidates)
+    plausible = answers.get("plausible", {}).get("answers", nothing)
+    relabelled = answers.get("relabel", {}).get("answers", nothing)
+    return list(zip(item.candidates, plausible, relabelled, strict=True))
+
+
+def _pair(
+    premise: str,
+    hypothesis: str,
+    gold: Iterable[Label],
+    given: tuple[Words, Sequence[Words | Tag] | None],
+    *,
+    both: bool = False,
+) -> Card:
+    said, chosen = given
+    labels = _tags(gold)
+    rows: list[Facing] = [] if chosen is None else [(said, chosen)]
+    rows.append((message("result.dataset_says"), labels))
+    note = (Text(message("result.both"), "muted"),) if both and len(labels) > 1 else ()
+    return Card(message("result.pair"), (pair(premise, hypothesis), Facts(rows), *note))
+
+
+def _tags(labels: Iterable[Label]) -> Sequence[Words | Tag]:
+    chosen = set(labels)
+    return [tag(label) for label in SHOWN if label in chosen] or [message("result.nothing")]
+
+
+def _candidate_rows(
+    candidate: Candidate, plausible: bool | None, answer: Label | None, said: str
+) -> list[Facing]:
+    """Return what was said of a candidate; of a distractor that is a matter of judgement."""
+    label, rows = candidate.label, list[Facing]()
+    if plausible is not None:
+        word = message(f"result.{'possible' if plausible else 'not_possible'}")
+        rows.append((message(said), [Tag(word, right=plausible if label else None)]))
+    if answer is not None:
+        rows.append((message("result.with_it"), [tag(answer, answer == label if label else None)]))
+    if label and answer != label:
+        rows.append((message("result.dataset_says"), [tag(label)]))
+    return rows
+
+
+def _rewritten(example: Example, readings: Iterable[Disambiguation]) -> list[Block]:
+    return [
+        Part(message(f"labels.{reading.label}"), revisions(example.premise, example.hypothesis, reading))
+        for reading in readings
     ]

@@ -8,16 +8,16 @@ from typing import Any
 
 from logs.rows import Ending, Judgment, Turn
 from simulator.ambient import graph, items
-from simulator.ambient.annotation.rules import read_annotation
 from simulator.ambient.graph import Table
-from simulator.ambient.items import AnnotateItem, CrowdItem, Item, TrueFalseItem
+from simulator.ambient.items import CrowdItem, Item
 from simulator.ambient.players.model import seat_for
-from simulator.ambient.playing import ANNOTATOR, Options, Step, statements
+from simulator.ambient.playing import ANNOTATOR, Options, Step
+from simulator.ambient.reveal import result_blocks
 from simulator.ambient.score import score_rows
 from simulator.ambient.show import page_blocks
-from simulator.ambient.views import ParticipantView, Replay, ReplayCandidate, ReplayStatement, Shown
+from simulator.ambient.views import ParticipantView, Shown
 from simulator.benchmark import Due
-from simulator.errors import InputError
+from simulator.runner.declared_views import Result
 from simulator.runner.one_seat import OneSeatRoom, State, step_due
 from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import Reply
@@ -63,91 +63,6 @@ def _earlier(item: Item, step: Step | None, state: State) -> tuple[tuple[str, st
     return (*label, *pairs)
 
 
-def replay(item: Item, turns: Sequence[Turn]) -> Replay:
-    """Return an ended episode of a person's task with everything that was hidden, out of its logged turns.
-
-    Raises:
-        InputError: if it is a task that people do not do.
-    """
-    payloads = {turn.payload["kind"]: turn.payload for turn in turns if turn.payload.get("kind")}
-    match item:
-        case CrowdItem():
-            return _crowd(item, payloads)
-        case AnnotateItem():
-            return _annotated(item, payloads)
-        case TrueFalseItem():
-            return _true_false(item, turns)
-    raise InputError(f"Episodes of the task {item.task} are not shown: no person does it.")
-
-
-def _crowd(item: CrowdItem, payloads: Mapping[str, Mapping[str, Any]]) -> Replay:
-    plausible = payloads.get("plausible", {}).get("answers")
-    relabelled = payloads.get("relabel", {}).get("answers")
-    label = payloads.get("label", {}).get("answer")
-    candidates = tuple(
-        ReplayCandidate(
-            sentence=candidate.sentence,
-            label=candidate.label,
-            plausible=plausible[place] if plausible else None,
-            answer=relabelled[place] if relabelled else None,
-        )
-        for place, candidate in enumerate(item.candidates)
-    )
-    agreed = [
-        candidate.found and candidate.labelled for candidate in candidates if candidate.labelled is not None
-    ]
-    return Replay(
-        task=item.task,
-        premise=item.premise,
-        hypothesis=item.hypothesis,
-        side=item.side,
-        gold=item.gold,
-        label=label,
-        candidates=candidates,
-        correct=sum(map(bool, agreed)) if agreed else None,
-        of=len(agreed) or None,
-    )
-
-
-def _annotated(item: AnnotateItem, payloads: Mapping[str, Mapping[str, Any]]) -> Replay:
-    example = item.example
-    annotation = read_annotation(payloads["annotate"]) if "annotate" in payloads else None
-    kept = annotation is not None and annotation.discard is None and bool(example.labels)
-    return Replay(
-        task=item.task,
-        premise=example.premise,
-        hypothesis=example.hypothesis,
-        side=example.sides[0] if example.xor else None,
-        gold=example.labels,
-        disambiguations=example.disambiguations,
-        annotation=annotation,
-        correct=int(annotation.labels == example.labels) if kept and annotation else None,
-        of=1 if kept else None,
-    )
-
-
-def _true_false(item: TrueFalseItem, turns: Sequence[Turn]) -> Replay:
-    asked = statements(item)
-    judged = [
-        (asked[turn.payload["number"]], turn.payload["prediction"])
-        for turn in turns
-        if turn.payload.get("kind") == "true_false"
-    ]
-    return Replay(
-        task=item.task,
-        premise=item.sentence if item.side == "premise" else "",
-        hypothesis=item.sentence if item.side == "hypothesis" else "",
-        side=item.side,
-        gold=frozenset(),
-        statements=tuple(
-            ReplayStatement(statement=asked.text, answer=asked.answer, given=answer)
-            for asked, answer in judged
-        ),
-        correct=sum(answer == statement.answer for statement, answer in judged),
-        of=len(judged),
-    )
-
-
 class AmbientRoom(OneSeatRoom[graph.Table]):
     """See `simulator.runner.rooms.Room`. Its items are examples prepared for a task (`items.Item`)."""
 
@@ -173,9 +88,9 @@ class AmbientRoom(OneSeatRoom[graph.Table]):
         asked = test.questions[len(turns) :] if test else ()
         return Reply(move={"label": asked[0].label}) if asked else None
 
-    def replay(self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay:
+    def replay(self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Result:
         """Return an ended episode of a person's task, with what was hidden."""
-        return replay(item, turns)
+        return Result(language="en", moves=(), blocks=result_blocks(item, turns))
 
 
 ROOM = AmbientRoom()

@@ -9,14 +9,11 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 
-from logs.rows import Judgment
 from simulator.ambient.data import load_examples
 from simulator.ambient.items import Item
 from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.prepare import annotate_items, crowd_items, true_false_items
-from simulator.ambient.reveal import result_blocks
 from simulator.runner.declared import read_rules
-from simulator.runner.declared_views import Result
 from simulator.runner.lobby import require_choice
 from simulator.seeds import derive_seed
 from simulator.studies.declared import PlaySessions
@@ -59,10 +56,6 @@ class AmbientSessions(PlaySessions):
         drawn = _drawn_item(play.task, uuid4().int >> 97)
         # The item's own name is an example's, which may be looked up; an episode's id may be seen.
         return await self.start_item(drawn, seats, options, name=play.task)
-
-    def _revealed(self, here: Any, judgments: tuple[Judgment, ...]) -> Result:
-        replay = super()._revealed(here, judgments)
-        return Result(language="en", moves=(), blocks=result_blocks(replay))
 
 
 def _drawn_item(task: PlayedTask, seed: int) -> Item:

@@ -1,4 +1,4 @@
-"""What is shown in a step, and to whom it may be shown; what an ended episode shows.
+"""What is shown in a step, and to whom it may be shown.
 
 `shown_in` is the one place that takes texts out of an item: a person's page, a model's prompt and the log's
 ``shown`` (spec 13) all come from here, so nobody sees anything of a later step, and no label of the dataset
@@ -11,11 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, runtime_checkable
 
-from simulator.ambient.annotation.rules import Annotation
 from simulator.ambient.data import Question
-from simulator.ambient.examples import Disambiguation
 from simulator.ambient.items import AnnotateItem, CrowdItem, Item, Task, TrueFalseItem
-from simulator.ambient.labels import Label, LabelSet, Side
+from simulator.ambient.labels import Side
 from simulator.ambient.playing import ANNOTATOR, Step, statements
 from simulator.codecs import Codec
 from simulator.runner.declared_views import SeatPage
@@ -99,58 +97,6 @@ class ParticipantView(SeatPage):
     total: int
     shown: Shown = field(default_factory=Shown)
     earlier: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayCandidate:
-    """A candidate with what was hidden: `label` None marks the distractor; then what was answered."""
-
-    sentence: str
-    label: Label | None
-    plausible: bool | None
-    answer: Label | None
-
-    @property
-    def found(self) -> bool | None:
-        """Return True if a reading was said to be possible; of a distractor that is a matter of judgement."""
-        return None if self.label is None else self.plausible
-
-    @property
-    def labelled(self) -> bool | None:
-        """Return True if the pair with a reading got the reading's label."""
-        return None if self.label is None or self.answer is None else self.answer == self.label
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayStatement:
-    """A statement of the true/false task, what is right and what was answered."""
-
-    statement: str
-    answer: bool
-    given: bool | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
-    """An ended episode of a person's task, with what was hidden.
-
-    Attributes:
-        label: the participant's label of the original pair, if asked for.
-        correct: answers that agree with the dataset; None where that means nothing.
-    """
-
-    task: Task
-    premise: str
-    hypothesis: str
-    side: Side | None
-    gold: LabelSet
-    disambiguations: tuple[Disambiguation, ...] = ()
-    label: Label | None = None
-    candidates: tuple[ReplayCandidate, ...] = ()
-    statements: tuple[ReplayStatement, ...] = ()
-    annotation: Annotation | None = None
-    correct: int | None = None
-    of: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

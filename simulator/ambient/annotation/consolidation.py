@@ -1,4 +1,4 @@
-"""Consolidating linguists' annotations: validators, what they decide, the dataset that comes of it (spec 4).
+"""The desk at which linguists' annotations are consolidated, and the dataset that comes of it (spec 4).
 
 An example is due once two linguists have annotated it; it is dropped if either discards it. One validator
 sees both annotations and submits one form. Several may look at the same examples, blind to each other, to
@@ -9,29 +9,47 @@ discussed, and one form more decides.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from logs import LogReader
 from simulator.ambient.annotation.linguists import (
     Annotated,
     annotated,
+    linguist_measures,
     validator_measures,
 )
-from simulator.ambient.annotation.linguists import Form as LinguistForm
-from simulator.ambient.annotation.rules import Annotation, consolidated_example
-from simulator.ambient.examples import Disambiguation, Example, squeeze
+from simulator.ambient.annotation.rules import (
+    MAX_REWRITES,
+    Annotation,
+    check_annotation,
+    consolidated_example,
+    read_annotation,
+)
+from simulator.ambient.data import load_guidelines
+from simulator.ambient.examples import Example, squeeze
 from simulator.ambient.files.dataset import DATASET
-from simulator.ambient.intervals import Values
-from simulator.ambient.labels import SIDES
+from simulator.ambient.intervals import Values as Measures
+from simulator.ambient.labels import LABELS, SIDES
+from simulator.ambient.reporting.figures import FlowDiagram
+from simulator.ambient.reporting.measures import paper
+from simulator.ambient.show import COLOURS, SHOWN, told
+from simulator.ambient.trial_log import linguist_records, runs_with
+from simulator.blocks import Block, Heading, Text, message
+from simulator.desk_forms import Field, Offer, Values
+from simulator.desks import Case, Desk, measures_section
 from simulator.errors import InputError
-from simulator.judging import DecidingForm, JudgingForm, Opinions
+from simulator.figures import Column, Table
+from simulator.judging import DecidingForm, DeskFormError, JudgingForm, Opinions
+from simulator.reporting import Section
 
 State = Literal["open", "dropped", "due", "discuss", "discarded", "validated"]
 """Too few annotations; discarded by a linguist; no validator yet; validators differ and nobody has decided;
 discarded by validators; a row of the dataset."""
+_KEEP: Final = "keep"
 
 
 class Consolidated(Annotation, DecidingForm):
@@ -47,87 +65,22 @@ class Consolidated(Annotation, DecidingForm):
 CONSOLIDATION: Final = JudgingForm(kind="ambient.consolidation", model=Consolidated, verb="consolidates")
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """The progress of an example."""
 
     annotated: Annotated
-    opinions: Opinions[Consolidated] = field(default_factory=Opinions)
-
-    @property
-    def key(self) -> str:
-        """Names it at its desk."""
-        return self.annotated.key
-
-    @property
-    def example(self) -> Example:
-        """The example."""
-        return self.annotated.example
-
-    @property
-    def forms(self) -> Mapping[str, Consolidated]:
-        """The form of every validator, without those that decide."""
-        return self.opinions.blind
+    opinions: Opinions[Consolidated]
 
     @property
     def state(self) -> State:
         """Return the state that the example is in."""
         if self.annotated.dropped:
             return "dropped"
-        if (settled := self._settled) is not None:
+        if (settled := self.opinions.settled(outcome)) is not None:
             return "discarded" if settled.discard else "validated"
-        if self.forms:
+        if self.opinions.blind:
             return "discuss"
         return "due" if self.annotated.complete else "open"
-
-    @property
-    def annotation(self) -> Annotation | None:
-        """Return the form that holds; None unless the state is ``discarded`` or ``validated``."""
-        return None if self.annotated.dropped else self._settled
-
-    @property
-    def voices(self) -> tuple[Annotation, ...]:
-        """Return what each linguist said; no rewrites where a published row does not say whose they are."""
-        return tuple(
-            form.annotation.model_copy(update={"rewrites": ()}) if self._shared(form) else form.annotation
-            for form in self.annotated.forms
-        )
-
-    @property
-    def merged(self) -> tuple[Disambiguation, ...]:
-        """Return rewrites by one or several linguists, as published rows have them."""
-        forms = self.annotated.forms
-        return tuple(rewrite for form in forms if self._shared(form) for rewrite in form.annotation.rewrites)
-
-    def _shared(self, form: LinguistForm) -> bool:
-        return form.merged and len(self.annotated.forms) > 1
-
-    @property
-    def _settled(self) -> Consolidated | None:
-        return self.opinions.settled(outcome)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flow:
-    """Counts of the examples at each step of the work, as in the paper's Fig. 2.
-
-    Attributes:
-        generated: examples that linguists were given.
-        annotated: of them, with the annotations they need.
-        dropped: of the annotated, discarded by a linguist.
-        due: of the rest, not yet looked at by a validator.
-        discuss: on which validators differ.
-        discarded: by validators.
-        validated: rows of the dataset.
-    """
-
-    generated: int
-    annotated: int
-    dropped: int
-    due: int
-    discuss: int
-    discarded: int
-    validated: int
 
 
 def results(reader: LogReader, run_id: str) -> tuple[Result, ...]:
@@ -141,36 +94,39 @@ def results(reader: LogReader, run_id: str) -> tuple[Result, ...]:
     return tuple(Result(example, opinions.get(example.key, Opinions())) for example in examples)
 
 
-def flow(reader: LogReader, run_id: str) -> Flow:
-    """Return how many examples of a run came how far."""
+def flow(reader: LogReader, run_id: str) -> dict[str, int]:
+    """Return how many examples of a run came how far, as in the paper's Fig. 2.
+
+    ``annotated`` are those with the annotations that they need: ``dropped`` and what follows are parts of
+    them, by their `State`.
+    """
     states = Counter(result.state for result in results(reader, run_id))
-    return Flow(
-        generated=states.total(),
-        annotated=states.total() - states["open"],
-        dropped=states["dropped"],
-        due=states["due"],
-        discuss=states["discuss"],
-        discarded=states["discarded"],
-        validated=states["validated"],
-    )
-
-
-def agreement(reader: LogReader, run_id: str) -> Values:
-    """Return the agreement of validators on the examples that several have seen (spec 4)."""
-    sets = {
-        result.key: [None if form.discard else form.labels for form in result.forms.values()]
-        for result in results(reader, run_id)
-        if len(result.forms) > 1
+    parts: tuple[State, ...] = ("dropped", "due", "discuss", "discarded", "validated")
+    return {
+        "generated": states.total(),
+        "annotated": states.total() - states["open"],
+        **{state: states[state] for state in parts},
     }
-    return validator_measures(sets)
+
+
+def agreement(reader: LogReader, run_id: str) -> Measures:
+    """Return the agreement of validators on the examples that several have seen (spec 4)."""
+    forms = {result.annotated.key: result.opinions.blind for result in results(reader, run_id)}
+    return validator_measures(
+        {
+            key: [None if form.discard else form.labels for form in said.values()]
+            for key, said in forms.items()
+            if len(said) > 1
+        }
+    )
 
 
 def consolidated_examples(reader: LogReader, run_id: str) -> tuple[Example, ...]:
     """Return the rows of the dataset that a run has become so far, in the run's order."""
     return tuple(
-        consolidated_example(result.example, result.annotation)
+        consolidated_example(result.annotated.example, form)
         for result in results(reader, run_id)
-        if result.state == "validated" and result.annotation is not None
+        if result.state == "validated" and (form := result.opinions.settled(outcome))
     )
 
 
@@ -196,3 +152,170 @@ def outcome(annotation: Annotation) -> Hashable:
         len({squeeze(rewrite.sentence(side)) for rewrite in annotation.rewrites}) > 1 for side in SIDES
     )
     return annotation.discard is None, annotation.labels, ambiguous
+
+
+# ---- the desk
+
+
+def _form_values(form: Consolidated) -> dict[str, Any]:
+    """Return a validator's form as the desk has it; labels are in the order of pages."""
+    values = form.model_dump(mode="json", exclude={"decides"})
+    labels = [label for label in SHOWN if label in form.labels]
+    return {**values, "labels": labels, "discard": form.discard or _KEEP}
+
+
+def _case(result: Result) -> Case[Consolidated]:
+    example, key = result.annotated.example, result.annotated.key
+    return Case(
+        key=key,
+        name=key,
+        title=f"{example.premise} / {example.hypothesis}",
+        show=partial(show_pair, example),
+        opinions=result.opinions,
+        ready=result.state not in ("open", "dropped"),
+        thing=example,
+        proposed={"discard": _KEEP},
+        offers=tuple(_offers(result.annotated)),
+        originals={side: example.sentence(side) for side in SIDES},
+    )
+
+
+def _offers(example: Annotated) -> Iterator[Offer]:
+    """Yield what each linguist said, the oldest first, without who they are; then rewrites of them all.
+
+    A published row does not say whose rewrites are: there they are nobody's.
+    """
+    shared = [form for form in example.forms if form.merged and len(example.forms) > 1]
+    for number, form in enumerate(example.forms, 1):
+        said = form.annotation.payload() | ({"rewrites": ()} if form in shared else {})
+        values = _form_values(Consolidated(**said))
+        own = {name: values[name] for name in ("labels", "rewrites", "discard")}
+        yield Offer(own, message("desks.consolidation.linguist", k=number), form.annotation.comment)
+    if rewrites := [asdict(rewrite) for form in shared for rewrite in form.annotation.rewrites]:
+        labels = [label for label in SHOWN if label in {rewrite["label"] for rewrite in rewrites}]
+        own = {"labels": labels, "rewrites": rewrites, "discard": _KEEP}
+        yield Offer(own, message("desks.consolidation.merged"))
+
+
+def show_pair(example: Example) -> Iterator[Block]:
+    """Yield the two sentences of an example."""
+    for side in SIDES:
+        yield Heading(message(f"desks.side.{side}"))
+        yield Text(example.sentence(side))
+
+
+def read_consolidation(case: Case[Consolidated], values: Values, deciding: bool) -> Consolidated:
+    """Return the form of a validator; what is discarded has neither labels nor rewrites.
+
+    Raises:
+        DeskFormError: if it breaks rules.
+        InputError: if it is no such form.
+    """
+    discard = None if values.get("discard") == _KEEP else values.get("discard")
+    empty = {"labels": (), "rewrites": ()} if discard else {}
+    annotation = read_annotation({**values, "discard": discard, **empty})
+    example: Example = case.thing
+    problems = check_annotation(example.premise, example.hypothesis, annotation, consolidated=True)
+    if problems:
+        raise DeskFormError([told(problem) for problem in problems])
+    ticked = values.get("checklist") or ()
+    points = tuple(name for name in _checklist("en") if name in ticked)
+    return Consolidated(**annotation.payload(), checklist=points, decides=deciding)
+
+
+def _sections(reader: LogReader, run: str, rater: str) -> Iterator[Section]:
+    """Yield how far examples are, and how far validators and linguists agree."""
+    counts = flow(reader, run)
+    titles = {
+        "generated": "Given to linguists",
+        "annotated": "Annotated by two",
+        "dropped": "Discarded by a linguist",
+        "due": "Due",
+        "discuss": "In discussion",
+        "discarded": "Discarded by validators",
+        "validated": "In the dataset",
+    }
+    rows = [(title, counts[name]) for name, title in titles.items()]
+    progress = Table(("Stage", Column("Examples", 0)), rows)
+    diagram = FlowDiagram(counts, run, "flow")
+    yield Section(name="progress", title="Progress", tables=(progress,), figures=(diagram,))
+    agreed, printed = agreement(reader, run), paper()["validators"]
+    whole = "Fleiss’ κ, whole sets"
+    kappas: dict[str, str] = {label: f"Fleiss’ κ, {label}" for label in LABELS}
+    if agreed["raters"] is not None:
+        names: Mapping[str, str] = {
+            **kappas,
+            "whole": whole,
+            "identical": "Identical sets",
+            "contains_all": "One set contains all others",
+            "alpha": "Krippendorff’s α, MASI distance",
+        }
+        paper_says = ", ".join(f"{label} {printed[label]:.2f}" for label in LABELS)
+        remark = (
+            "Examples that {raters} validators have seen and none has discarded: {rows}; left out: "
+            "{discarded} that were discarded, {other} that another number have seen. In the paper, κ of 50 "
+            "examples and four validators: {paper_says}."
+        ).format(**agreed, paper_says=paper_says)
+        measures = [(title, agreed[name]) for name, title in names.items()]
+        for section in measures_section("Between validators", measures):
+            yield replace(section, remarks=(*section.remarks, remark))
+    linguists = linguist_measures(linguist_records(reader, [run]))
+    names = {
+        **{f"kappa_{label}": title for label, title in kappas.items()},
+        "kappa_sets": whole,
+        "kappa_several": "Fleiss’ κ, several labels or one",
+        "identical": "Identical sets",
+        "several": "Annotations with several labels",
+    }
+    yield from measures_section(
+        "Between linguists", [(title, linguists[name]) for name, title in names.items()]
+    )
+
+
+def _discarding(language: str) -> dict[str, tuple[str, str]]:
+    return {reason: ("", when) for reason, when in load_guidelines(language).discard.items()}
+
+
+def _checklist(language: str) -> dict[str, tuple[str, str]]:
+    return {name: (text, "") for name, text in load_guidelines(language).checklist}
+
+
+_COLOURS: Final = tuple(COLOURS[label] for label in SHOWN)
+ANNOTATIONS: Final = Desk(
+    name="consolidation",
+    form=CONSOLIDATION,
+    fields=(
+        Field(name="labels", kind="choices", choices=SHOWN, words="labels", colours=_COLOURS),
+        Field(
+            name="rewrites",
+            kind="entries",
+            several="labels",
+            most=MAX_REWRITES,
+            fields=(
+                Field(name="label", kind="choice", choices=SHOWN, words="labels", colours=_COLOURS),
+                *(Field(name=side) for side in SIDES),
+            ),
+        ),
+        Field(name="checklist", kind="choices", choices=tuple(_checklist("en")), names=_checklist),
+        Field(name="comment"),
+        Field(
+            name="discard",
+            kind="choice",
+            choices=(_KEEP, *_discarding("en")),
+            words="discard",
+            names=_discarding,
+        ),
+    ),
+    sets=lambda reader: runs_with(reader, "annotate"),
+    cases=lambda reader, run: [_case(result) for result in results(reader, run)],
+    outcome=outcome,
+    read=read_consolidation,
+    values=_form_values,
+    raters=1,
+    most_raters=5,
+    decides="discussion",
+    tell=lambda problem, language: problem.text,
+    agreement=_sections,
+    files={"consolidated.jsonl": export_dataset},
+    command="askback run ambient --task annotate --model offline/gold",
+)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from logs import LogReader
-from simulator.ambient.annotation.consolidation import Flow
 from simulator.ambient.continuations import histogram
 from simulator.ambient.items import ContinueItem, NliItem
 from simulator.ambient.labels import LABELS, Label, parse_labels
@@ -151,7 +150,7 @@ class Box(NamedTuple):
 class FlowDiagram:
     """The way of examples through annotation and validation, with live counts (Fig. 2)."""
 
-    flow: Flow
+    flow: Mapping[str, int]
     run: str = ""
     name: str = "figure-2"
     title: str = "Annotation flow (Fig. 2)"
@@ -159,29 +158,28 @@ class FlowDiagram:
     @property
     def caption(self) -> str:
         """The counts in a sentence."""
-        flow = self.flow
         return (
-            f"{self.run}: {flow.generated} examples, {flow.annotated} annotated, {flow.dropped} discarded by "
-            f"a linguist, {flow.due} due to a validator, {flow.discuss} in discussion, {flow.discarded} "
-            f"discarded by a validator, {flow.validated} validated"
-        )
+            "{run}: {generated} examples, {annotated} annotated, {dropped} discarded by a linguist, "
+            "{due} due to a validator, {discuss} in discussion, {discarded} discarded by a validator, "
+            "{validated} validated"
+        ).format(run=self.run, **self.flow)
 
     def boxes(self) -> tuple[Box, ...]:
         """Return the boxes: above, the way of an example that is kept; below, where the others stay."""
         flow = self.flow
         return (
-            Box("generated", flow.generated, 1.0, 2.4),
-            Box("annotated", flow.annotated, 3.0, 2.4),
-            Box("due or in discussion", flow.due + flow.discuss, 5.0, 2.4),
-            Box("validated", flow.validated, 7.0, 2.4, True),
-            Box("not annotated yet", flow.generated - flow.annotated, 1.0, 0.6),
-            Box("discarded by a linguist", flow.dropped, 3.0, 0.6),
-            Box("discarded by a validator", flow.discarded, 5.0, 0.6),
+            Box("generated", flow["generated"], 1.0, 2.4),
+            Box("annotated", flow["annotated"], 3.0, 2.4),
+            Box("due or in discussion", flow["due"] + flow["discuss"], 5.0, 2.4),
+            Box("validated", flow["validated"], 7.0, 2.4, True),
+            Box("not annotated yet", flow["generated"] - flow["annotated"], 1.0, 0.6),
+            Box("discarded by a linguist", flow["dropped"], 3.0, 0.6),
+            Box("discarded by a validator", flow["discarded"], 5.0, 0.6),
         )
 
     def plain(self) -> Mapping[str, int]:
         """Return the counts."""
-        return asdict(self.flow)
+        return self.flow
 
     def svg(self) -> str:
         """Return it as an SVG element for a page."""

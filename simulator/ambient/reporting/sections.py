@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -232,7 +232,7 @@ def _sections(source: Frames) -> tuple[Section, ...]:
     results = contents.results
     sections = [*side_by_side(results)]
     if contents.flows:
-        counts = {diagram.run: asdict(diagram.flow) for diagram in contents.flows}
+        counts = {diagram.run: diagram.flow for diagram in contents.flows}
         captions = [diagram.caption for diagram in contents.flows]
         sections.append(Section(name="flow", title="Annotation flow (Fig. 2)", remarks=captions, data=counts))
     sections += [result.section() for result in results]

@@ -9,16 +9,18 @@ from filling import Visit, crowd_item, enter, item_of, judge, play
 from visiting import Page, Unmarked, ask_for_place, words
 
 from logs import LogReader, LogWriter
+from logs.rows import Turn
 from simulator.ambient import reveal, show
 from simulator.ambient.annotation.rules import Annotation, Code, Problem
 from simulator.ambient.benchmark import BENCHMARK
 from simulator.ambient.data import load_guidelines
-from simulator.ambient.examples import Disambiguation
+from simulator.ambient.examples import Disambiguation, Example
+from simulator.ambient.items import AnnotateItem, Candidate, CrowdItem, Item
 from simulator.ambient.labels import LABELS
 from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.sessions import PlayedTask
 from simulator.ambient.show import SHOWN
-from simulator.ambient.views import ParticipantView, Replay, ReplayCandidate, Shown
+from simulator.ambient.views import ParticipantView, Shown
 from simulator.benchmark import Due
 from simulator.blocks import Block, Card, Facts, Message, Points, Quotes, Revision, Verdict
 from simulator.form_blocks import Entries, Field, Form, Part
@@ -226,30 +228,36 @@ def test_labels_are_named_as_in_the_guidelines(language: str) -> None:
     assert set(SHOWN) == set(LABELS)
 
 
-def replay(**more: object) -> Replay:
-    given: dict[str, object] = {
-        "task": "crowd",
-        "premise": "He ran.",
-        "hypothesis": "He was fast.",
-        "side": "premise",
-        "gold": frozenset({"neutral", "entailment"}),
-    }
-    return Replay(**(given | more))  # type: ignore[arg-type]
-
-
-def shown_of(replayed: Replay) -> tuple[Verdict, list[Card]]:
-    verdict, *cards = reveal.result_blocks(replayed)
+def shown_of(item: Item, *payloads: dict[str, Any]) -> tuple[Verdict, list[Card]]:
+    turns = [
+        Turn(episode_id="e", number=number, seat=ANNOTATOR, text="", payload=payload)
+        for number, payload in enumerate(payloads)
+    ]
+    verdict, *cards = reveal.result_blocks(item, turns)
     assert isinstance(verdict, Verdict)
     return verdict, [card for card in cards if isinstance(card, Card)]
 
 
 def test_what_a_crowdworker_found() -> None:
-    candidates = (
-        ReplayCandidate(sentence="He fled.", label="neutral", plausible=True, answer="entailment"),
-        ReplayCandidate(sentence="He sat.", label=None, plausible=True, answer="neutral"),
-        ReplayCandidate(sentence="He jogged.", label="entailment", plausible=False, answer="entailment"),
+    item = CrowdItem(
+        id="1.premise",
+        example_id="1",
+        premise="He ran.",
+        hypothesis="He was fast.",
+        side="premise",
+        gold=frozenset({"neutral", "entailment"}),
+        candidates=(
+            Candidate("He fled.", "neutral"),
+            Candidate("He sat.", None),
+            Candidate("He jogged.", "entailment"),
+        ),
     )
-    verdict, (pair, readings) = shown_of(replay(label="neutral", candidates=candidates, correct=0, of=2))
+    verdict, (pair, readings) = shown_of(
+        item,
+        {"kind": "label", "answer": "neutral"},
+        {"kind": "plausible", "answers": [True, True, False]},
+        {"kind": "relabel", "answers": ["entailment", "neutral", "entailment"]},
+    )
     (facts,) = (block for block in pair.blocks if isinstance(block, Facts))
     assert [[said(tag.text) for tag in tags] for _, tags in facts.rows] == [  # type: ignore[union-attr]
         ["Neutral"],
@@ -275,7 +283,9 @@ def test_what_a_linguist_wrote_beside_the_dataset() -> None:
             Disambiguation("He jogged.", "He was quick.", "entailment"),
         ),
     )
-    verdict, (_, mine, theirs) = shown_of(replay(task="annotate", annotation=form, correct=1, of=1))
+    example = Example(id="1", premise="He ran.", hypothesis="He was fast.", labels=form.labels)
+    item = AnnotateItem(id="1", example=example)
+    verdict, (_, mine, theirs) = shown_of(item, {"kind": "annotate", **form.payload()})
     assert said(verdict.heading) == "You chose the labels of the dataset"
     sides = [[said(revision.label) for revision in part.blocks] for part in mine.blocks]  # type: ignore[union-attr]
     assert sides == [["Premise"], ["Premise", "Hypothesis"]]

@@ -9,15 +9,16 @@ import pytest
 
 from logs import erase_participant
 from logs.rows import Participant
-from simulator.ambient.annotation.desks import (
+from simulator.ambient.annotation.kinds import (
+    KINDS,
     Sorted,
     category_agreement,
     category_records,
     export_categories,
+    settled,
     sorted_examples,
     winner,
 )
-from simulator.ambient.desks import KINDS, kinds_case
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.files.dataset import CATEGORY_ROWS
 from simulator.desks import judgments, next_work
@@ -59,10 +60,7 @@ def sort(desk: Any) -> Sort:
     return put
 
 
-SORTING = replace(
-    KINDS,
-    cases=lambda reader, data: [kinds_case(each) for each in sorted_examples(reader, EXAMPLES, data)],
-)
+SORTING = replace(KINDS, cases=lambda reader, data: sorted_examples(reader, EXAMPLES, data))
 
 
 def waiting(desk: Any, annotator: str) -> list[str]:
@@ -73,8 +71,12 @@ def waiting(desk: Any, annotator: str) -> list[str]:
     return [work.case.name for work in steps if work.case]
 
 
-def standing(desk: Any, examples: tuple[Example, ...] = EXAMPLES) -> tuple[Sorted, ...]:
+def standing(desk: Any, examples: tuple[Example, ...] = EXAMPLES) -> list[Sorted]:
     return sorted_examples(desk.reader, examples, "builtin")
+
+
+def kinds(case: Sorted) -> dict[str, tuple[str, ...]]:
+    return {name: form.categories for name, form in case.opinions.blind.items()}
 
 
 def test_of_several_kinds_that_fit_one_ambiguity_the_first_holds() -> None:
@@ -87,7 +89,7 @@ def test_of_several_kinds_that_fit_one_ambiguity_the_first_holds() -> None:
 def test_kinds_that_fit_a_single_ambiguity_are_kept_as_the_first_of_them(desk: Any, sort: Sort) -> None:
     sort("1", "ann", "pragmatic", "lexical", single=True)
     sort("1", "bo", "lexical", single=True)
-    assert standing(desk)[0].kinds == {"ann": ("lexical",), "bo": ("lexical",)}
+    assert kinds(standing(desk)[0]) == {"ann": ("lexical",), "bo": ("lexical",)}
 
 
 def test_two_annotators_sort_each_example(desk: Any, sort: Sort) -> None:
@@ -99,12 +101,11 @@ def test_two_annotators_sort_each_example(desk: Any, sort: Sort) -> None:
     assert not {*waiting(desk, "ann")} & {"1", "2"}
     assert sorted(waiting(desk, "bo")) == ["2", "3_c", "4"]
     assert sorted(waiting(desk, "cy")) == ["2", "3_c", "4"]
-    assert there[0].kinds == {"ann": ("lexical", "scopal"), "bo": ("lexical", "scopal")}
-    assert there[0].notes == {"ann": "two of them"}
-    assert there[0].settled == ("lexical", "scopal")
-    assert there[1].settled == ("lexical",)
-    assert there[2].settled is None
-    assert not there[2].differs
+    assert kinds(there[0]) == {"ann": ("lexical", "scopal"), "bo": ("lexical", "scopal")}
+    assert there[0].opinions.blind["ann"].note == "two of them"
+    assert settled(there[0]) == ("lexical", "scopal")
+    assert settled(there[1]) == ("lexical",)
+    assert settled(there[2]) is None
     orders = {tuple(waiting(desk, name)) for name in ("dee", "eli", "fay", "gus")}
     assert len(orders) > 1
 
@@ -121,13 +122,12 @@ def test_where_they_differ_one_form_more_decides(desk: Any, sort: Sort) -> None:
     assert next_work(three, desk.reader, "builtin", "cy", deciding=True).differing == 0
     sort("1", "ann", "pragmatic", decides=True)
     there = standing(desk)
-    assert (there[0].decided, there[0].settled) == (("pragmatic",), ("pragmatic",))
+    assert settled(there[0]) == ("pragmatic",)
     assert next_work(SORTING, desk.reader, "builtin", "ann", deciding=True).case is None
     assert next_work(three, desk.reader, "builtin", "cy").left == 3
     found = category_agreement(there)
-    assert (found.raters, found.examples, found.other) == (2, 2, 0)
-    assert found.measures["identical"] is not None
-    assert found.measures["identical"].value == 0.5
+    assert (found["raters"], found["examples"], found["other"]) == (2, 2, 0)
+    assert found["identical"].value == 0.5
 
 
 def test_agreement_by_hand(desk: Any, sort: Sort) -> None:
@@ -137,20 +137,17 @@ def test_agreement_by_hand(desk: Any, sort: Sort) -> None:
     sort("2", "bo", "other")
     sort("4", "ann", "other")
     found = category_agreement(standing(desk))
-    assert (found.raters, found.examples, found.other) == (2, 2, 1)
+    assert (found["raters"], found["examples"], found["other"]) == (2, 2, 1)
     # Lexical 11, 00; scopal 01, 00: P 1/2, chance (1 + 9) / 16. Nobody says figurative.
-    lexical, scopal = found.measures["lexical"], found.measures["scopal"]
-    assert lexical is not None
-    assert scopal is not None
+    lexical, scopal = found["lexical"], found["scopal"]
     assert lexical.value == 1
     assert scopal.value == pytest.approx((1 / 2 - 10 / 16) / (6 / 16))
-    assert found.measures["figurative"] is None
+    assert found["figurative"] is None
     # L, LS, O, O. Observed over ordered pairs: 2 * 2/3; expected: L-LS 2/3, all other unlike pairs 1.
-    assert found.measures["alpha"] is not None
-    assert found.measures["alpha"].value == pytest.approx(1 - (4 / 3 / 4) / ((2 * 2 / 3 + 2 * 4) / 12))
-    assert found.measures["alpha"].n == 2
+    assert found["alpha"].value == pytest.approx(1 - (4 / 3 / 4) / ((2 * 2 / 3 + 2 * 4) / 12))
+    assert found["alpha"].n == 2
     nothing = category_agreement(())
-    assert (nothing.raters, nothing.measures["alpha"], nothing.measures["identical"]) == (None, None, None)
+    assert (nothing["raters"], nothing["alpha"], nothing["identical"]) == (None, None, None)
 
 
 def test_what_is_refused(desk: Any, sort: Sort) -> None:
@@ -167,13 +164,13 @@ def test_what_is_refused(desk: Any, sort: Sort) -> None:
 
 def test_forms_belong_to_their_data_and_to_the_pair(desk: Any, sort: Sort) -> None:
     sort("1", "ann", "lexical", data="elsewhere")
-    assert not standing(desk)[0].kinds
+    assert not kinds(standing(desk)[0])
     sort("1", "ann", "other", submission="same")
     sort("1", "ann", "other", submission="same")
     assert len(desk.reader.judgments(kind="ambient.category")) == 2
     more = replace(EXAMPLES[0], categories=("lexical",), split="test", distractors={"premise": "x"})
-    assert standing(desk, (more,))[0].kinds == {"ann": ("other",)}
-    assert not standing(desk, (replace(EXAMPLES[0], premise="Another."),))[0].kinds
+    assert kinds(standing(desk, (more,))[0]) == {"ann": ("other",)}
+    assert not kinds(standing(desk, (replace(EXAMPLES[0], premise="Another."),))[0])
 
 
 def test_whoever_is_erased_said_nothing(desk: Any, sort: Sort) -> None:
@@ -181,7 +178,7 @@ def test_whoever_is_erased_said_nothing(desk: Any, sort: Sort) -> None:
     sort("1", "ann", "lexical")
     sort("1", "bo", "other")
     erase_participant(desk.path, "ann")
-    assert standing(desk)[0].kinds == {"bo": ("other",)}
+    assert kinds(standing(desk)[0]) == {"bo": ("other",)}
 
 
 def test_the_export_has_the_published_format(desk: Any, sort: Sort, tmp_path: Path) -> None:

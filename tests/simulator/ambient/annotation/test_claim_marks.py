@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from logs.rows import Ending, Episode, Run, Turn
-from simulator.ambient.annotation.desks import marked_claims, records_marked_by
-from simulator.ambient.claims import claim_measures
-from simulator.ambient.desks import CLAIMS
+from simulator.ambient.annotation.marks import CLAIMS, marked_claims, records_marked_by
+from simulator.ambient.claims import claim_measures, flagged
 from simulator.ambient.items import ClaimItem, item_row
 from simulator.desks import judgments, next_work
 from simulator.errors import InputError
@@ -47,9 +46,13 @@ def keys(desk: Any) -> dict[str, str]:
 
 def test_the_flagged_come_first(desk: Any, keys: dict[str, str]) -> None:
     found = marked_claims(desk.reader, RUN)
-    assert [(one.record.id, one.flagged) for one in found] == [("c2", True), ("c3", True), ("c1", False)]
+    assert [(one.thing.id, flagged(one.thing)) for one in found] == [
+        ("c2", True),
+        ("c3", True),
+        ("c1", False),
+    ]
     assert [one.key for one in found] == [keys["c2"], keys["c3"], keys["c1"]]
-    assert all(one.marks == {} for one in found)
+    assert all(one.opinions.blind == {} for one in found)
 
 
 def test_marks_are_each_reviewer_s_own_and_the_newest_counts(desk: Any, keys: dict[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 from logs import LogReader, LogWriter, erase_participant
 from logs.rows import Run
 from simulator.ambient.annotation.consolidation import (
+    ANNOTATIONS,
     agreement,
     consolidated_examples,
     export_dataset,
@@ -20,7 +21,6 @@ from simulator.ambient.annotation.consolidation import (
 from simulator.ambient.annotation.linguists import annotated, worker_forms, worker_statistics
 from simulator.ambient.annotation.rules import Annotation
 from simulator.ambient.data import load_examples, load_guidelines
-from simulator.ambient.desks import ANNOTATIONS
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.files.results import LINGUISTS
 from simulator.ambient.importing.runs import import_file
@@ -86,7 +86,7 @@ def to_discuss(desk: Any, validator: str, validators: int = 1) -> list[str]:
 
 
 def states(desk: Any) -> dict[str, str]:
-    return {one.example.id: one.state for one in results(desk.reader, RUN)}
+    return {one.annotated.example.id: one.state for one in results(desk.reader, RUN)}
 
 
 def test_what_a_validator_sees(desk: Any, keys: dict[str, str]) -> None:
@@ -182,8 +182,7 @@ def test_flow(desk: Any, keys: dict[str, str], form: Form, submit: Callable[...,
     submit(keys["2"], "vi", GONE)
     submit(keys["3"], "vi", form("EN"))
     submit(keys["3"], "wu", form("E"))
-    found = flow(desk.reader, RUN)
-    assert asdict(found) == {
+    assert flow(desk.reader, RUN) == {
         "generated": 6,
         "annotated": 5,
         "dropped": 1,

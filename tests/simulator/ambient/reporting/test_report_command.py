@@ -30,7 +30,6 @@ from ambient_rows import (
 
 from logs import LogReader, LogWriter, erase_participant
 from logs.rows import Ending, Episode, Participant, Run, Turn
-from simulator.ambient.annotation.consolidation import Flow
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.items import ContinueItem, Item, NliItem, item_row
@@ -334,7 +333,7 @@ def test_wishes_that_cannot_be_met(given: list[str], reason: str, tmp_path: Path
 
 
 def test_boxes_of_the_flow_and_where_it_is_drawn(tmp_path: Path) -> None:
-    flow = Flow(generated=9, annotated=7, dropped=2, due=1, discuss=1, discarded=1, validated=2)
+    flow = dict(generated=9, annotated=7, dropped=2, due=1, discuss=1, discarded=1, validated=2)
     diagram = FlowDiagram(flow)
     assert [box.number for box in diagram.boxes()] == [9, 7, 2, 2, 2, 2, 1]
     first = diagram.save(tmp_path / "a.svg").read_bytes()

@@ -275,23 +275,16 @@ def test_discarding(person, items, form):
 def test_what_a_result_shows(person, items, form):
     one = person(items["crowd"])
     through(one, form)
-    replay = ROOM.replay(items["crowd"], one.turns, ())
-    assert [(c.label, c.plausible, c.answer) for c in replay.candidates] == [
-        ("neutral", True, "neutral"),
-        (None, False, "contradiction"),
-        ("entailment", True, "entailment"),
-    ]
-    assert (replay.label, replay.correct, replay.of) == ("neutral", 2, 2)
+    verdict, *cards = ROOM.replay(items["crowd"], one.turns, ()).blocks
+    assert (verdict.heading.fields["correct"], verdict.heading.fields["of"], len(cards)) == (2, 2, 2)
     one = person(items["annotate"])
     through(one, form)
-    replay = ROOM.replay(items["annotate"], one.turns, ())
-    assert (replay.correct, replay.of, replay.side) == (1, 1, "premise")
-    assert replay.annotation.comment == "Tricky."
+    verdict, *cards = ROOM.replay(items["annotate"], one.turns, ()).blocks
+    assert (verdict.heading.name, len(cards)) == ("result.annotate_same", 3)
     one = person(items["true_false"])
     through(one, form)
-    replay = ROOM.replay(items["true_false"], one.turns, ())
-    assert (replay.correct, replay.of) == (4, 8)
-    assert {each.given for each in replay.statements} == {True}
+    verdict, *cards = ROOM.replay(items["true_false"], one.turns, ()).blocks
+    assert (verdict.heading.fields["correct"], verdict.heading.fields["of"], len(cards)) == (4, 8, 1)
     with pytest.raises(InputError, match="no person"):
         ROOM.replay(items["nli"], (), ())
 

@@ -1,0 +1,227 @@
+"""The desk at which ambiguous examples are sorted into kinds (spec 1.3).
+
+An annotator names one kind for each ambiguity of an example; where several kinds fit one ambiguity, the one
+that comes first in `labels.CATEGORIES` holds (`winner`). Two annotators sort each example, blind to each
+other; where they differ, one form more decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import BeforeValidator
+
+from logs import LogReader
+from simulator import datasets
+from simulator.ambient.annotation.consolidation import consolidated_examples, show_pair
+from simulator.ambient.data import BUILTIN, load_examples, load_guidelines
+from simulator.ambient.examples import Example
+from simulator.ambient.files.dataset import CATEGORY_ROWS, CategoryRecord, category_record
+from simulator.ambient.intervals import Values as Measures
+from simulator.ambient.items import BENCHMARK, AnnotateItem, item_row
+from simulator.ambient.labels import CATEGORIES, Category
+from simulator.ambient.reporting.measures import paper
+from simulator.ambient.trial_log import runs_with
+from simulator.blocks import Block, Heading, Revision, message
+from simulator.desk_forms import Field, Values
+from simulator.desks import Case, Desk, measures_section
+from simulator.errors import InputError
+from simulator.figures import Column, Table
+from simulator.judging import DecidingForm, JudgingForm, Opinions
+from simulator.judging.agreement import alpha_measure, intervals, masi_distance, modal_subjects, set_measures
+from simulator.reporting import Section
+from simulator.word_diff import word_diff
+
+Kinds = tuple[Category, ...]
+"""In the order of their priority, each once."""
+OF_RUN: Final = "run:"
+"""In front of a run's name: the examples that its linguists' annotations have been consolidated to."""
+
+
+def _in_order(categories: Iterable[str]) -> Kinds:
+    there = set(categories)
+    return tuple(category for category in CATEGORIES if category in there)
+
+
+class CategoryForm(DecidingForm):
+    """An annotator's form on an example: a kind for each of its ambiguities, and a note beside."""
+
+    categories: Annotated[Kinds, BeforeValidator(_in_order)]
+    note: str = ""
+
+
+SORTING: Final = JudgingForm(kind="ambient.category", model=CategoryForm, source="data", verb="sorts")
+Sorted = Case[CategoryForm]
+"""An ambiguous example, its `thing`, with what was said of it."""
+
+
+def winner(fitting: Iterable[Category]) -> Category:
+    """Return the kind that holds of one ambiguity that several fit.
+
+    Raises:
+        InputError: if none does.
+    """
+    if not (kinds := _in_order(fitting)):
+        raise InputError(
+            "Name a kind of ambiguity; if none fits, it is of another kind (other).", code="kindless"
+        )
+    return kinds[0]
+
+
+def read_kinds(case: Sorted, values: Values, decides: bool = False) -> CategoryForm:
+    """Return an annotator's form; kinds that all fit one and the same ambiguity become one (`winner`).
+
+    Raises:
+        InputError: if a kind is missing.
+    """
+    kinds = _in_order(values.get("categories") or ())
+    first = winner(kinds)
+    single = values.get("several") == "one"
+    return CategoryForm(
+        categories=(first,) if single else kinds, note=values.get("note") or "", decides=decides
+    )
+
+
+def sorted_examples(reader: LogReader, examples: Iterable[Example], data: str) -> list[Sorted]:
+    """Return every ambiguous example of a data set, in their order, as its desk has it.
+
+    Forms on an example that has been changed since are not found.
+    """
+    opinions, cases = SORTING.read(reader, data), list[Sorted]()
+    for example in examples:
+        if example.ambiguous:
+            # What is not part of the annotated pair may come and go without its forms being lost.
+            bare = replace(example, split="", categories=(), distractors={}, meta=None)
+            item = item_row(AnnotateItem(id=example.id, example=bare))
+            cases.append(
+                Case(
+                    key=item.hash,
+                    name=example.id,
+                    title=f"{example.premise} / {example.hypothesis}",
+                    show=partial(_show_example, example),
+                    opinions=opinions.get(item.hash, Opinions()),
+                    item=item,
+                    thing=example,
+                )
+            )
+    return cases
+
+
+def _show_example(example: Example) -> Iterator[Block]:
+    yield from show_pair(example)
+    yield Heading(message("desks.readings"))
+    for rewrite in example.disambiguations:
+        for side in example.sides:
+            pieces = word_diff(example.sentence(side), rewrite.sentence(side))
+            yield Revision(message(f"desks.labels.{rewrite.label}"), pieces)
+
+
+def _kinds(form: CategoryForm) -> Kinds:
+    return form.categories
+
+
+def settled(case: Sorted) -> Kinds | None:
+    """Return the kinds that hold: decided, or said by all; None before there is such a thing."""
+    form = case.opinions.settled(_kinds)
+    return form.categories if form else None
+
+
+def category_agreement(examples: Sequence[Sorted]) -> Measures:
+    """Return how far annotators sort alike, over the examples that the usual number of them sorted.
+
+    Fleiss' kappa for each kind (named, or not), the share of examples with ``identical`` kinds from
+    everybody, and Krippendorff's ``alpha`` with MASI, over all examples that two or more sorted. So many
+    ``raters`` (None if no example has two) sorted ``examples``; ``other`` were sorted by another number,
+    one at least.
+    """
+    forms = [case.opinions.blind.values() for case in examples]
+    units = [[frozenset(form.categories) for form in said] for said in forms if said]
+    usual = [units[place] for place in modal_subjects(units)]
+    return {
+        **intervals({**set_measures(usual, CATEGORIES), "alpha": alpha_measure(units, masi_distance)}),
+        "raters": len(usual[0]) if usual else None,
+        "examples": len(usual),
+        "other": len(units) - len(usual),
+    }
+
+
+def category_records(examples: Sequence[Sorted]) -> tuple[CategoryRecord, ...]:
+    """Return the settled examples as rows of the published format, ids with their suffix (spec 1.3)."""
+    return tuple(
+        category_record(case.thing, name if name.endswith(("_c", "_g")) else f"{name}_g", kinds)
+        for case in examples
+        if (kinds := settled(case)) and (name := case.name)
+    )
+
+
+def export_categories(examples: Sequence[Sorted], path: str | Path) -> int:
+    """Write the settled examples in the published format, and return how many there are.
+
+    Raises:
+        InputError: if there are none, or the file cannot be written.
+    """
+    records = category_records(examples)
+    if not records:
+        raise InputError("No example is sorted yet, so there is nothing to write.")
+    CATEGORY_ROWS.write(path, records)
+    return len(records)
+
+
+def _cases(reader: LogReader, data: str) -> list[Sorted]:
+    of_run = data.startswith(OF_RUN)
+    examples = consolidated_examples(reader, data.removeprefix(OF_RUN)) if of_run else load_examples(data)
+    return sorted_examples(reader, examples, data)
+
+
+def _sections(reader: LogReader, data: str, rater: str) -> tuple[Section, ...]:
+    """Return how far annotators agree on kinds, and how often each settled kind is named."""
+    there, printed = _cases(reader, data), paper()["categories"]["shares"]
+    agreement = category_agreement(there)
+    counts = {kind: sum(kind in (settled(case) or ()) for case in there) for kind in CATEGORIES}
+    total = sum(counts.values())
+    shares = Table(
+        ("Kind", Column("Settled", 0), Column("Share, %", 1), Column("In the paper, %", 1)),
+        [(kind, count, 100 * count / total, printed[kind]) for kind, count in counts.items() if total],
+        title="Mentions of kinds in settled examples",
+    )
+    names: dict[str, str] = {
+        **{kind: f"Fleiss’ κ, {kind}" for kind in CATEGORIES},
+        "alpha": "Krippendorff’s α, MASI distance",
+        "identical": "Identical kinds",
+    }
+    return (
+        *measures_section("Agreement", [(title, agreement[name]) for name, title in names.items()]),
+        Section(name="shares", title="Kinds", tables=(shares,)),
+    )
+
+
+def _kind_names(language: str) -> dict[str, tuple[str, str]]:
+    kinds = load_guidelines(language).categories
+    return {kind: (words.name, f"{words.definition} {words.example}") for kind, words in kinds.items()}
+
+
+def _data_sets(reader: LogReader) -> tuple[str, ...]:
+    registered = (data.name for data in datasets.list_all() if data.benchmark == BENCHMARK)
+    return BUILTIN, *registered, *(f"{OF_RUN}{run}" for run in runs_with(reader, "annotate"))
+
+
+KINDS: Final = Desk(
+    name="kinds",
+    form=SORTING,
+    fields=(
+        Field(name="categories", kind="choices", choices=CATEGORIES, names=_kind_names),
+        Field(name="several", kind="choice", choices=("more", "one"), several="categories"),
+        Field(name="note"),
+    ),
+    sets=_data_sets,
+    cases=_cases,
+    outcome=_kinds,
+    read=read_kinds,
+    decides="discussion",
+    agreement=_sections,
+    files={"categories.jsonl": lambda reader, data, path: export_categories(_cases(reader, data), path)},
+)
