@@ -90,6 +90,7 @@ class Hypothesis(NamedTuple):
         return "X" if value == self.x_is else "Y"
 
 
+@cache
 def hypotheses(pair: Pair) -> tuple[Hypothesis, ...]:
     """Return the four hypotheses about a task of `pair`: two features by two polarities."""
     return tuple(Hypothesis(feature, x_is) for feature in PAIRS[pair] for x_is in (True, False))

@@ -116,6 +116,6 @@ def _belief(k: int, pair: Pair, left: tuple[Hypothesis, ...], example: Example) 
     )
 
 
-def _correct(p_gold: float | Fraction) -> Fraction:
+def _correct(p_gold: float | Fraction) -> Fraction | int:
     """Return expected correctness of saying the more probable label."""
-    return Fraction(1, 2) if 2 * p_gold == 1 else Fraction(2 * p_gold > 1)
+    return Fraction(1, 2) if 2 * p_gold == 1 else int(2 * p_gold > 1)

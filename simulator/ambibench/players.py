@@ -9,7 +9,7 @@ and what is logged with each answer stand first.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from random import Random
 from typing import Any, Final, Literal, Protocol, runtime_checkable
 
@@ -113,16 +113,17 @@ def label_payload(
     """
     assert trial.gold is not None
     table = (reply.move or {}).get("table")
-    reading = asdict(
-        read_reply(reply.text, table, trial.gold, lower=person, mode=options.score_mode, tie=options.tie)
+    reading = read_reply(
+        reply.text, table, trial.gold, lower=person, mode=options.score_mode, tie=options.tie
     )
-    mode = reading.pop("mode")
+    fields = dict(vars(reading))
+    mode = fields.pop("mode")
     return {
         "kind": "answer",
         "k": trial.k,
         "gold": trial.gold,
         "raw_answer": reply.text,
-        **reading,
+        **fields,
         "table": None if table is None else [list(pair) for pair in table],
         "score_mode": mode,
         "tie_rule": options.tie,

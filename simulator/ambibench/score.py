@@ -7,7 +7,7 @@ scored again by another mode without asking anybody again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import exp, fsum, isclose
 from statistics import fmean
 from typing import Final, Literal, NamedTuple, get_args
@@ -36,7 +36,7 @@ _AROUND_ANSWER: Final = " \t\r\n\u00a0\u3000'\"‘’“”"
 _ROUNDED: Final = 0.01
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Reading:
     """An answer, read.
 
@@ -187,7 +187,7 @@ def _reference(table: Table) -> Mapping[str, float]:
     return merged
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class TrialScore(Reading):
     """The score of one answer.
 
@@ -246,7 +246,7 @@ def score_trials(
                     oracle_identified=belief.identified,
                     oracle=belief.bayes,
                     seconds=turn.seconds,
-                    **asdict(reading),
+                    **vars(reading),
                 )
             )
     return tuple(scores)

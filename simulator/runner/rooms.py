@@ -14,10 +14,10 @@ from simulator.errors import InputError, SeatError
 from simulator.seats import Reply, Seat
 
 if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
-    from langgraph.graph.state import CompiledStateGraph, StateGraph
+    from langgraph.graph.state import StateGraph
 
     from simulator.models import ChatModel
+    from simulator.runner.compiling import Machine
 
 TableT = TypeVar("TableT")
 StateT = TypeVar("StateT")
@@ -205,9 +205,7 @@ class Room(ABC, Generic[TableT, StateT]):
     async def advance(self, live: ActiveEpisode, state: StateT) -> StateT:
         """Play until the episode ends or a person is due."""
         table = self.table(live)
-        config: RunnableConfig = {"recursion_limit": self.steps(table)}
-        output = await self._graph.ainvoke(state, config, context=table, version="v2")
-        return cast(StateT, output.value)
+        return await self._machine.play(state, table, steps=self.steps(table))
 
     def accept(self, live: ActiveEpisode, state: StateT, seat: str, reply: Reply) -> Turn:
         """Return a person's reply as a turn (not yet recorded).
@@ -226,11 +224,11 @@ class Room(ABC, Generic[TableT, StateT]):
         return Ending(episode_id=live.episode.id, status=status) if status else None
 
     @cached_property
-    def _graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
+    def _machine(self) -> Machine[StateT, TableT]:
         # LangGraph takes a second to import; who reads the log alone should not wait for it.
-        from simulator.runner.compiling import compile_graph
+        from simulator.runner.compiling import Machine
 
-        return compile_graph(self.build_graph())
+        return Machine(self.build_graph())
 
 
 AnyRoom = Room[Any, Any]

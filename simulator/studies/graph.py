@@ -13,9 +13,9 @@ Each node but `task` asks people what the benchmark's sessions put there (`Step`
 is passed over: free play has instructions at most, and in a further set of a study these are known. `task`
 plays the benchmark's graph, and a way out aborts the episode.
 
-Where a person is due, the invocation ends; the next one starts anew with the state rebuilt from the turn log,
-and goes through every node whose questions have been answered. So no checkpointer is needed: the log is the
-checkpoint. Sessions of people play it (`simulator.studies.room`); episodes without people need none of it.
+Where a person is due, the invocation ends; the next one goes on where people stand (`standing`), with the
+state rebuilt from the turn log. So no checkpointer is needed: the log is the checkpoint. Sessions of people
+play it (`simulator.studies.room`); episodes without people need none of it.
 """
 
 from __future__ import annotations
@@ -247,6 +247,15 @@ def unanswered(table: Table, state: State, nodes: tuple[Node, ...]) -> tuple[Due
     )
 
 
+def standing(table: Table, state: State) -> str:
+    """Return the node in which the machine goes on: all before it have nothing to ask any more."""
+    if state["leaver"]:
+        return "withdrawn"
+    wrong = refused(table, state)
+    open_steps = (*((wrong,) if wrong else ()), *unanswered(table, state, BEFORE))
+    return min((due.step.node for due in open_steps), key=PLACES.index, default="task")
+
+
 def next_step(table: Table, state: State, seat: str = "") -> Due | None:
     """Return what is asked next beside the task; None while the task goes on, and at the end.
 
@@ -318,8 +327,6 @@ def build_graph() -> StateGraph[State, Table, State, State]:
 def _asking(node: Node) -> Any:
     async def ask(state: State, runtime: Runtime[Table]) -> Command[Any]:
         table, wrong = runtime.context, refused(runtime.context, state)
-        if state["leaver"]:
-            return Command(goto="withdrawn")
         if wrong is not None and wrong.step.node == node:
             return Command(update={"leaver": wrong.seat}, goto=_OUT[node])
         return Command(goto=END if unanswered(table, state, (node,)) else _after(table, node))

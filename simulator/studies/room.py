@@ -7,11 +7,9 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from langgraph.graph.state import CompiledStateGraph
-
 from logs.rows import Ending, Turn
 from simulator.errors import SeatError
-from simulator.runner.compiling import compile_graph
+from simulator.runner.compiling import Machine
 from simulator.runner.rooms import ActiveEpisode, AnyRoom
 from simulator.runner.turns import due_since, make_turn
 from simulator.seats import Reply
@@ -55,8 +53,8 @@ class StudyRoom:
         Raises:
             SeatError: if somebody leaves before the end, or a seat breaks the rules of the benchmark.
         """
-        output = await _machine().ainvoke(state, context=self._table(live), version="v2")
-        return output.value
+        table = self._table(live)
+        return await _machine().play(state, table, first=graph.standing(table, state))
 
     async def withdraw(self, live: ActiveEpisode, seat: str) -> None:
         """Leave, whoever sits where and whatever has been played.
@@ -123,5 +121,5 @@ class StudyRoom:
 
 
 @cache
-def _machine() -> CompiledStateGraph[State, Table, State, State]:
-    return compile_graph(graph.build_graph())
+def _machine() -> Machine[State, Table]:
+    return Machine(graph.build_graph())

@@ -23,7 +23,6 @@ from itertools import pairwise, product
 from typing import Any, Final
 
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from simulator.ambik.methods.kit import TOP, Kit, State, Update
@@ -46,7 +45,7 @@ from simulator.ambik.records import Affordance, Decision
 from simulator.ambik.sets.scoring_rules import counted, option_letter, probability_of_true, similarities
 from simulator.ambik.terms import DO_NOTHING, ROLES, Method, Role
 from simulator.models import ChatModel, TokenLogprob, Unsupported, sample
-from simulator.runner.compiling import compile_graph
+from simulator.runner.compiling import Machine
 
 Table = tuple[tuple[str, float], ...]
 """Tokens with log-probabilities (natural), as returned."""
@@ -271,7 +270,7 @@ async def decide(
     """
     chooser = chooser or generator
     kit = Kit(case=case, generator=generator, chooser=chooser, **options)
-    state = (await _compiled(method).ainvoke(State(), context=kit, version="v2")).value
+    state = await _machine(method).play(State(), kit)
     judged = state.get("affordance", {}).items()
     made: dict[str, Any] = {
         **state,
@@ -299,5 +298,5 @@ def _in_order(texts: Iterable[Sequence[str]]) -> tuple[tuple[str, str], ...]:
 
 
 @cache
-def _compiled(method: Method) -> CompiledStateGraph[State, Kit, State, State]:
-    return compile_graph(build_graph(method))
+def _machine(method: Method) -> Machine[State, Kit]:
+    return Machine(build_graph(method))

@@ -9,9 +9,10 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langgraph.config import get_config
 from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from simulator.runner.compiling import compile_graph
+from simulator.runner.compiling import Machine
 
 
 class State(TypedDict):
@@ -40,7 +41,7 @@ def build(tasks: list[Any]) -> StateGraph[State, None, State, State]:
 
 async def test_states_are_the_same_and_nodes_run_in_the_task_that_plays() -> None:
     tasks: list[Any] = []
-    played = await compile_graph(build(tasks)).ainvoke({"said": ["hello"]})
+    played = await Machine(build(tasks)).play({"said": ["hello"]}, None)
     assert played == await build([]).compile().ainvoke({"said": ["hello"]})
     assert played["said"] == ["hello", "ask", "answered", "ask"]
     assert set(tasks) == {asyncio.current_task()}
@@ -50,4 +51,26 @@ async def test_states_are_the_same_and_nodes_run_in_the_task_that_plays() -> Non
 
 async def test_an_error_comes_out_as_it_was_raised() -> None:
     with pytest.raises(LookupError, match="nothing to say"):
-        await compile_graph(build([])).ainvoke({"said": ["a", "b"]})
+        await Machine(build([])).play({"said": ["a", "b"]}, None)
+
+
+async def test_play_begins_where_the_start_leads_and_at_the_end_nothing_is_played() -> None:
+    async def choose(state: State, runtime: Runtime[str]) -> str:
+        return runtime.context
+
+    tasks: list[Any] = []
+    graph = build(tasks)
+    graph.edges.clear()
+    graph.add_conditional_edges(START, choose, ["ask", "answer", END])
+    machine = Machine(graph)
+    assert (await machine.play({"said": ["a", "b"]}, END))["said"] == ["a", "b"] and not tasks
+    assert (await machine.play({"said": ["a", "b", "c", "d"]}, "ask"))["said"][4:] == ["ask"]
+    with pytest.raises(LookupError):
+        await machine.play({"said": ["a", "b", "c"]}, "answer")
+
+
+async def test_where_a_plain_function_chooses_langgraph_asks_it() -> None:
+    graph = build([])
+    graph.edges.clear()
+    graph.add_conditional_edges(START, lambda state: "first", {"first": "ask"})
+    assert (await Machine(graph).play({"said": ["a", "b", "c"]}, None))["said"][3:] == ["ask"]
