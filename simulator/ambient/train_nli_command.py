@@ -21,8 +21,9 @@ from simulator.ambient.records import SeedRecord
 from simulator.errors import InputError
 from simulator.field_options import options_of
 from simulator.models import require_local, weights_of
+from simulator.runner.engine import LOCAL, Engine
 from simulator.runner.model_flags import takes
-from simulator.runner.options import ThreadsOption
+from simulator.runner.options import ExecutorOption, ThreadsOption
 from simulator.runner.progress import updates_bar
 from simulator.runner.run_summary import say
 from simulator.seeds import derive_seed
@@ -53,6 +54,9 @@ def train_ambient_nli(
         float, typer.Option(min=0, max=1, help="of data without dev and test: share drawn for dev")
     ] = DEV_SHARE,
     threads: ThreadsOption = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="processes, each of which trains a seed")] = None,
+    executor: ExecutorOption = LOCAL,
+    gpus: Annotated[float, typer.Option(min=0, help="of a node, for each seed, with --executor ray")] = 0,
     out: Annotated[Path, typer.Option(help="folder; its name is the model's in tables")] = Path(
         "ambient-nli"
     ),
@@ -76,7 +80,8 @@ def train_ambient_nli(
     require_local()
     import torch
 
-    from simulator.ambient.nli.train import Material, Stage, train_seeds
+    from simulator.ambient.nli.seeds import train_seeds
+    from simulator.ambient.nli.train import Material, Stage
 
     if threads is not None:
         torch.set_num_threads(threads)
@@ -100,7 +105,10 @@ def train_ambient_nli(
         scores = f"EM {100 * record.em:.1f}, F1 {100 * record.f1:.1f}, group EM {100 * record.group_em:.1f}"
         say(console, f"seed {record.seed}: {scores}{' (trained before)' if before else ''}")
 
-    records = train_seeds(material, config, numbers, out, bar=bar, finished=finished)
+    engine = Engine(executor=executor, workers=workers)
+    records = train_seeds(
+        material, config, numbers, out, bar=bar, finished=finished, engine=engine, gpus=gpus
+    )
     model = Model(name=out.resolve().name, seeds=seeds_summary(records))
     for table in (table_5_short([model]), table_11([model])):
         console.print(table.to_text())

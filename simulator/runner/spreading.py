@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
@@ -14,7 +14,7 @@ from multiprocessing import get_context, parent_process
 from threading import Thread
 from typing import Any, Final, NamedTuple, TypeVar
 
-from simulator.errors import WorkerFailed
+from simulator.errors import InputError, WorkerFailed
 from simulator.runner.engine import Engine, processors
 from simulator.runner.starting import ending_of
 
@@ -25,9 +25,12 @@ _AHEAD: Final = 8
 # On a cluster a task is sent for about a millisecond: so many seconds of work at once make that little.
 _TASK_SECONDS: Final = 0.1
 _MOST_JOBS: Final = 32
+_A_CORE: Final = {"num_cpus": 1.0}
 
 
-def in_order(work: Callable[[J], R], jobs: Iterator[J], engine: Engine) -> Iterator[R]:
+def in_order(
+    work: Callable[[J], R], jobs: Iterator[J], engine: Engine, resources: Mapping[str, float] = _A_CORE
+) -> Iterator[R]:
     """Return ``map(work, jobs)`` over several processes, of this machine or a cluster.
 
     Args:
@@ -35,14 +38,15 @@ def in_order(work: Callable[[J], R], jobs: Iterator[J], engine: Engine) -> Itera
         jobs: may be endless; each is taken when it is soon to be done, so whoever makes them may already know
             of earlier results.
         engine: who works; by default this process alone, or all that a cluster has.
+        resources: what a job takes of a node of the cluster.
 
     Raises:
         WorkerFailed: if a process was ended from outside, or ended by itself.
-        InputError: if the cluster cannot be reached.
+        InputError: if the cluster cannot be reached, or no node has the resources.
         Exception: whatever `work` raised.
     """
     if engine.is_ray:
-        return _on_cluster(work, jobs, engine)
+        return _on_cluster(work, jobs, engine, resources)
     if engine.is_here or engine.workers is None:
         return map(work, jobs)
     return _in_processes(work, jobs, engine.workers)
@@ -98,13 +102,19 @@ def _do(work: Callable[[J], R], jobs: Sequence[J]) -> _Done:
     return _Done([work(job) for job in jobs], time.perf_counter() - start)
 
 
-def _on_cluster(work: Callable[[J], R], jobs: Iterator[J], engine: Engine) -> Iterator[R]:
+def _on_cluster(
+    work: Callable[[J], R], jobs: Iterator[J], engine: Engine, resources: Mapping[str, float]
+) -> Iterator[R]:
     """Yield results of tasks, which Ray sends where there is room, and again if a node is lost."""
-    from simulator.runner.cluster.connecting import connected, living_nodes, places_for
+    from simulator.runner.cluster.connecting import actor_options, connected, living_nodes, places_for
 
     with connected(engine.address) as ray:
-        places = engine.workers or sum(places_for({"num_cpus": 1}, node) for node in living_nodes(ray))
-        task, size = ray.remote(_do), 1
+        offered = sum(places_for(resources, node) for node in living_nodes(ray))
+        if not offered:
+            wants = ", ".join(f"{name} {amount:g}" for name, amount in resources.items())
+            raise InputError(f"--executor {engine.executor}: no node of the cluster has {wants}.")
+        places = min(offered, engine.workers or offered)
+        task, size = ray.remote(**actor_options(resources))(_do), 1
         waiting: deque[Any] = deque()
         try:
             while True:

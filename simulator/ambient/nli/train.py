@@ -1,4 +1,4 @@
-"""Training of models of inference over several seeds, and what is left of each in files (spec 9).
+"""Training of a model of inference, and what is left of each seed in files (spec 9).
 
 ::
 
@@ -17,7 +17,6 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -32,7 +31,6 @@ from simulator.ambient.files.nli import (
     NLI_LOGITS,
     NLI_PREDICTIONS,
     PREDICTIONS,
-    read_seed,
     write_seed,
 )
 from simulator.ambient.labels import LABELS
@@ -45,10 +43,8 @@ from simulator.errors import InputError
 from simulator.jsonlines import write_lines
 from simulator.models.weights import quiet
 from simulator.seeds import derive_seed
-from simulator.tables.records import read_json
 
 Tell = Callable[[int, float], None]
-TRAINING: Final = "training.json"
 CURVE: Final = "curve.json"
 _PROBLEMS: Final[dict[Family, str]] = {
     "regression": "regression",
@@ -216,7 +212,7 @@ def _renew_head(model: Any) -> None:
                 torch.nn.init.zeros_(module.bias)
 
 
-# ---- trainings over several seeds
+# ---- a training with one seed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,42 +232,6 @@ class Material:
     dev: tuple[Example, ...]
     test: tuple[Example, ...]
     files: Mapping[str, Any]
-
-
-def train_seeds(
-    material: Material,
-    config: TrainConfig,
-    seeds: Sequence[int],
-    out: Path,
-    *,
-    bar: Callable[[int, int], Any],
-    finished: Callable[[SeedRecord, bool], None] = lambda record, before: None,
-) -> tuple[SeedRecord, ...]:
-    """Train a model for each seed and return its scores; finished seeds are not trained again.
-
-    Args:
-        material: what is trained on what.
-        config: how.
-        seeds: of heads, order and dropout.
-        out: the folder; its name is that of the model in tables.
-        bar: makes a progress bar (a context manager) for a seed and its number of updates.
-        finished: hears of each seed when it is finished, and whether it was before.
-
-    Raises:
-        InputError: if the folder holds another training.
-    """
-    _claim(out, material, config)
-    records = []
-    for seed in seeds:
-        path = out / f"seed{seed}.json"
-        before = path.is_file()
-        if not before:
-            heads = len(LABELS) if config.family == "binary" else 1
-            with bar(seed, heads * updates_of(material.stages, config.batch)) as tell:
-                train_seed(material, config, seed, out, tell=tell)
-        records.append(read_seed(path, out.resolve().name))
-        finished(records[-1], before)
-    return tuple(records)
 
 
 def train_seed(material: Material, config: TrainConfig, seed: int, out: Path, *, tell: Tell) -> SeedRecord:
@@ -297,9 +257,9 @@ def train_seed(material: Material, config: TrainConfig, seed: int, out: Path, *,
     )
     record = _score(predictor, material, config, seed, out)
     shown = {name: {**asdict(curve), "best_epoch": curve.best_epoch} for name, curve in curves.items()}
-    write_lines(folder / CURVE, [_json(shown)])
+    write_lines(folder / CURVE, [as_json(shown)])
     settings = {"base": material.name, "seed": seed, "threshold": record.threshold, **asdict(config)}
-    write_lines(folder / SETTINGS, [_json(settings)])
+    write_lines(folder / SETTINGS, [as_json(settings)])
     write_seed(out, record)
     return record
 
@@ -346,36 +306,10 @@ def _score(predictor: Predictor, material: Material, config: TrainConfig, seed: 
     return seed_record(out.resolve().name, seed, records, threshold)
 
 
-def _claim(out: Path, material: Material, config: TrainConfig) -> None:
-    """Write down what is trained into the folder, or make sure that it is what was."""
-    facts = {
-        "base": material.name,
-        "config": asdict(config),
-        "epochs": [stage.epochs for stage in material.stages],
-        "files": dict(material.files),
-        "dev": _digest(material.dev),
-        "test": _digest(material.test),
-    }
-    path = out / TRAINING
-    if not path.is_file():
-        write_lines(path, [_json(facts)])
-        return
-    before, facts = read_json(path), json.loads(_json(facts))
-    if before != facts:
-        changed = [name for name in facts if before.get(name) != facts[name]]
-        raise InputError(
-            f"{out} holds a training with other settings ({', '.join(changed)}); take another folder "
-            "with --out, or remove it"
-        )
-
-
-def _digest(examples: Sequence[Example]) -> str:
-    return sha256(repr([_json(asdict(pair)) for pair in example_pairs(examples)]).encode()).hexdigest()[:16]
-
-
 def _tell_after(tell: Tell, before: int, done: int, loss: float) -> None:
     tell(before + done, loss)
 
 
-def _json(value: Any) -> str:
+def as_json(value: Any) -> str:
+    """Return what stands in the files of a training."""
     return json.dumps(value, indent=2, sort_keys=True, default=sorted)

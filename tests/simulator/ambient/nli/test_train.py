@@ -21,12 +21,12 @@ from simulator.ambient.labels import LABELS  # noqa: E402
 from simulator.ambient.nli.families import CLASSES, FAMILIES, output_of  # noqa: E402
 from simulator.ambient.nli.metrics import nli_records  # noqa: E402
 from simulator.ambient.nli.predict import load_predictor  # noqa: E402
+from simulator.ambient.nli.seeds import train_seeds  # noqa: E402
 from simulator.ambient.nli.train import (  # noqa: E402
     Stage,
     fit,
     loss_of,
     new_model,
-    train_seeds,
     updates_of,
 )
 from simulator.ambient.nli.training_data import TrainConfig, read_training  # noqa: E402
@@ -111,6 +111,18 @@ def test_the_same_seed_learns_the_same(encoder, training, ambient, tmp_path):
         for place in ("a/seed42", "b/seed42", "a/seed43")
     )
     assert a == b != other
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("who", [("--workers", "2"), ("--executor", "ray")], ids=["processes", "cluster"])
+def test_seeds_that_are_trained_side_by_side_learn_the_same(encoder, training, ambient, tmp_path, who):
+    if "ray" in who:
+        pytest.importorskip("ray", reason="pip install 'askback[ray]'")
+    for name, more in (("here", ()), ("beside", who)):
+        done = train(*options(encoder, training, ambient, tmp_path / name, "--seeds", "42,43", *more))
+        assert "seed 42: EM" in done.output and "seed 43: EM" in done.output, done.output
+    for path in sorted(path for path in (tmp_path / "here").glob("seed*/*.json*")):
+        assert path.read_bytes() == (tmp_path / "beside" / path.relative_to(tmp_path / "here")).read_bytes()
 
 
 def test_a_seed_that_is_finished_is_not_trained_again(encoder, training, ambient, tmp_path):
