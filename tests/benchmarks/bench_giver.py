@@ -1,20 +1,16 @@
 """How many of the questions of a bank HandMeThat's built-in human answers rightly, and tells nothing else.
 
-Run as a script: ``make bench``. Intervals come from resampling whole episodes, as questions about one are
-not independent. With ``--wrong`` the faults of the half that may be looked at are printed.
+Intervals come from resampling whole episodes, as questions about one are not independent.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
-from rich.console import Console
-from rich.table import Table
-from rows import Row
+from rows import Row, main
 
 from simulator.handmethat.builtin import builtin_tasks
 from simulator.handmethat.env.asking import read_mentions
@@ -72,40 +68,6 @@ def share(rows: Sequence[Asked]) -> Interval:
     return cluster_bootstrap([float(row.right) for row in rows], [row.episode for row in rows])
 
 
-def main() -> int:
-    """Measure and print; 1 if a share is below the floor."""
-    rows = ask_all(yaml.safe_load(BANK.read_text(encoding="utf-8")))
-    console = Console()
-    table = Table("half", "language", "question", "n", "right", "95 %", title="the built-in human's answers")
-    worst = 1.0
-    for half in ("dev", "held"):
-        for language in ("en", "zh"):
-            of = [row for row in rows if (row.half, row.language) == (half, language)]
-            groups = {"all": of} | {
-                name: [row for row in of if row.manner == name]
-                for name in dict.fromkeys(row.manner for row in of)
-            }
-            worst = min(worst, share(of).value)
-            for name, some in groups.items():
-                found = share(some)
-                table.add_row(
-                    half,
-                    language,
-                    name,
-                    str(len(some)),
-                    f"{found.value:.3f}",
-                    f"{found.low:.3f}-{found.high:.3f}",
-                )
-    console.print(table)
-    if "--wrong" in sys.argv:  # of the half that may be looked at
-        for row in rows:
-            if row.half == "dev" and not row.right:
-                console.print(
-                    row.episode, row.kind, sorted(row.facts), row.text, row.answer, sorted(row.told)
-                )
-    return int(worst < FLOOR)
-
-
 def rows() -> Iterator[Row]:
     """Yield the share of questions answered rightly in each half and language."""
     asked = ask_all(yaml.safe_load(BANK.read_text(encoding="utf-8")))
@@ -118,9 +80,9 @@ def rows() -> Iterator[Row]:
                 unit="",
                 goal=FLOOR,
                 more=True,
-                remark=f"of {found.n}",
+                remark=f"{found.low:.3f} to {found.high:.3f} of {found.n}",
             )
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(rows)

@@ -1,6 +1,6 @@
-"""CPU of generating HandMeThat episodes: per attempt by quest type, with percentiles, and per episode kept.
+"""CPU of generating HandMeThat episodes: per attempt and per episode kept.
 
-Run as a script: ``make bench``. An attempt draws a quest type and a goal and ends with an episode, its
+An attempt draws a quest type and a goal and ends with an episode, its
 demonstration and its file; with balanced levels most attempts are of a level that is full, and end sooner.
 """
 
@@ -9,19 +9,15 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
-from rows import Row
+from rows import Row, main
 
 from simulator.handmethat.generate_command import make_plan
 from simulator.handmethat.generation.attempts import Job, Plan, make_attempt
 from simulator.handmethat.generation.batch import generate_folder
-from simulator.handmethat.meanings.model import QUESTS
 from simulator.handmethat.planner.aims import Aim
 from simulator.runner.engine import Engine
 
@@ -52,36 +48,6 @@ def per_episode(plan: Plan, workers: int) -> float:
     return 1000 * tally.cpu / len(tally.kept)
 
 
-def main() -> None:
-    """Measure and print; machines differ, so what counts are the ratios within one run."""
-    table = Table("profile", "quest type", "mean", "median", "90 %", "99 %", title="ms of CPU per attempt")
-    means: dict[str, float] = {}
-    for profile in ("v1", "v2", "paper"):
-        plan = make_plan(profile, ATTEMPTS, "free", None, None, 1, demos=True)
-        make_attempt(Job(plan, 0))
-        # In `paper` all quest types are weighed together.
-        for quest in QUESTS if profile == "v1" else QUESTS[:1]:
-            times = per_attempt(replace(plan, mix={quest: 1.0}) if profile != "paper" else plan, ATTEMPTS)
-            means.setdefault(profile, float(np.mean(times)))
-            numbers = (float(np.mean(times)), *np.percentile(times, (50, 90, 99)))
-            shown = "all" if profile == "paper" else quest
-            table.add_row(profile, shown, *(f"{number:.1f}" for number in numbers))
-    console = Console()
-    console.print(table)
-    known, anew = remembering()
-    console.print(
-        f"paper: {means['paper'] / means['v1']:.2f} of an attempt of v1 (bring_me); "
-        f"{known / anew:.2f} of what it takes if no trip that is known is repeated"
-    )
-    workers = min(2, os.cpu_count() or 1)
-    for profile, levels in (("v1", "balanced"), ("v2", "balanced"), ("paper", "free")):
-        cpu = per_episode(make_plan(profile, BALANCED, levels, None, None, 1, demos=True), workers)
-        console.print(
-            f"{profile}, levels {levels}: {cpu:.1f} ms of CPU per episode, so 10,000 take "
-            f"{cpu * 10_000 / 1000 / 2:.0f} s on two free cores"
-        )
-
-
 def rows() -> Iterator[Row]:
     """Yield an attempt and an episode kept."""
     known, anew = remembering()
@@ -104,4 +70,4 @@ def rows() -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    main()
+    main(rows)

@@ -1,22 +1,15 @@
-"""HandMeThat's planner: CPU of plans, estimates and rewards, and lengths of plans beside shortest ones.
-
-Run as a script: ``make bench``, or ``python tests/benchmarks/bench_handmethat_planner.py [seeds]``. All
-see the same households within one run, so that what else the machine does slows all.
-"""
+"""HandMeThat's planner: CPU of plans, estimates and rewards, and lengths of plans beside shortest ones."""
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from random import Random
-from statistics import fmean, quantiles
+from statistics import fmean
 from typing import NamedTuple, TypeVar
 
-from rich.console import Console
-from rich.table import Table
-from rows import Row
+from rows import Row, main
 
 from simulator.handmethat.actions import Action
 from simulator.handmethat.goals.model import Goal
@@ -122,42 +115,23 @@ def _count(
     gaps[len(plan) - len(other)] += 1
 
 
-def main(seeds: int) -> None:
-    """Print what was measured."""
-    times, shortest = Times(), Counter[int]()
-    for seed in range(seeds):
-        for one in households(seed):
-            _ = one.world.masks
-            weigh(one, times)
-            if seed == 0:
-                compare(one, shortest)
-    console = Console()
-    table = Table("ms of CPU", "mean", "median", "95 %", title=f"{seeds} households for each of 69 templates")
-    for name in (
-        "plan of a goal",
-        *(f"rewards: {quest}" for quest in QUESTS),
-        "grounding",
-        "estimate",
-    ):
-        spent = times.of(name)
-        cuts = quantiles(spent, n=20)
-        table.add_row(name, f"{fmean(spent):.3f}", f"{cuts[9]:.3f}", f"{cuts[18]:.3f}")
-    console.print(table)
-    lengths = Table("difference in length", *map(str, range(4)))
-    name = f"subgoals: ours less shortest (up to {SHORTEST} states)"
-    lengths.add_row(name, *(str(shortest[gap] or "") for gap in range(4)))
-    console.print(lengths)
-
-
 def rows() -> Iterator[Row]:
-    """Yield the mean of plans and estimates."""
-    times = Times()
+    """Yield the means of plans, rewards and estimates, and how many plans are as short as can be."""
+    times, longer = Times(), Counter[int]()
     for household in households(0):
         _ = household.world.masks
         weigh(household, times)
-    for name in ("plan of a goal", "estimate"):
+        compare(household, longer)
+    for name in ("plan of a goal", *(f"rewards: {quest}" for quest in QUESTS), "grounding", "estimate"):
         yield Row(work=f"HandMeThat: {name}", ours=fmean(times.of(name)), unit="ms", remark="CPU")
+    yield Row(
+        work="HandMeThat: plans of subgoals that are as short as can be",
+        ours=longer[0] / longer.total(),
+        unit="",
+        more=True,
+        remark=f"of {longer.total()} whose shortest plan is found within {SHORTEST} states",
+    )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2)
+    main(rows)

@@ -1,6 +1,6 @@
 """Meanings, utterances and the speech acts of one instruction: CPU per episode, and against dense matrices.
 
-Run as a script. Households are sampled; half the things of a few subclasses are worth being helped with.
+Households are sampled; half the things of a few subclasses are worth being helped with.
 The dense recursion is the textbook's, on whole matrices in log space; both are timed in one run, in turns,
 so that their ratio means something on a busy machine.
 """
@@ -14,9 +14,7 @@ from statistics import median
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
-from rows import Row
+from rows import Row, main
 from scipy.special import logsumexp
 
 from simulator.handmethat.meanings.enumerate import Floats
@@ -97,36 +95,6 @@ def best_of(work: Callable[[], _T], rounds: int = ROUNDS) -> tuple[float, _T]:
     return least, result
 
 
-def main() -> None:
-    """Print a row per quest type."""
-    rules = load_profiles()["v2"]
-    table = Table(title="Meanings and speech acts, ms of CPU per episode: median (worst)")
-    for column in ("quest", "meanings", "utterances", "pairs", "prior", "utter", "RSA", "dense", "ratio"):
-        table.add_column(column, justify="right")
-    ratios = []
-    for quest in QUESTS:
-        times: list[tuple[float, ...]] = []
-        sizes: list[tuple[int, ...]] = []
-        for seed in range(EPISODES):
-            make, pool = make_pool(seed, quest)
-            if pool is None:
-                continue
-            first, _ = best_of(make)
-            second, utterances = best_of(lambda pool=pool: enumerate_utterances(pool, rules))
-            third, rsa = best_of(lambda pool=pool, said=utterances: Rsa(pool, said, rules))
-            fourth, listener = best_of(lambda pool=pool, said=utterances: dense(pool, said))
-            assert np.abs(listener - rsa.table().listener).max() < 1e-12
-            times.append((first, second, third, fourth))
-            sizes.append((len(pool), len(utterances), len(utterances.columns)))
-        ratio = median(one[3] / one[2] for one in times)
-        ratios.append(ratio)
-        told = [f"{median(column):.2f} ({max(column):.2f})" for column in zip(*times, strict=True)]
-        counted = [f"{median(column):.0f} ({max(column)})" for column in zip(*sizes, strict=True)]
-        table.add_row(quest, *counted, *told, f"{ratio:.0f}")
-    Console(width=150).print(table)
-    assert min(ratios) > ENOUGH, f"only {min(ratios):.1f} times faster than dense matrices"
-
-
 def rows() -> Iterator[Row]:
     """Yield the speech acts of an instruction beside dense matrices, the median of some households."""
     rules = load_profiles()["v2"]
@@ -137,8 +105,11 @@ def rows() -> Iterator[Row]:
             if pool is None:
                 continue
             said = enumerate_utterances(pool, rules)
-            ours.append(best_of(lambda pool=pool, said=said: Rsa(pool, said, rules))[0])
-            theirs.append(best_of(lambda pool=pool, said=said: dense(pool, said))[0])
+            sparse, rsa = best_of(lambda pool=pool, said=said: Rsa(pool, said, rules))
+            whole, listener = best_of(lambda pool=pool, said=said: dense(pool, said))
+            assert np.abs(listener - rsa.table().listener).max() < 1e-12
+            ours.append(sparse)
+            theirs.append(whole)
         yield Row(
             work=f"HandMeThat: speech acts of an instruction, {quest}",
             ours=median(ours),
@@ -151,4 +122,4 @@ def rows() -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    main()
+    main(rows)

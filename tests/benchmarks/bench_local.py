@@ -1,4 +1,4 @@
-"""Tokens per second of local/smollm2 on prompts that begin alike, by the library and by us. ``make bench``.
+"""Tokens per second of local/smollm2 on prompts that begin alike, by the library and by us.
 
 Each prompt has about 500 tokens of worked examples that all prompts have, and 200 of its own. Half of the
 work is answers of up to 60 tokens, half is single tokens with probabilities, as in a run of AmbiK. One thread
@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from rich.console import Console
-from rich.table import Table
-from rows import Row
+from rows import Row, main
 
 from simulator.models import Completion, Message, ModelOptions, Request, Unsupported, load_model, weights_of
 from simulator.models.weights import quiet
@@ -143,71 +140,31 @@ def by_the_library(asked: Sequence[Request]) -> Measured:
     return Measured(time.process_time() - start, written, texts, numbers)
 
 
-def main(count: int = 3, widths: Sequence[int] = (8, 16)) -> int:
-    """Measure and print; 1 if a probability differs by more than it may.
-
-    Args:
-        count: prompts that the library, and we one at a time, are given.
-        widths: how many answers at a time are tried, each with as many prompts as fill them once.
-    """
-    console = Console()
-    try:
-        weights_of(MODEL)
-    except Unsupported as error:
-        console.print(f"not measured: {error}", soft_wrap=True)
-        return 0
-    apart = 0.0
-    for what, fields in (
-        ("answers of up to 60 tokens", {"max_tokens": 60, "stop": ("\nIn the kitchen",)}),
-        ("one token with 5 probabilities", {"max_tokens": 1, "top_logprobs": 5}),
-    ):
-        asked = requests(max(count, *widths), 1, **fields)
-        rows = [("library, whole prompts", by_the_library(asked[:count]))]
-        rows.append(("ours, whole prompts", asyncio.run(ours(asked[:count], shared=False, together=1))))
-        alone = asyncio.run(ours(asked, shared=True, together=1))
-        rows.append(("ours, head shared", alone))
-        for width in widths:
-            measured = asyncio.run(ours(asked[:width], shared=True, together=width))
-            rows.append((f"ours, head shared, {width} together", measured))
-        _print(console, what, rows, alone)
-        apart = max([apart, *(_apart(measured, alone) for _, measured in rows)])
-    console.print(f"largest difference of a log-probability: {apart:.1e}")
-    return int(apart > CLOSE)
-
-
-def _apart(one: Measured, other: Measured) -> float:
-    return max((abs(a - b) for a, b in zip(one.numbers, other.numbers, strict=False)), default=0.0)
-
-
-def _print(console: Console, what: str, rows: Sequence[tuple[str, Measured]], alone: Measured) -> None:
-    table = Table("how", "s per prompt", "tokens/s written", "times as fast", "texts that differ", title=what)
-    first = rows[0][1].seconds / len(rows[0][1].texts)
-    for how, measured in rows:
-        each = measured.seconds / len(measured.texts)
-        other = sum(a != b for a, b in zip(measured.texts, alone.texts, strict=False))
-        speed = f"{measured.written / measured.seconds:.1f}"
-        table.add_row(how, f"{each:.2f}", speed, f"{first / each:.1f}", f"{other} of {len(measured.texts)}")
-    console.print(table)
-
-
 def rows() -> Iterator[Row]:
-    """Yield answers of up to 60 tokens; nothing where the model is not installed."""
+    """Yield answers and single tokens with probabilities; nothing where the model is not installed."""
     try:
         weights_of(MODEL)
     except Unsupported:
         return
-    asked = requests(8, 1, max_tokens=60, stop=("\nIn the kitchen",))
-    measured = asyncio.run(ours(asked, shared=True, together=8))
-    library = by_the_library(asked[:2])
-    yield Row(
-        work=f"An answer of 60 tokens, {MODEL}, 8 together",
-        ours=measured.seconds / len(measured.texts),
-        unit="s",
-        peer="transformers' generate, whole prompts",
-        theirs=library.seconds / len(library.texts),
-        remark="CPU",
-    )
+    kinds = {
+        "An answer of 60 tokens": {"max_tokens": 60, "stop": ("\nIn the kitchen",)},
+        "A token with 5 probabilities": {"max_tokens": 1, "top_logprobs": 5},
+    }
+    for kind, fields in kinds.items():
+        asked = requests(8, 1, **fields)
+        measured = asyncio.run(ours(asked, shared=True, together=8))
+        library = by_the_library(asked[:2])
+        for number, expected in zip(measured.numbers, library.numbers, strict=False):
+            assert abs(number - expected) < CLOSE
+        yield Row(
+            work=f"{kind}, {MODEL}, 8 together",
+            ours=measured.seconds / len(measured.texts),
+            unit="s",
+            peer="transformers' generate, whole prompts",
+            theirs=library.seconds / len(library.texts),
+            remark="CPU",
+        )
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(rows)

@@ -1,4 +1,4 @@
-"""What a logged turn costs: `python tests/benchmarks/bench_log.py [turns]`.
+"""What a logged turn costs: `python tests/benchmarks log`.
 
 Four ways to write the same turns, each into a new file beside the others: our writer with futures that nobody
 waits for (as batch runs use it), the same with 200 tasks that await every turn, both again durable (as
@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rich.console import Console
-from rich.table import Table
-from rows import Row
+from rows import Row, main
 from sqlite_utils import Database
 
 from logs import LogReader, LogWriter
@@ -128,29 +125,6 @@ def check(path: Path, count: int) -> None:
     assert there == count, f"{there} turns in {path}, not {count}"
 
 
-def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    count -= count % EPISODES
-    table = Table("mode", "way", "CPU µs per turn", "turns per second", "CPU ratio", title=f"{count} turns")
-    with tempfile.TemporaryDirectory() as folder:
-        for durable in (False, True):
-            mode = "durable" if durable else "batch"
-            ways = {
-                "put, then flush": (put_all, count),
-                f"{EPISODES} tasks await each turn": (await_each, count),
-                "sqlite-utils, a commit per row": (naive, max(EPISODES, count // 10)),
-            }
-            costs = {}
-            for number, (way, (run, turns_of_way)) in enumerate(ways.items()):
-                path = Path(folder) / f"{mode}-{number}.sqlite"
-                costs[way] = run(path, turns_of_way, durable)
-                check(path, turns_of_way)
-            base = list(costs.values())[-1].cpu
-            for way, cost in costs.items():
-                table.add_row(mode, way, f"{cost.cpu:.1f}", f"{cost.rate:,.0f}", f"{cost.cpu / base:.3f}")
-    Console().print(table)
-
-
 def rows() -> Iterator[Row]:
     """Yield what a logged turn costs beside a commit for every row."""
     count = 10_000
@@ -158,14 +132,11 @@ def rows() -> Iterator[Row]:
         for durable in (False, True):
             mode = "durable" if durable else "batch"
             ways = (put_all, await_each, naive)
-            ours, awaited, theirs = (
-                way(
-                    Path(folder) / f"{mode}-{way.__name__}.sqlite",
-                    count if way is not naive else 1000,
-                    durable,
-                )
-                for way in ways
-            )
+            counts = {put_all: count, await_each: count, naive: count // 10}
+            paths = {way: Path(folder) / f"{mode}-{way.__name__}.sqlite" for way in ways}
+            ours, awaited, theirs = (way(paths[way], counts[way], durable) for way in ways)
+            for way in ways:
+                check(paths[way], counts[way])
             for how, cost in (("put, then flush", ours), (f"{EPISODES} tasks await each", awaited)):
                 yield Row(
                     work=f"Log: a turn, {mode}, {how}",
@@ -178,4 +149,4 @@ def rows() -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    main()
+    main(rows)

@@ -1,4 +1,4 @@
-"""Seconds per AmbiBench prompt of 20 labels with local/smollm2: one pass, and the plain loop. ``make bench``.
+"""Seconds per AmbiBench prompt of 20 labels with local/smollm2: one pass, and the plain loop.
 
 The plain loop is what most people write first: for each label the text before it goes through the model and
 the last row of the logits is read. Both give the same numbers; the largest difference is printed.
@@ -7,13 +7,10 @@ the last row of the logits is read. Both give the same numbers; the largest diff
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Iterator, Sequence
 
-from rich.console import Console
-from rich.table import Table
-from rows import Row
+from rows import Row, main
 
 from simulator.ambibench.generation import generate_multiple
 from simulator.ambibench.prompt import Prompt, completion, label_offsets, shown_text, whole_text
@@ -29,9 +26,6 @@ from simulator.models.base import Scored
 from simulator.models.weights import quiet
 
 MODEL = "local/smollm2"
-LOOPED = 2  # prompts; one is 20 passes
-WHOLE = 720  # prompts in the paper's section 4.3
-LIMIT = 600.0  # seconds for all of them, on two cores that do nothing else
 CLOSE = 1e-4  # natural logarithm
 
 
@@ -74,38 +68,6 @@ def label_by_label(prompts: Sequence[Prompt]) -> tuple[float, list[list[float]]]
     return (time.perf_counter() - start) / len(prompts), found
 
 
-def main() -> int:
-    """Measure and print; 1 if the numbers differ."""
-    console = Console()
-    try:
-        model = load_model(MODEL, ModelOptions(device="cpu"))
-    except Unsupported as error:
-        console.print(f"not measured: {error}", soft_wrap=True)
-        return 0
-    prompts = generate_multiple(0, per_cell=1)
-    asyncio.run(in_one_pass(model, prompts[:1], 1))  # warm
-    single, _ = asyncio.run(in_one_pass(model, prompts[:4], 1))
-    batched, scored = asyncio.run(in_one_pass(model, prompts, len(prompts)))
-    asyncio.run(model.close())
-    looped, expected = label_by_label(prompts[:LOOPED])
-    table = Table("how", "s per prompt", "times as fast", f"min for {WHOLE}", title=MODEL)
-    for how, seconds in (
-        ("one pass per label", looped),
-        ("one pass per prompt", single),
-        (f"one pass per prompt, {len(prompts)} at a time", batched),
-    ):
-        minutes = seconds * WHOLE / 60
-        table.add_row(how, f"{seconds:.2f}", f"{looped / seconds:.1f}", f"{minutes:.1f}")
-    console.print(table)
-    ours = [position.logprob for each in scored[:LOOPED] for position in each.positions]
-    theirs = [logprob for each in expected for logprob in each]
-    apart = max(abs(one - other) for one, other in zip(ours, theirs, strict=True))
-    console.print(
-        f"largest difference of a log-probability: {apart:.1e}; limit for all: {LIMIT / 60:.0f} min"
-    )
-    return int(apart > CLOSE)
-
-
 def rows() -> Iterator[Row]:
     """Yield a prompt of 20 labels in one pass; nothing where the model is not installed."""
     try:
@@ -114,9 +76,11 @@ def rows() -> Iterator[Row]:
         return
     prompts = generate_multiple(0, per_cell=1)
     asyncio.run(in_one_pass(model, prompts[:1], 1))  # warm
-    single, _ = asyncio.run(in_one_pass(model, prompts[:4], 1))
+    single, scored = asyncio.run(in_one_pass(model, prompts[:4], 1))
     asyncio.run(model.close())
-    looped, _ = label_by_label(prompts[:1])
+    looped, expected = label_by_label(prompts[:1])
+    ours = [position.logprob for position in scored[0].positions]
+    assert max(abs(one - other) for one, other in zip(ours, expected[0], strict=True)) < CLOSE
     yield Row(
         work=f"AmbiBench: a prompt of 20 labels, {MODEL}",
         ours=single,
@@ -128,4 +92,4 @@ def rows() -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(rows)
