@@ -206,12 +206,7 @@ def _misfit(pair: Sequence[str] | None, seat: str, settings: Settings) -> str:
 
 
 def episode_options(settings: Settings, reader: LogReader, items: Sequence[Item]) -> dict[str, Any]:
-    """Return what the settings say of every episode.
-
-    Raises:
-        InputError: if the calibration run cannot be used: it has to be of the same method and model, and of
-            other items.
-    """
+    """Return what the settings say of every episode."""
     from simulator.ambik.runs import calibrated_on, require_fitting  # a list of studies needs no graph
 
     if settings.task == "annotate":

@@ -159,11 +159,7 @@ def load_drafts(data: str | Path = BUILTIN) -> tuple[Draft, ...]:
 
 @lru_cache
 def load_guidelines(language: str = "en") -> Guidelines:
-    """Return what people are told.
-
-    Raises:
-        InputError: if it is another.
-    """
+    """Return what people are told."""
     return Guidelines.model_validate(read_texts(FOLDER / "guidelines.yaml", language))
 
 

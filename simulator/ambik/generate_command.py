@@ -164,11 +164,7 @@ def _finish(made: Sequence[Made], out: Path, console: Console, *, model: str, se
 
 
 def write_scenes(scenes: Iterable[Scene], folder: Path) -> Path:
-    """Write the scenes alone.
-
-    Raises:
-        InputError: if the file cannot be written.
-    """
+    """Write the scenes alone."""
     _write(folder / SCENES, map(scene_record, scenes))
     return folder / SCENES
 

@@ -126,11 +126,7 @@ def prompt(role: Role, case: Case, **more: object) -> Prompt:
 
 
 def rendered(name: str, language: str, variables: Mapping[str, Any]) -> Prompt:
-    """Return a template of the package's as a prompt.
-
-    Raises:
-        TemplateError: if it is missing or malformed, or lacks a variable.
-    """
+    """Return a template of the package's as a prompt."""
     template = render(f"ambik/{name}", language, variables)
     messages = messages_of(template.text, f"ambik/{name}.{language}")
     return Prompt(messages, template.version, len(messages) - 1)
@@ -184,9 +180,6 @@ async def one_line(model: ChatModel, request: Request, language: str) -> str:
     """Return what a model writes up to the end of its first line, with that line's label.
 
     A model that begins with an empty line is asked again, to write until the next turn.
-
-    Raises:
-        ModelError: if the model fails.
     """
     text = (await model.complete(replace(request, stop=(_LINE,)))).text
     if text.strip():

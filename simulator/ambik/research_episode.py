@@ -121,11 +121,7 @@ class Laid(NamedTuple):
 
 
 def read_run(reader: LogReader, run: str) -> RunRead:
-    """Read and score a run.
-
-    Raises:
-        InputError: if its options or decisions cannot be read.
-    """
+    """Read and score a run."""
     options = options_of(reader, run)
     calibrates = is_calibrated(options)
     logged = decisions(reader, [run], aborted=not calibrates)

@@ -115,12 +115,7 @@ def require_fitting(reader: LogReader, run_id: str, robot: str, options: Mapping
 
 
 def fitting(reader: LogReader, runs: Sequence[str], robot: str, options: Mapping[str, Any]) -> str:
-    """Return the one of several runs given with ``--calibration`` that is of this method.
-
-    Raises:
-        InputError: if none of them is of this method, or it does not fit (`require_fitting`).
-        NotInLog: if there is no such run.
-    """
+    """Return the one of several runs given with ``--calibration`` that is of this method."""
     method = Options.read(options).method
     for run_id in runs:
         if len(runs) == 1 or options_of(reader, run_id).method == method:
@@ -191,12 +186,7 @@ def _requests(order: Order) -> Iterator[RunRequest | NotPlayed]:
 
 
 def _pairs(order: Order) -> tuple[Pair, ...]:
-    """Return who plays what; built-in robots and scripts play no method.
-
-    Raises:
-        InputError: if a model cannot play a method that was named, or a name means nothing.
-        ModelError: if a model's key or an extra is missing.
-    """
+    """Return who plays what; built-in robots and scripts play no method."""
     robots, models, rules = order.players[ROBOT], order.settings.models, order.rules
     methods = order.selection.methods  # a name that there is not is told whoever plays
     if order.selection.task == "annotate":
@@ -229,12 +219,7 @@ def _pairs(order: Order) -> tuple[Pair, ...]:
 
 
 def _require(name: str, built_in: Sequence[str], otherwise: str, models: ModelOptions) -> None:
-    """Make sure that somebody of that name can take a seat, before anything is played.
-
-    Raises:
-        InputError: if the name means nothing; says `otherwise` if it is that of another seat's player.
-        ModelError: if a model's key or an extra is missing.
-    """
+    """Make sure that somebody of that name can take a seat, before anything is played."""
     if is_model(name):
         announced(name, models)
     elif name.startswith("offline/") and name not in built_in:

@@ -181,31 +181,19 @@ class KitchenSelection(Selection):
 
     @property
     def version(self) -> str:
-        """The published version of the pairs, as the load report says it; of others nothing is known.
-
-        Raises:
-            InputError: if the data cannot be had.
-        """
+        """The published version of the pairs, as the load report says it; of others nothing is known."""
         if self.dataset == "knowno" or self.task == "annotate":
             return ""
         return ", ".join(dict.fromkeys(file.version for file in read_pairs(self.data).report.files))
 
     def items(self, seed: int = 0) -> tuple[Item, ...]:
-        """Return what is played: the items of the test part, or drafts.
-
-        Raises:
-            InputError: if there are none, or the data are faulty.
-        """
+        """Return what is played: the items of the test part, or drafts."""
         if self.task == "annotate":
             return draft_items(spread(load_drafts(self.data), self.limit))
         return self.tests(seed)
 
     def tests(self, seed: int = 0) -> tuple[DecideItem, ...]:
-        """Return the items of the test part.
-
-        Raises:
-            InputError: if there are none, or the data are faulty.
-        """
+        """Return the items of the test part."""
         if self.dataset == "knowno":
             scenarios = self._scenarios("test", self.named_types)
             if self.limit is None:
@@ -232,11 +220,7 @@ class KitchenSelection(Selection):
         return pair_items(drawn, members=self.members)[: self.limit]
 
     def calibrating(self) -> tuple[DecideItem, ...]:
-        """Return the items of the calibration part, of all types: a threshold is of all of them together.
-
-        Raises:
-            InputError: if there are none, or the data are faulty.
-        """
+        """Return the items of the calibration part, of all types: a threshold is of all of them together."""
         if self.dataset == "knowno":
             return spread(self._scenarios("calibration", ()), self.calibration_limit)
         return calibration_items(spread(load_pairs(self.data, "calibration"), self.calibration_limit))

@@ -112,9 +112,6 @@ class AmbikSessions(PlaySessions):
         """Return an ended episode with what was hidden, and the prediction sets of runs on the same task.
 
         What was meant in a scenario is said in the episode's language: the data have no sentence for it.
-
-        Raises:
-            ConflictError: if it has not ended, or its study does not show it.
         """
         shown: Replay = await super().replay(episode_id, seat)
         episode = self._reader.episode(episode_id)

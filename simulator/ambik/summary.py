@@ -46,10 +46,6 @@ def summary_section(reader: LogReader, run: str, *, exclude_aborted: bool = Fals
     """Return a run in numbers, out of its turns. People who have withdrawn do not count.
 
     Measures are of the first decisions: none while a method is being calibrated, and none of annotators.
-
-    Raises:
-        InputError: if it is a run of another benchmark.
-        NotInLog: if there is no such run.
     """
     seats = required_run(reader, run, BENCHMARK).config.get("seats", {})
     options, calibrated = options_of(reader, run), calibration_of(reader, run)

@@ -136,11 +136,7 @@ def _case(key: str, draft: Draft, played: Sequence[Played], decision: Opinions[D
 
 
 def flow(reader: LogReader, run_id: str) -> dict[str, int]:
-    """Return how many drafts of a run came how far: all, those ``annotated`` by two, and of these by state.
-
-    Raises:
-        InputError: if the run has no drafts.
-    """
+    """Return how many drafts a run has, how many are ``annotated`` by two, and of these by state."""
     states = Counter(each.state for each in cases(reader, run_id))
     drafts = states.total()
     counts = {name: states[name] for name in ("due", "agreed", "consolidated", "deleted")}
@@ -169,12 +165,7 @@ _LINES: Final = ("id", "scene", "clear", "indirect", "ambiguous", "question", "a
 
 
 def export_runs(folder: str | Path, reader: LogReader, runs: Iterable[str]) -> Iterator[Path]:
-    """Write the pairs of some runs of annotators, each into its own file of a folder, and yield the files.
-
-    Raises:
-        InputError: if a run has no drafts, or no pair yet, or a file cannot be written.
-        NotInLog: if there is no such run.
-    """
+    """Write the pairs of some runs of annotators, each into its own file of a folder, and yield the files."""
     for run in dict.fromkeys(runs):
         path = Path(folder) / NAME.format(run=file_name(run))
         export_cases(path, cases(reader, run))

@@ -170,11 +170,7 @@ def _grammar() -> Part:
 
 
 def check_page(draft: Draft, values: Mapping[str, Any], language: str) -> Checked:
-    """Return what is, or may be, wrong with a form as it stands, and what its intent accepts.
-
-    Raises:
-        SeatError: if a text is longer than is kept, or a list has too many entries.
-    """
+    """Return what is, or may be, wrong with a form as it stands, and what its intent accepts."""
     if values.get("deleting"):
         reason = str(values.get("delete") or "")
         missing = () if reason.strip() else (Problem("no_reason", "delete"),)

@@ -305,11 +305,7 @@ _FRONT: Final = ((CONSENT.kind, YES), (READY.kind, READY.kind))
 def turns_of(
     episode: ImportedEpisode, episode_id: str, options: Options
 ) -> tuple[tuple[Turn, ...], tuple[str, ...]]:
-    """Return an episode's turns, and stored values that are not those that come out, a sentence each.
-
-    Raises:
-        InputError: if a decision cannot be read.
-    """
+    """Return an episode's turns, and stored values that are not those that come out, a sentence each."""
     turns: list[Turn] = []
     differences: list[str] = []
 

@@ -290,9 +290,6 @@ def read_sources(
         data: what decisions without texts are of, a name or a path; None: those of `paths`, the data that
             the lines name, or those registered as ``ambik``.
         duplicates: what becomes of lines that a file holds twice.
-
-    Raises:
-        InputError: if the data do not exist.
     """
     kinds: dict[Path, TableSpec[Any]] = {}
     unreadable: list[str] = []

@@ -50,9 +50,6 @@ def new_prompt(
         task: the clear task; for all roles but ``task``.
         plan: of the clear task, without numbers; for ``rewrite``.
         ambiguous: the ambiguous task; for ``rewrite``.
-
-    Raises:
-        TemplateError: if the template is missing or malformed.
     """
     variables = {
         "dataset": "ambik",
@@ -238,12 +235,7 @@ def about(service: str, decoding: Decoding) -> str:
 
 
 async def make(asker: Asker, scene: Scene) -> Made:
-    """Return a draft in a scene, or why there is none.
-
-    Raises:
-        NotAsked: if an answer is missing, and there is no model.
-        ModelError: see `simulator.models.errors`.
-    """
+    """Return a draft in a scene, or why there is none."""
     dropped: list[Dropped] = []
     for attempt in range(asker.decoding.tries):
         text = await asker.ask(scene, "task", attempt)

@@ -38,12 +38,7 @@ NOTHING: Final = Background()
 
 
 def background(tasks: Iterable[Pair | Scenario], similar: str = TFIDF) -> Background:
-    """Return the background of all tasks that the data have, for calibration and tests.
-
-    Raises:
-        InputError: if there are no tasks, or the similarity's folder holds no encoder.
-        Unsupported: if torch or transformers is missing for an encoder.
-    """
+    """Return the background of all tasks that the data have, for calibration and tests."""
     known = tuple(tasks)
     return Background(vocabulary(known), similarity(similar, task_texts(known)))
 

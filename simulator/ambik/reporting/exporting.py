@@ -89,10 +89,6 @@ def form_lines(reader: LogReader, run_id: str, *, whole: bool = False) -> Iterat
     They come episode by episode, in order. Episodes that were broken off are there, too; what erased people
     said is gone. Numbers that are infinite are texts. Lines that are `whole` make a file that needs no other:
     they have the task, which part it serves, and who sat where.
-
-    Raises:
-        InputError: if the run is another benchmark's.
-        NotInLog: if there is no such run.
     """
     run = required_run(reader, run_id, BENCHMARK)
     gone = reader.erased_participants()
@@ -199,11 +195,7 @@ def _measured(item: DecideItem, decision: Decision, payload: Mapping[str, Any]) 
 
 
 def write_run_lines(path: Path, reader: LogReader, runs: Sequence[str]) -> int:
-    """Write the lines of runs, those of their calibrations first, each run once; return how many there are.
-
-    Raises:
-        InputError: if the file cannot be written, or a run is another benchmark's.
-    """
+    """Write the lines of runs, each once, those of their calibrations first; return how many there are."""
     known, ordered = {run.id for run in reader.runs()}, dict[str, None]()
     for run in runs:
         calibrated = options_of(reader, run).calibration
@@ -225,9 +217,6 @@ def export_runs(
     """Write a file of decisions for each run, with its calibration, and one table of all results.
 
     Of annotators' runs the pairs that their drafts have become are written.
-
-    Raises:
-        InputError: if a file cannot be written, or no draft of a run has become a pair yet.
     """
     for run in dict.fromkeys(runs):
         if options_of(reader, run).task == "annotate":

@@ -210,9 +210,6 @@ def rules_section(
     """Return thresholds by tokens and quantile, with what they do on the same items.
 
     `switches`: all but tokens, quantile and the rule of help, which are all told.
-
-    Raises:
-        InputError: if the decisions cannot be scored.
     """
     base = replace(DEFAULT, **{**(switches or {}), "cp_rule": "split", "not_listed": True})
     rules = {

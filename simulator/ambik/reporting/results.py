@@ -115,11 +115,7 @@ class Result:
 
 
 def results_of(groups: Sequence[Group], switches: Switches | None = None) -> tuple[Result, ...]:
-    """Return sets and measures of groups, by method; names tell apart those of one method.
-
-    Raises:
-        InputError: if a group cannot be calibrated, or not with these settings.
-    """
+    """Return sets and measures of groups, by method; names tell apart those of one method."""
     ordered = sorted(groups, key=lambda group: _ORDER.index(group.method))
     names = [", ".join(filter(None, (group.robot, group.conditions))) for group in ordered]
     methods = [group.method for group in ordered]

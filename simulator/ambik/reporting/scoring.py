@@ -51,11 +51,7 @@ _SECTIONS: Final[Mapping[str, Any]] = {
 def score_files(
     paths: Iterable[Path], problems: Problems, settings: ReportSettings
 ) -> tuple[Sequence[Section], Material]:
-    """Return sections of files that are no decisions, in the order of their kinds, and groups of decisions.
-
-    Raises:
-        InputError: if a calibration file cannot be read, or data do not exist.
-    """
+    """Return sections of files that are no decisions, by their kinds, and groups of decisions."""
     sections: list[Section] = []
     read = TABLES.read_all(paths, problems, settings.duplicates, owner="AmbiK")
     held = {
@@ -103,9 +99,6 @@ def texts_of(
     """Return pairs and scenarios by id, as far as lines lack them.
 
     `data`: a name or a path; None: of those files, the data that the lines name, or those registered.
-
-    Raises:
-        InputError: if `data` do not exist.
     """
     kinds = {type(line.decision.item) for line in lines if not line.known}
     pairs: Sequence[Pair] = ()

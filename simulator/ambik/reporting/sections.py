@@ -49,11 +49,6 @@ def read_contents(source: Frames) -> tuple[list[Section], Material, tuple[Result
     """Return sections of files that are no decisions, what runs and files hold, and what tables are of.
 
     Faults of files go to `Frames.problems`.
-
-    Raises:
-        InputError: if a run is another benchmark's or empty, or settings cannot be changed for want of a
-            calibration.
-        NotInLog: if there is no such run.
     """
     settings: ReportSettings = source.settings or ReportSettings()
     material, sections = Material(), list[Section]()

@@ -159,9 +159,6 @@ def epsilon_curve(
 
     Returns:
         One point for each value, in the order of `grid`; none if there are no decisions.
-
-    Raises:
-        InputError: if the decisions cannot be scored or are not of one conformal method.
     """
     if not decisions or not grid:
         return ()
