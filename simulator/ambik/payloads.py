@@ -10,7 +10,7 @@ from simulator.ambik.forms import form_record, read_answer, read_chosen, read_pa
 from simulator.ambik.items import DecideItem, Draft
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
 from simulator.ambik.records import Calibrated, Decision, Outcome
-from simulator.ambik.sets.predicting import Prepared, outcome_under, prepared
+from simulator.ambik.sets.predicting import Prepared, outcome
 from simulator.ambik.settings import settings_option
 from simulator.ambik.terms import CONFORMAL, METHODS
 from simulator.codecs import Codec, without_none
@@ -194,15 +194,15 @@ def decided(
     if decision.method in CONFORMAL and threshold is None:
         unset: dict[str, Any] = {"asks": None, "help": None, "prediction_set": [], "question": ""}
         return payload | unset | {"action": ready.best}
-    outcome = outcome_under(ready, threshold, options.settings)
+    made = outcome(ready, threshold, options.settings)
     # Who marks actions says whether to ask; of everybody else it follows from the set.
-    wants = outcome.help if decision.chosen is None else bool(decision.asked)
+    wants = made.help if decision.chosen is None else bool(decision.asked)
     asks = wants and not must_act
     return payload | {
         "asks": asks,
-        "help": outcome.help,
-        "prediction_set": list(outcome.predicted),
-        "action": decision.action or ("" if asks and decision.chosen is not None else outcome.action),
+        "help": made.help,
+        "prediction_set": list(made.predicted),
+        "action": decision.action or ("" if asks and decision.chosen is not None else made.action),
         "question": decision.question if asks else "",
     }
 
@@ -212,7 +212,7 @@ def outcome_of(decision: Decision, options: Options) -> Outcome | None:
     calibrated = _threshold(decision, options)
     if decision.method in CONFORMAL and calibrated is None:
         return None
-    return outcome_under(prepared(decision, options.settings), calibrated, options.settings)
+    return outcome(decision, calibrated, options.settings)
 
 
 def _threshold(decision: Decision, options: Options) -> Calibrated | None:

@@ -28,7 +28,7 @@ from simulator.ambik.records import Calibrated, Decision, Outcome
 from simulator.ambik.score import is_right
 from simulator.ambik.sets.predicting import (
     Prepared,
-    calibrate_prepared,
+    calibrate,
     outcome_prepared,
     prepared,
     recalibrated,
@@ -126,7 +126,7 @@ def read_run(reader: LogReader, run: str) -> RunRead:
     calibrates = is_calibrated(options)
     logged = decisions(reader, [run], aborted=not calibrates)
     ready = tuple(prepared(replace(each, prompts=(), raw=()), options.settings) for each in logged)
-    own = calibrate_prepared(ready, options.settings, run) if calibrates and ready else None
+    own = calibrate(ready, options.settings, run) if calibrates and ready else None
     return RunRead(options, ready, own or calibration_of(reader, run))
 
 

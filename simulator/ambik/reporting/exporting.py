@@ -22,7 +22,7 @@ from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, is_calibrat
 from simulator.ambik.records import Decision
 from simulator.ambik.reporting.results import Result
 from simulator.ambik.score import logged_options
-from simulator.ambik.sets.predicting import scored
+from simulator.ambik.sets.predicting import prepared
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import decision, options_of
 from simulator.fields import plain_number
@@ -171,7 +171,7 @@ def _scored(decision: Decision, payload: Mapping[str, Any]) -> Json:
     """
     if decision.method not in CONFORMAL:
         return {"scores": {}, "nonconformity": {}}
-    candidates = scored(decision, logged_options(payload).settings)
+    candidates = prepared(decision, logged_options(payload).settings).scored
     return {
         "scores": {each.letter: 1 - each.nonconformity for each in candidates if each.letter},
         "nonconformity": {each.letter or each.text: plain_number(each.nonconformity) for each in candidates},

@@ -22,7 +22,7 @@ from simulator.ambik.measuring.metrics import agrees, computed, expected
 from simulator.ambik.records import Calibrated, Decision
 from simulator.ambik.reporting.results import Switches
 from simulator.ambik.sets.coverage import report_of
-from simulator.ambik.sets.predicting import Prepared, calibrate_prepared, outcome_prepared, prepared
+from simulator.ambik.sets.predicting import Prepared, calibrate, outcome_prepared, prepared
 from simulator.ambik.settings import DEFAULT, Metrics, Quantile, Settings, Tokens
 from simulator.ambik.statistics import statistics
 from simulator.ambik.terms import AMBIGUITIES, NAMES, remark
@@ -245,7 +245,7 @@ def rules_section(
 def _rule(run: Sequence[Decision], settings: Settings) -> tuple[Calibrated, dict[str, Any]]:
     """Return the threshold by a rule, and what comes of it; both rules of asking each under its own name."""
     ready = [prepared(decision, settings) for decision in run]
-    calibrated = calibrate_prepared(ready, settings)
+    calibrated = calibrate(ready, settings)
     by_size, by_original = replace(settings, help="size"), replace(settings, help="original")
     outcomes = [outcome_prepared(each, calibrated.q_hat, by_size) for each in ready]
     asked = [outcome_prepared(each, calibrated.q_hat, by_original) for each in ready]

@@ -14,7 +14,7 @@ from simulator.ambik.measuring.measures import means
 from simulator.ambik.measuring.metrics import asked_well, cluster_of
 from simulator.ambik.records import Calibrated, Decision, Outcome
 from simulator.ambik.sets.predicting import (
-    calibrate_prepared,
+    calibrate,
     check_same_scores,
     outcome_prepared,
     prepared,
@@ -163,7 +163,7 @@ def epsilon_curve(
     if not decisions or not grid:
         return ()
     ready = [prepared(decision, settings) for decision in decisions]
-    base = calibrate_prepared([prepared(decision, settings) for decision in calibration], settings)
+    base = calibrate(calibration, settings)
     check_same_scores(decisions[0], base, settings)
     clusters = [cluster_of(decision.item) for decision in decisions]
     points = []

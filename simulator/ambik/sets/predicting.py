@@ -1,7 +1,8 @@
 """Of what a robot logged, a prediction set and whether it asks (spec 7, 8): pure, so it can be asked again.
 
-`Decision` and `Settings` give nonconformities (`scored`); those of calibration items give a threshold
-(`calibrate`); a decision and a threshold give an `Outcome` (`outcome`).
+`Decision` and `Settings` give nonconformities (`prepared`); those of calibration items give a threshold
+(`calibrate`); a decision and a threshold give an `Outcome` (`outcome`). What was `prepared` once serves all
+thresholds that are laid on it.
 
 Under ``cp_rule = "reference"`` the published code's rule holds instead (spec 8.1 to 8.3): a temperature of 1,
 scores of all right options pooled, their upper quantile, and sets of what lies above it. A `Calibrated`'s
@@ -47,11 +48,6 @@ class Prepared:
     returned: tuple[Scored, ...] = ()
 
 
-def scored(decision: Decision, settings: Settings) -> tuple[Scored, ...]:
-    """Return a decision's candidates with their nonconformities, in the order of options or samples."""
-    return prepared(decision, settings).scored
-
-
 def prepared(decision: Decision, settings: Settings) -> Prepared:
     """Return a decision, ready for thresholds.
 
@@ -72,7 +68,11 @@ def prepared(decision: Decision, settings: Settings) -> Prepared:
     return Prepared(decision, every, right is not None, _best(decision, every), returned)
 
 
-def calibrate(decisions: Sequence[Decision], settings: Settings, run: str = "") -> Calibrated:
+def _ready(made: Decision | Prepared, settings: Settings) -> Prepared:
+    return made if isinstance(made, Prepared) else prepared(made, settings)
+
+
+def calibrate(decisions: Sequence[Decision | Prepared], settings: Settings, run: str = "") -> Calibrated:
     """Return the threshold that calibration decisions give.
 
     Items of which the data do not say what is right are left out and counted, and so are the repeats of an
@@ -81,11 +81,7 @@ def calibrate(decisions: Sequence[Decision], settings: Settings, run: str = "") 
     Raises:
         InputError: if they are not of one conformal method, or cannot be scored.
     """
-    return calibrate_prepared([prepared(decision, settings) for decision in decisions], settings, run)
-
-
-def calibrate_prepared(ready: Sequence[Prepared], settings: Settings, run: str = "") -> Calibrated:
-    """Return the threshold of decisions that have been scored; see `calibrate`."""
+    ready = [_ready(each, settings) for each in decisions]
     methods = list(dict.fromkeys(each.decision.method for each in ready))
     if len(methods) > 1 or any(method not in CONFORMAL for method in methods):
         names = ", ".join(methods)
@@ -146,18 +142,14 @@ def recalibrated(calibrated: Calibrated, settings: Settings) -> Calibrated:
     )
 
 
-def outcome(decision: Decision, calibrated: Calibrated | None, settings: Settings) -> Outcome:
+def outcome(made: Decision | Prepared, calibrated: Calibrated | None, settings: Settings) -> Outcome:
     """Return a decision's prediction set, whether the robot asks, and what it would do.
 
     Raises:
         InputError: if a conformal method has no calibration, or one of other scores.
     """
-    return outcome_under(prepared(decision, settings), calibrated, settings)
-
-
-def outcome_under(prepared: Prepared, calibrated: Calibrated | None, settings: Settings) -> Outcome:
-    """Return the outcome of a decision that has been scored; see `outcome`."""
-    decision = prepared.decision
+    ready = _ready(made, settings)
+    decision = ready.decision
     if decision.method in CONFORMAL and decision.was_made:
         if calibrated is None:
             raise InputError(
@@ -165,8 +157,7 @@ def outcome_under(prepared: Prepared, calibrated: Calibrated | None, settings: S
                 f"(decision {decision.episode_id}); name a calibration run"
             )
         check_same_scores(decision, calibrated, settings)
-    q_hat = math.inf if calibrated is None else calibrated.q_hat
-    return outcome_prepared(prepared, q_hat, settings)
+    return outcome_prepared(ready, math.inf if calibrated is None else calibrated.q_hat, settings)
 
 
 def outcome_prepared(prepared: Prepared, q_hat: float, settings: Settings) -> Outcome:

@@ -10,7 +10,7 @@ import pytest
 
 from simulator.ambik.items import Pair
 from simulator.ambik.records import Affordance, Calibrated, Decision
-from simulator.ambik.sets.predicting import calibrate, outcome, recalibrated, scored
+from simulator.ambik.sets.predicting import calibrate, outcome, prepared, recalibrated
 from simulator.ambik.settings import DEFAULT, ORIGINAL_KNOWNO, Settings
 from simulator.errors import InputError
 
@@ -29,7 +29,7 @@ def at(q_hat: float, **fields: object) -> Calibrated:
 
 
 def test_knowno_scores_are_one_minus_the_confidence(make_decision: MakeDecision) -> None:
-    found = scored(make_decision(tokens=logs(A=0.6, b=0.3, X=0.1)), PLAIN)
+    found = prepared(make_decision(tokens=logs(A=0.6, b=0.3, X=0.1)), PLAIN).scored
     assert [(one.letter, one.text) for one in found][:2] == [
         ("A", "take the glass mug"),
         ("B", "take the clay mug"),
@@ -41,13 +41,13 @@ def test_knowno_scores_are_one_minus_the_confidence(make_decision: MakeDecision)
 def test_lap_multiplies_by_the_affordance(make_decision: MakeDecision) -> None:
     affordance = {"A": Affordance(1, 0.5), "B": Affordance(0, 0.9), "C": Affordance(1, None)}
     decision = make_decision(method="lap", tokens=logs(A=0.6, B=0.3, C=0.1), affordance=affordance)
-    assert [one.nonconformity for one in scored(decision, PLAIN)] == pytest.approx([0.7, 1, 0.95, 1])
-    again = scored(decision, replace(PLAIN, renormalise=True))
+    assert [one.nonconformity for one in prepared(decision, PLAIN).scored] == pytest.approx([0.7, 1, 0.95, 1])
+    again = prepared(decision, replace(PLAIN, renormalise=True)).scored
     assert [one.nonconformity for one in again] == pytest.approx([1 - 0.3 / 0.35, 1, 1 - 0.05 / 0.35, 1])
     with pytest.raises(InputError, match="option C has no affordance"):
-        scored(replace(decision, affordance={"A": Affordance(1, 1), "B": Affordance(1, 1)}), PLAIN)
+        prepared(replace(decision, affordance={"A": Affordance(1, 1), "B": Affordance(1, 1)}), PLAIN)
     five = replace(decision, options={**decision.options, "E": NOT_LISTED}, tokens=logs(A=0.5, E=0.5))
-    assert scored(five, PLAIN)[-1].nonconformity == pytest.approx(0.5)
+    assert prepared(five, PLAIN).scored[-1].nonconformity == pytest.approx(0.5)
 
 
 def test_lofree_counts_what_was_asked_for(make_decision: MakeDecision) -> None:
@@ -55,15 +55,15 @@ def test_lofree_counts_what_was_asked_for(make_decision: MakeDecision) -> None:
     near = {"take the glass mug": 0.0, "take the clay mug": 0.5}
     decision = make_decision(method="lofreecp", samples=samples, similarities=near, draws=8)
     spread = -(3 / 8 * math.log(3 / 8) + 1 / 8 * math.log(1 / 8)) / math.log(8)
-    found = scored(decision, DEFAULT)
+    found = prepared(decision, DEFAULT).scored
     assert [one.nonconformity for one in found] == pytest.approx(
         [5 / 8 + 0.1 * spread, 7 / 8 + 0.1 * spread - 0.05]
     )
     assert [(one.letter, one.acceptable) for one in found] == [("", True), ("", False)]
-    none = scored(replace(decision, similarities={}), DEFAULT)
+    none = prepared(replace(decision, similarities={}), DEFAULT).scored
     assert none[1].nonconformity == pytest.approx(7 / 8 + 0.1 * spread)
     with pytest.raises(InputError, match="no similarity of the answer 'take the clay mug'"):
-        scored(replace(decision, similarities={"take the glass mug": 0.0}), DEFAULT)
+        prepared(replace(decision, similarities={"take the glass mug": 0.0}), DEFAULT)
 
 
 def test_calibration_takes_the_best_right_option_and_the_worst_if_there_is_none(
@@ -108,7 +108,7 @@ def test_another_target_needs_no_decisions() -> None:
 
 def test_the_set_holds_what_is_at_most_the_threshold(make_decision: MakeDecision) -> None:
     decision = make_decision(tokens=logs(A=0.5, B=0.375, C=0.125))
-    q_hat = scored(decision, PLAIN)[1].nonconformity
+    q_hat = prepared(decision, PLAIN).scored[1].nonconformity
     found = outcome(decision, at(q_hat), PLAIN)
     assert found.predicted == ("take the glass mug", "take the clay mug")
     assert (found.help, found.covered, found.acceptable, found.removed) == (True, True, True, 0)
@@ -230,4 +230,4 @@ def test_the_published_code_of_lap_takes_exponents_and_of_lofree_the_rarest(
     assert outcome(drawn, at(0.5), REFERENCE).predicted == ("rare",)
     # The entropy is divided by the logarithm of two calls, not of eight answers.
     spread = -(0.75 * math.log(0.75) + 0.25 * math.log(0.25)) / math.log(2)
-    assert scored(drawn, REFERENCE)[0].nonconformity == pytest.approx(0.25 + 0.1 * spread)
+    assert prepared(drawn, REFERENCE).scored[0].nonconformity == pytest.approx(0.25 + 0.1 * spread)

@@ -12,7 +12,7 @@ from simulator.ambik.files.kinds import LOGPROBS
 from simulator.ambik.files.published import decisions_of
 from simulator.ambik.measuring.measures import measures
 from simulator.ambik.records import Decision
-from simulator.ambik.sets.predicting import calibrate, outcome, scored
+from simulator.ambik.sets.predicting import calibrate, outcome, prepared
 from simulator.ambik.settings import DEFAULT, ORIGINAL_KNOWNO, Settings
 
 
@@ -52,8 +52,8 @@ def test_help_and_success_by_the_original_rule(run: tuple[Decision, ...]) -> Non
 def test_every_option_has_a_score_and_raw_ones_are_of_five_tokens(run: tuple[Decision, ...]) -> None:
     for one in run:
         for settings in (DEFAULT, ORIGINAL_KNOWNO):
-            found = scored(one, settings)
+            found = prepared(one, settings).scored
             assert [some.letter for some in found] == list(one.options)
             assert {some.letter for some in found if some.acceptable} == set(one.right or ())
-        assert sum(1 - some.nonconformity for some in scored(one, DEFAULT)) == pytest.approx(1)
-        assert sum(1 - some.nonconformity for some in scored(one, ORIGINAL_KNOWNO)) < 1 + 1e-9
+        assert sum(1 - some.nonconformity for some in prepared(one, DEFAULT).scored) == pytest.approx(1)
+        assert sum(1 - some.nonconformity for some in prepared(one, ORIGINAL_KNOWNO).scored) < 1 + 1e-9
