@@ -15,7 +15,7 @@ from logs.rows import Judgment, Turn
 from simulator.ambik.intents import Intent, is_found
 from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
 from simulator.ambik.items import item_from_row as read_item
-from simulator.ambik.playing import ROBOT, USER, task_of
+from simulator.ambik.playing import ROBOT, USER
 from simulator.ambik.score import values
 from simulator.ambik.terms import CONFORMAL, NAMES
 from simulator.asking import Asked, Need
@@ -71,10 +71,10 @@ def need_of(item: DecideItem, dialogue: str = "before") -> Need | None:
 
 def useful(item: DecideItem, turns: Sequence[Turn]) -> int | None:
     """Count the answers that brought something; None without an intent to tell by, or without answers."""
-    intent = item.pair.intent if isinstance(item, PairItem) else item.scenario.intent
+    intent = item.about.intent
     if intent is None or intent.malformed:
         return None
-    count, message = 0, task_of(item)
+    count, message = 0, item.instruction
     answers = [turn.text for turn in turns if turn.payload.get("kind") == "answer"]
     for answer in answers:
         count += _brings(intent, message, answer)

@@ -20,7 +20,7 @@ from simulator.ambik.items import DecideItem
 from simulator.ambik.kitchen.knowledge import any_of
 from simulator.ambik.kitchen.reasoning import alternatives, judge, kitchen_case
 from simulator.ambik.players.user import ITEM, item_answer
-from simulator.ambik.playing import appliances_of, blinded, objects_of, step_of, task_of
+from simulator.ambik.playing import blinded
 from simulator.ambik.records import Decision, Exchange
 from simulator.ambik.terms import Context, Dialogue
 
@@ -81,13 +81,13 @@ def _always(item: DecideItem, context: Context, dialogue: Dialogue) -> Said:
 
 
 def _copies(item: DecideItem, context: Context, dialogue: Dialogue) -> Said:
-    step = step_of(item) or task_of(item)
+    step = item.step or item.instruction
     return step, (step,), ""
 
 
 def _lists(item: DecideItem, context: Context, dialogue: Dialogue) -> Said:
-    step = (step_of(item) or task_of(item)).rstrip(". ")
-    action = f"{step}, with the {', the '.join((*objects_of(item), *appliances_of(item)))}."
+    step = (item.step or item.instruction).rstrip(". ")
+    action = f"{step}, with the {', the '.join((*item.about.objects, *item.about.appliances))}."
     return action, (action,), ""
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, PlainValidator
 from pydantic_core import PydanticKnownError
 
 from simulator.ambik.intents import Intent, parse_intent
-from simulator.ambik.terms import APPLIANCES, Ambiguity, Member, Part, TaskType, task_type
+from simulator.ambik.terms import APPLIANCES, KNOWNO_APPLIANCES, Ambiguity, Member, Part, TaskType, task_type
 from simulator.codecs import Codec, ItemCodec
 from simulator.fields import Flag, Key, OptionalText, OptionalTexts, Said, Whole, null_as, refuse_blank
 
@@ -76,9 +76,14 @@ class Pair:
         return ", ".join(self.shortlist) if self.shortlist_cell is None else self.shortlist_cell
 
     @property
+    def appliances(self) -> tuple[str, ...]:
+        """What stands in every scene (spec 2.3) and is not among its objects."""
+        return tuple(name for name in APPLIANCES if name not in self.objects)
+
+    @property
     def things(self) -> tuple[str, ...]:
         """All that is in the scene, appliances included."""
-        return (*self.objects, *(name for name in APPLIANCES if name not in self.objects))
+        return (*self.objects, *self.appliances)
 
     def task(self, member: Member) -> str:
         """Return the instruction of a member."""
@@ -120,6 +125,11 @@ class Scenario:
     type: Annotated[str, AfterValidator(lambda text: text.removesuffix("_task"))]
     intent: IntentText | None = None
     part: Part | None = None
+
+    @property
+    def appliances(self) -> tuple[str, ...]:
+        """What stands in every scene (spec 9) and is not among its objects."""
+        return tuple(name for name in KNOWNO_APPLIANCES if name not in self.objects)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +185,7 @@ def line_of(plan: Sequence[str], step: int | None) -> str:
 
 
 Task = Literal["decide", "annotate"]
+Dataset = Literal["ambik", "knowno"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,11 +202,37 @@ class PairItem:
     part: Part = "test"
     options: OptionalTexts = ()
     task: Literal["decide"] = "decide"
+    dataset: ClassVar[Dataset] = "ambik"
+
+    @property
+    def about(self) -> Pair:
+        """The pair."""
+        return self.pair
 
     @property
     def id(self) -> str:
         """Names the item: pair and member."""
         return f"{self.pair.id}.{self.member}"
+
+    @property
+    def cluster(self) -> str:
+        """The pair: what is decided on its members is not independent."""
+        return self.pair.id
+
+    @property
+    def instruction(self) -> str:
+        """The instruction of the member."""
+        return self.pair.task(self.member)
+
+    @property
+    def previous(self) -> tuple[str, ...]:
+        """The plan's steps before the one that is due (spec 5); none if the data do not say which is."""
+        return () if self.pair.step is None else self.pair.plan(self.member)[: self.pair.step]
+
+    @property
+    def step(self) -> str:
+        """The step to be made concrete; empty if there is none."""
+        return line_of(self.pair.plan(self.member), self.pair.step)
 
     @property
     def type(self) -> TaskType:
@@ -205,18 +242,36 @@ class PairItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioItem:
-    """A scenario of KnowNo's."""
+    """A scenario of KnowNo's; it has no plan."""
 
     kind: Literal["scenario"] = "scenario"
     scenario: Scenario
     part: Part = "test"
     options: OptionalTexts = ()
     task: Literal["decide"] = "decide"
+    dataset: ClassVar[Dataset] = "knowno"
+    previous: ClassVar[tuple[str, ...]] = ()
+    step: ClassVar[str] = ""
+
+    @property
+    def about(self) -> Scenario:
+        """The scenario."""
+        return self.scenario
 
     @property
     def id(self) -> str:
         """Names the item."""
         return f"knowno-{self.scenario.id}"
+
+    @property
+    def cluster(self) -> str:
+        """The scenario."""
+        return self.id
+
+    @property
+    def instruction(self) -> str:
+        """The instruction."""
+        return self.scenario.task
 
     @property
     def type(self) -> str:

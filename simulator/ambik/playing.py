@@ -11,10 +11,10 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, InstanceOf, NonNegativeInt, PositiveInt
 
-from simulator.ambik.items import DecideItem, DraftItem, Pair, PairItem, Task
+from simulator.ambik.items import Dataset, DecideItem, DraftItem, Pair, PairItem, Task
 from simulator.ambik.records import Calibrated
 from simulator.ambik.settings import DEFAULT, Settings, read_settings
-from simulator.ambik.terms import APPLIANCES, CONFORMAL, KNOWNO_APPLIANCES, Context, Dialogue, Method
+from simulator.ambik.terms import CONFORMAL, Context, Dialogue, Method
 from simulator.codecs import Codec
 from simulator.field_options import HIDDEN
 from simulator.fields import EpisodeOptions, plain_number
@@ -23,7 +23,6 @@ ROBOT: Final = "robot"
 USER: Final = "user"
 ANNOTATOR: Final = "annotator"
 Kind = Literal["decide", "answer", "annotate"]
-Dataset = Literal["ambik", "knowno"]
 
 
 _CALIBRATIONS: Final = Codec[Calibrated](Calibrated)
@@ -97,42 +96,6 @@ def seats_of(options: Mapping[str, Any]) -> tuple[str, ...]:
     return (ANNOTATOR,) if options.get("task") == "annotate" else (ROBOT, USER)
 
 
-def task_of(item: DecideItem) -> str:
-    """Return the instruction."""
-    return item.pair.task(item.member) if isinstance(item, PairItem) else item.scenario.task
-
-
-def objects_of(item: DecideItem) -> tuple[str, ...]:
-    """Return the objects of the scene by name, in the data's order."""
-    return item.pair.objects if isinstance(item, PairItem) else item.scenario.objects
-
-
-def scene_of(item: DecideItem) -> str:
-    """Return the scene in words."""
-    return item.pair.scene if isinstance(item, PairItem) else item.scenario.scene
-
-
-def appliances_of(item: DecideItem) -> tuple[str, ...]:
-    """Return what stands in every scene of the item's data (spec 2.3, 9) and is not among its objects."""
-    always = APPLIANCES if isinstance(item, PairItem) else KNOWNO_APPLIANCES
-    return tuple(name for name in always if name not in objects_of(item))
-
-
-def previous_of(item: DecideItem) -> tuple[str, ...]:
-    """Return the plan's steps before the one that is due (spec 5); none if the data do not say which is."""
-    if not isinstance(item, PairItem) or item.pair.step is None:
-        return ()
-    return item.pair.plan(item.member)[: item.pair.step]
-
-
-def step_of(item: DecideItem) -> str:
-    """Return the step to be made concrete; empty if there is none."""
-    if not isinstance(item, PairItem) or item.pair.step is None:
-        return ""
-    plan = item.pair.plan(item.member)
-    return plan[item.pair.step] if 0 <= item.pair.step < len(plan) else ""
-
-
 def exchange_of(item: DecideItem, dialogue: Dialogue) -> tuple[tuple[str, str], ...]:
     """Return the data's question and answer where they stand in the task (spec 5): in ambiguous ones only."""
     if dialogue == "before" or not isinstance(item, PairItem) or item.member == "clear":
@@ -166,7 +129,7 @@ def blinded(item: DecideItem, dialogue: Dialogue = "before", offered: tuple[str,
         objects=pair.objects,
         scene=pair.scene,
         clear="",
-        ambiguous=task_of(item),
+        ambiguous=item.instruction,
         type="preferences",
         question=question,
         answer=answer,

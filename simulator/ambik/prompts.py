@@ -12,18 +12,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, cast
 
 from personas.templates import TemplateError, render
-from simulator.ambik.items import DecideItem, PairItem
+from simulator.ambik.items import DecideItem
 from simulator.ambik.naming import bare
-from simulator.ambik.playing import Exchanges, exchange_of, previous_of, scene_of, step_of, task_of
+from simulator.ambik.playing import Exchanges, exchange_of
 from simulator.ambik.records import Letter
 from simulator.ambik.terms import APPLIANCES, DO_NOTHING, NOT_LISTED, Certainty, Context, Dialogue, Role
 from simulator.models import ChatModel, Message, Request
 from simulator.models.base import Role as Speaker
 
-Dataset = Literal["ambik", "knowno"]
 TURNS: Final[Mapping[str, str]] = {"en": "\nScene:", "zh": "\n场景"}
 """By language: how the user's turn begins, before which a model that continues a text must stop."""
 THOUGHTS: Final = 4096
@@ -36,26 +35,15 @@ class Case:
     """A task as the prompts tell it (spec 5).
 
     Attributes:
-        previous: steps of the plan before the one that is due.
-        step: the one that is due, to be made concrete; empty where there is no plan.
         exchanges: questions with answers; part of every prompt, also where the task is left out.
         context: ``action_only`` leaves out task and previous steps, if there is a step to go by.
         language: of the words around the data's English.
     """
 
     item: DecideItem
-    scene: str
-    task: str
-    previous: tuple[str, ...] = ()
-    step: str = ""
     exchanges: Exchanges = ()
     context: Context = "full_plan"
     language: str = "en"
-
-    @property
-    def dataset(self) -> Dataset:
-        """Whose preamble and worked examples it gets."""
-        return "ambik" if isinstance(self.item, PairItem) else "knowno"
 
 
 def case_of(
@@ -70,16 +58,8 @@ def case_of(
 
     `dialogue`: ``after``: the pair's question and answer follow the ambiguous task.
     """
-    return Case(
-        item=item,
-        scene=scene_of(item),
-        task=task_of(item),
-        previous=previous_of(item),
-        step=step_of(item),
-        exchanges=exchange_of(item, dialogue) + exchanges,
-        context=context,
-        language=language,
-    )
+    told = exchange_of(item, dialogue) + exchanges
+    return Case(item=item, exchanges=told, context=context, language=language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +92,12 @@ def prompt(role: Role, case: Case, **more: object) -> Prompt:
             message of the user's.
     """
     variables: dict[str, Any] = {
-        "dataset": case.dataset,
+        "dataset": case.item.dataset,
         "appliances": APPLIANCES,
-        "scene": case.scene,
-        "task": case.task,
-        "previous": case.previous,
-        "step": case.step,
+        "scene": case.item.about.scene,
+        "task": case.item.instruction,
+        "previous": case.item.previous,
+        "step": case.item.step,
         "exchanges": case.exchanges,
         "full": case.context == "full_plan",
         **more,

@@ -14,7 +14,7 @@ from logs.rows import Run
 from simulator.ambik.items import BENCHMARK
 from simulator.ambik.measuring.people_sets import SetPair, compare_sets
 from simulator.ambik.naming import bare
-from simulator.ambik.playing import is_calibrated, task_of
+from simulator.ambik.playing import is_calibrated
 from simulator.ambik.reporting.exporting import form_lines
 from simulator.ambik.reporting.sections import sets_section
 from simulator.ambik.research_episode import TARGET, episode, kept_read, laid, share, type_name
@@ -48,7 +48,7 @@ def fields(look: Look) -> Mapping[str, Mapping[str, str]]:
             facts = {"asks": outcome.help, "as_needed": entry.judged, "covered": outcome.covered}
             known |= {name: "yes" if each else "no" for name, each in facts.items() if each is not None}
             known["set_size"] = f"{len(outcome.predicted)}"
-        made[entry.decision.episode_id] = known | {"task": task_of(entry.item)}
+        made[entry.decision.episode_id] = known | {"task": entry.item.instruction}
     return made
 
 
@@ -101,7 +101,7 @@ def _task(pairs: Sequence[SetPair]) -> Card:
     ]
     item = pairs[0].item
     head = message("research.option"), message("research.marked_by")
-    return Card(item.id, [Chips([type_name(item)]), Text(task_of(item)), Amounts(rows, head)])
+    return Card(item.id, [Chips([type_name(item)]), Text(item.instruction), Amounts(rows, head)])
 
 
 def _conformal_runs(reader: LogReader) -> list[str]:

@@ -12,17 +12,12 @@ from typing import Final, NamedTuple
 
 from logs import LogReader
 from simulator.ambik.items import DecideItem, Pair, PairItem
-from simulator.ambik.measuring.metrics import asked_well, cluster_of
+from simulator.ambik.measuring.metrics import asked_well
 from simulator.ambik.playing import (
     Options,
-    appliances_of,
     exchange_of,
     is_calibrated,
     needs_question,
-    objects_of,
-    previous_of,
-    step_of,
-    task_of,
 )
 from simulator.ambik.records import Calibrated, Decision, Outcome
 from simulator.ambik.score import is_right
@@ -192,8 +187,8 @@ def type_name(item: DecideItem) -> Words:
 
 def _other(every: Sequence[Entry], shown: Entry) -> Entry | None:
     """Return the decision on the other member of a pair, by the same person if people decide."""
-    cluster = cluster_of(shown.item)
-    there = [entry for entry in every if cluster_of(entry.item) == cluster and entry.item.id != shown.item.id]
+    cluster = shown.item.cluster
+    there = [entry for entry in every if entry.item.cluster == cluster and entry.item.id != shown.item.id]
     same = [entry for entry in there if entry.decision.generator == shown.decision.generator]
     return next(iter(same or there), None)
 
@@ -203,10 +198,10 @@ def _scene(item: DecideItem) -> Iterator[Card]:
     listed = pair.shortlist if pair else ()
     yield Card(
         message("scene.heading"),
-        [Chips([Tag(thing, "gold") if thing in listed else thing for thing in objects_of(item)])],
+        [Chips([Tag(thing, "gold") if thing in listed else thing for thing in item.about.objects])],
     )
     if pair is not None:
-        yield Card(message("research.gold"), [Facts(_gold(pair, appliances_of(item)))], folded=True)
+        yield Card(message("research.gold"), [Facts(_gold(pair, item.about.appliances))], folded=True)
 
 
 def _gold(pair: Pair, appliances: Sequence[str]) -> list[tuple[Words, Words]]:
@@ -224,10 +219,10 @@ def _gold(pair: Pair, appliances: Sequence[str]) -> list[tuple[Words, Words]]:
 def _member(reader: LogReader, entry: Entry, base: Entry, under: Laid, shown: Entry) -> Card:
     """Return one member of a pair with what was decided on it; its task told apart from that of `base`."""
     item, made = entry.item, _decided(reader, entry)
-    steps, needed = [*previous_of(item), step_of(item)], needs_question(item, entry.decision.dialogue)
+    steps, needed = [*item.previous, item.step], needs_question(item, entry.decision.dialogue)
     blocks: list[Block] = [
         Chips(list(_chips(entry, entry is shown))),
-        Revision("", word_diff(task_of(base.item), task_of(item))),
+        Revision("", word_diff(base.item.instruction, item.instruction)),
         *([Plan(steps, len(steps) - 1)] if steps[-1] else []),
     ]
     if needed is not None:

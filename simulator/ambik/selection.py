@@ -10,6 +10,7 @@ from pydantic import Field
 from simulator.ambik.data import load_drafts, load_pairs, load_scenarios, read_pairs
 from simulator.ambik.files.pairs import kind_of_pair
 from simulator.ambik.items import (
+    Dataset,
     DecideItem,
     Draft,
     DraftItem,
@@ -20,7 +21,6 @@ from simulator.ambik.items import (
     ScenarioItem,
     Task,
 )
-from simulator.ambik.playing import Dataset
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS, METHODS, Member, Method, Part
 from simulator.errors import InputError
 from simulator.orders import Limit, Selection, names_all, read_words

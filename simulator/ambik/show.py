@@ -21,14 +21,8 @@ from simulator.ambik.playing import (
     ANNOTATOR,
     ROBOT,
     USER,
-    appliances_of,
     exchange_of,
     needs_question,
-    objects_of,
-    previous_of,
-    scene_of,
-    step_of,
-    task_of,
 )
 from simulator.ambik.score import is_right, right_in_the_end
 from simulator.ambik.terms import task_type
@@ -184,13 +178,13 @@ def _shown(table: graph.Table, state: graph.State, seat: str, *, my_turn: bool) 
     item, rules = table.item, table.rules
     # Only the scene and the step are given in this context (spec 5).
     whole = seat == USER or rules.context == "full_plan"
-    task = task_of(item) if whole else ""
+    task = item.instruction if whole else ""
     shown = {
-        "scene": objects_of(item),
-        "appliances": appliances_of(item),
+        "scene": item.about.objects,
+        "appliances": item.about.appliances,
         "task": task,
-        "previous": previous_of(item) if whole else (),
-        "step": step_of(item),
+        "previous": item.previous if whole else (),
+        "step": item.step,
         "opening": (*([Move(USER, "", task)] if task else []), *_said(exchange_of(item, rules.dialogue))),
         "moves": tuple(Move(who, kind, text) for who, kind, text, _ in state["said"]),
     }
@@ -221,9 +215,9 @@ def replay(item: Item, turns: Sequence[Turn]) -> Replay:
     first, last = (decisions[0].payload, decisions[-1].payload) if decisions else ({}, {})
     answers = [turn.text for turn in turns if turn.payload.get("kind") == "answer"]
     shown = Replay(
-        task=task_of(item),
-        scene=scene_of(item),
-        step=step_of(item),
+        task=item.instruction,
+        scene=item.about.scene,
+        step=item.step,
         wish=request_of(item, "en").text,
         marked=tuple(first.get("prediction_set", ())),
         asked=_exchanged(graph.rebuild(turns)),

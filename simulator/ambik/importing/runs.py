@@ -25,7 +25,7 @@ from simulator.ambik.importing.sources import (
     name_batches,
     threshold_of,
 )
-from simulator.ambik.items import BENCHMARK, LANGUAGE, PairItem, item_row
+from simulator.ambik.items import BENCHMARK, LANGUAGE, item_row
 from simulator.ambik.payloads import calibrated, decided, person_mark
 from simulator.ambik.playing import ROBOT, USER, Options, calibration_option
 from simulator.ambik.records import Calibrated
@@ -139,7 +139,7 @@ def _build(batch: Batch, calibrated: Calibrated | None, here: _Here) -> None:
         "questions": max(episode.questions for episode in batch.episodes),
         "settings": settings_option(first.settings),
         "chooser": decision.chooser if decision.chooser != decision.generator else "",
-        "dataset": "ambik" if isinstance(decision.item, PairItem) else "knowno",
+        "dataset": decision.item.dataset,
     }
     if calibrated is not None:
         batch.options["calibration"] = calibration_option(calibrated)

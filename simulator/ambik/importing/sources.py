@@ -396,7 +396,7 @@ def _with_texts(
 
 def _lacking(file: Path, line: DecisionLine, pairs: Mapping[str, Pair]) -> Fault:
     item = line.decision.item
-    id = item.pair.id if isinstance(item, PairItem) else item.scenario.id
+    id = item.about.id
     message = "pair_id: the task is not at hand; name the data that it is of with --data"
     if isinstance(item, PairItem) and id in pairs:
         kinds = f"type is {item.pair.type}, but this pair of the data is of {pairs[id].type}"

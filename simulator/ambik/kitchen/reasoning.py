@@ -20,12 +20,7 @@ from simulator.ambik.kitchen.knowledge import Note, either, is_perishable, liste
 from simulator.ambik.kitchen.mentions import Mention, mentions, single
 from simulator.ambik.kitchen.openings import Case, Opening, only_one, open_amount, openings
 from simulator.ambik.playing import (
-    appliances_of,
     exchange_of,
-    objects_of,
-    previous_of,
-    step_of,
-    task_of,
 )
 from simulator.ambik.terms import Context, Dialogue
 
@@ -352,13 +347,13 @@ def kitchen_case(
 ) -> Case:
     """Return what a robot may go by; without a plan the instruction is the step (spec 5, 9)."""
     full = context == "full_plan"
-    step = step_of(item)
+    step = item.step
     return Case(
-        objects=objects_of(item),
-        appliances=appliances_of(item),
-        task=task_of(item) if full and step else "",
-        previous=previous_of(item) if full else (),
-        step=step or task_of(item),
+        objects=item.about.objects,
+        appliances=item.about.appliances,
+        task=item.instruction if full and step else "",
+        previous=item.previous if full else (),
+        step=step or item.instruction,
         exchanges=(*exchange_of(item, dialogue), *exchanges),
     )
 

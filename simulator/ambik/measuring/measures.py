@@ -24,7 +24,6 @@ from simulator.ambik.measuring.metrics import (
     MEASURES,
     Matched,
     OutcomeRow,
-    cluster_of,
     matched,
     ordered_types,
     outcome_rows,
@@ -275,7 +274,7 @@ def exchange_measures(exchanges: Sequence[Exchange]) -> Measured:
     rows = [
         (
             measure,
-            cluster_of(exchange.before.item),
+            exchange.before.item.cluster,
             f"{exchange.before.item.id} {exchange.before.dialogue}",
             value,
         )

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from simulator.ambik.files.published import READINGS, MetricCase
 from simulator.ambik.intents import Intent, is_found, parse_intent
-from simulator.ambik.items import DecideItem, PairItem
+from simulator.ambik.items import PairItem
 from simulator.ambik.naming import bare, is_filler, named
 from simulator.ambik.prompts import read_certainty
 from simulator.ambik.records import ABORTED, Outcome
@@ -278,7 +278,7 @@ def outcome_rows(outcomes: Sequence[Outcome], settings: Settings) -> tuple[Outco
     before: Intent | None = None
     for outcome in outcomes:
         item = outcome.decision.item
-        intent = item.pair.intent if isinstance(item, PairItem) else item.scenario.intent
+        intent = item.about.intent
         if settings.metrics == "reference" and (intent is None or intent.malformed):
             intent = before
         before = intent
@@ -292,11 +292,6 @@ def asked_well(outcome: Outcome, settings: Settings, mode: Metrics = "paper") ->
     if judged is not None and ABORTED in outcome.decision.flags:
         return 0  # not to decide is not to act as one should, where nothing had to be asked
     return None if judged is None else chr_(judged, size_for_asking(outcome, settings), mode)
-
-
-def cluster_of(item: DecideItem) -> str:
-    """Return the pair of a task, or the scenario."""
-    return item.pair.id if isinstance(item, PairItem) else item.id
 
 
 def ordered_types(types: Iterable[str]) -> tuple[str, ...]:
@@ -326,7 +321,7 @@ def _row(outcome: Outcome, intent: Intent | None, settings: Settings) -> Outcome
     correct, accurate = (asked_well(outcome, settings, mode) for mode in (settings.metrics, "paper"))
     return OutcomeRow(
         decision.item.type,
-        cluster_of(decision.item),
+        decision.item.cluster,
         decision.task,
         {
             "icr": _or(covered, NO_INTENT if intent is None else MALFORMED),

@@ -18,7 +18,7 @@ from typing import Final, Literal
 
 from simulator.ambik.items import DecideItem, PairItem
 from simulator.ambik.measuring.measures import means
-from simulator.ambik.measuring.metrics import ALL, cluster_of, ordered_types
+from simulator.ambik.measuring.metrics import ALL, ordered_types
 from simulator.ambik.naming import bare, named
 from simulator.ambik.records import Decision, Outcome
 from simulator.ambik.sets.predicting import outcome
@@ -188,7 +188,7 @@ def _rows(pairs: Sequence[SetPair]) -> Iterator[PeopleSets]:
         own = [pair for pair in pairs if (pair.run, pair.method) == (run, method)]
         for kind in (ALL, *ordered_types(pair.item.type for pair in own)):
             of_kind = [pair for pair in own if kind in (ALL, pair.item.type)]
-            clusters = [cluster_of(pair.item) for pair in of_kind]
+            clusters = [pair.item.cluster for pair in of_kind]
             columns = {name: [pair.values[name] for pair in of_kind] for name in MEASURES}
             yield PeopleSets(
                 run=run,

@@ -27,7 +27,6 @@ from langgraph.runtime import Runtime
 
 from simulator.ambik.methods.kit import TOP, Kit, State, Update
 from simulator.ambik.naming import context_affordance, is_filler, is_not_listed
-from simulator.ambik.playing import appliances_of, objects_of
 from simulator.ambik.prompts import (
     FIVE,
     LETTERS,
@@ -165,7 +164,7 @@ async def afford(state: State, runtime: Runtime[Kit]) -> Update:
         *(_one_word(kit, "afford", asked, _says_whether) for asked in prompts.values())
     )
     shares = {text: probability_of_true(table) for text, (table, _) in zip(prompts, answers, strict=True)}
-    things = (*objects_of(kit.case.item), *appliances_of(kit.case.item))
+    things = (*kit.case.item.about.objects, *kit.case.item.about.appliances)
     words = kit.background.vocabulary
     return {
         "affordance": {

@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Annotated, Any, Final, Protocol, TypedDict
 
 from simulator.ambik.data import BUILTIN, load_pairs, load_scenarios
-from simulator.ambik.items import Pair, Scenario
+from simulator.ambik.items import Dataset, Pair, Scenario
 from simulator.ambik.naming import vocabulary
-from simulator.ambik.prompts import Case, Dataset, Prompt, request_for
+from simulator.ambik.prompts import Case, Prompt, request_for
 from simulator.ambik.sets.scoring_rules import TFIDF, Similarity, similarity, task_texts
 from simulator.ambik.terms import NAMES, Certainty, Method, Role
 from simulator.models import Capabilities, ChatModel, Needs, Request

@@ -187,7 +187,7 @@ def _measured(item: DecideItem, decision: Decision, payload: Mapping[str, Any]) 
         return measured
     (row,) = outcome_rows([outcome], options.settings)
     measured |= {name: None if isinstance(row.values[name], str) else row.values[name] for name in _MEASURED}
-    intent = item.pair.intent if isinstance(item, PairItem) else item.scenario.intent
+    intent = item.about.intent
     if intent is not None and not intent.malformed:
         hits, total = icr_counts(intent, outcome.predicted, options.settings.icr)
         measured |= {"icr_found": hits, "icr_total": total}

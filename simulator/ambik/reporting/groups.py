@@ -11,8 +11,8 @@ from logs import LogReader
 from simulator.ambik.baselines import baseline_exchanges
 from simulator.ambik.files.decisions import DecisionLine
 from simulator.ambik.files.pairs import KINDS, Kind, kind_of_pair, plan_shown
-from simulator.ambik.items import BENCHMARK, PairItem
-from simulator.ambik.playing import Dataset, is_calibrated
+from simulator.ambik.items import BENCHMARK, Dataset, PairItem
+from simulator.ambik.playing import is_calibrated
 from simulator.ambik.records import Calibrated, Decision, Exchange, PairForm
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import CONFORMAL, NAMES, Context, Dialogue
@@ -80,7 +80,7 @@ class Group:
     @property
     def dataset(self) -> Dataset:
         """Whose tasks they are."""
-        return "ambik" if isinstance(self.decisions[0].item, PairItem) else "knowno"
+        return self.decisions[0].item.dataset
 
     @property
     def people(self) -> int:

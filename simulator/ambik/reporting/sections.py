@@ -10,7 +10,6 @@ from simulator.ambik.annotation.agreement import agreement_table, pair_agreement
 from simulator.ambik.items import PairItem
 from simulator.ambik.measuring.metrics import SHORT
 from simulator.ambik.measuring.people_sets import Compared, PeopleSets, compare_sets, people_sets_table
-from simulator.ambik.playing import objects_of, step_of, task_of
 from simulator.ambik.records import Outcome, PairForm
 from simulator.ambik.reporting.exporting import export_runs, write_run_lines
 from simulator.ambik.reporting.figures import figures
@@ -249,7 +248,7 @@ def task_sheets(results: Sequence[Result], ids: Sequence[str] = (ALL,)) -> str:
 def _sheet(id: str, members: Mapping[str, Sequence[tuple[Result, Outcome]]]) -> Iterator[str]:
     first = next(iter(members.values()))[0][1].decision.item
     yield f"== {id} ({first.pair.type if isinstance(first, PairItem) else first.type})"
-    yield f"scene: {', '.join(objects_of(first))}"
+    yield f"scene: {', '.join(first.about.objects)}"
     if isinstance(first, PairItem):
         if first.pair.shortlist:
             yield f"shortlist: {', '.join(first.pair.shortlist)}"
@@ -264,9 +263,9 @@ def _sheet(id: str, members: Mapping[str, Sequence[tuple[Result, Outcome]]]) -> 
 
 def _member(member: str, rows: Sequence[tuple[Result, Outcome]]) -> Iterator[str]:
     item = rows[0][1].decision.item
-    yield f"-- {member or 'task'}: {task_of(item)}"
+    yield f"-- {member or 'task'}: {item.instruction}"
     if isinstance(item, PairItem):
-        due = item.pair.step if step_of(item) else None
+        due = item.pair.step if item.step else None
         for place, step in enumerate(item.pair.plan(item.member)):
             yield f"   {place + 1}. {step}{'   <- here' if place == due else ''}"
     for result, outcome in rows:

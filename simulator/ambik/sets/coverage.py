@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from simulator.ambik import conformal
 from simulator.ambik.conformal import MARGINAL, NO_PROMISE, Caution, Histogram, Quantile, Range, caution
 from simulator.ambik.measuring.measures import means
-from simulator.ambik.measuring.metrics import asked_well, cluster_of
+from simulator.ambik.measuring.metrics import asked_well
 from simulator.ambik.records import Calibrated, Decision, Outcome
 from simulator.ambik.sets.predicting import (
     calibrate,
@@ -121,7 +121,7 @@ def coverage_of(outcomes: Sequence[Outcome]) -> Interval | None:
     tasks = {outcome.decision.task for outcome in known}
     if not known or len(tasks) == len(known):
         return conformal.coverage(int(sum(covered)), len(known)) if known else None
-    pairs = [cluster_of(outcome.decision.item) for outcome in known]
+    pairs = [outcome.decision.item.cluster for outcome in known]
     return cluster_bootstrap(covered, pairs)._replace(n=len(tasks))
 
 
@@ -165,7 +165,7 @@ def epsilon_curve(
     ready = [prepared(decision, settings) for decision in decisions]
     base = calibrate(calibration, settings)
     check_same_scores(decisions[0], base, settings)
-    clusters = [cluster_of(decision.item) for decision in decisions]
+    clusters = [decision.item.cluster for decision in decisions]
     points = []
     for epsilon in grid:
         target = float(conformal.epsilon_of(epsilon))

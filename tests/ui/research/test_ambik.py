@@ -27,7 +27,7 @@ from pots import (
 from logs import LogReader, LogWriter
 from simulator.ambik.measuring.measures import measures
 from simulator.ambik.measuring.people_sets import compare_sets
-from simulator.ambik.playing import Options, task_of
+from simulator.ambik.playing import Options
 from simulator.ambik.reporting.exporting import form_lines
 from simulator.ambik.research_episode import laid, read_run
 from simulator.ambik.sets.predicting import calibrate
@@ -172,7 +172,7 @@ def test_types_and_words_part_them_too(log: Office) -> None:
     clear = page(log, f"run={KNOWNO}&tab=dialogues&f.type=unambiguous_direct")
     assert listed(clear) == len(log.reader.episodes(KNOWNO)) / 2
     assert listed(page(log, f"run={KNOWNO}&tab=dialogues&text=no-such-text")) == 0
-    task = task_of(decisions(log.reader, [KNOWNO])[0].item)
+    task = decisions(log.reader, [KNOWNO])[0].item.instruction
     assert listed(page(log, f"run={KNOWNO}&tab=dialogues&text={quote(task)}")) >= 1
 
 
