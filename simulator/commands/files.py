@@ -75,9 +75,10 @@ def check_files(paths: Sequence[Path]) -> tuple[Fault, ...]:
 
 def all_checkers() -> list[Checker]:
     """Return what checks each kind of file; the first that finds a file gets it, so greedy ones come last."""
-    from simulator.studies.checking import checker
+    from simulator.models import fleet
+    from simulator.studies import checking
 
-    checkers = [checker(), *filter(None, map(_checker, catalog.installed()))]
+    checkers = [checking.checker(), fleet.checker(), *filter(None, map(_checker, catalog.installed()))]
     return sorted(checkers, key=lambda checker: checker.greedy)
 
 

@@ -15,10 +15,12 @@ from typing import Annotated, Any, Final, TypeAlias
 import yaml
 from pydantic import Field
 
+from simulator.benchmark import Checker
 from simulator.errors import InputError
 from simulator.fields import Fields, Said, Whole, must, read_as
 from simulator.models.redaction import public_url
 from trees import bounded
+from trees.faults import Fault
 
 PREFIX: Final = "fleet:"
 """The beginning of the address of a fleet out of a file."""
@@ -138,6 +140,33 @@ def read_fleet(named: str) -> Fleet:
         known = ", ".join(sorted({tag for server in servers for tag in server.tags})) or "none"
         raise InputError(f"{path}: no server has the tag {tag!r}; there are: {known}")
     return Fleet(f"{PREFIX}{content.name or path.stem}{f'#{tag}' if tag else ''}", chosen)
+
+
+def checker() -> Checker:
+    """Return what `askback check` does with files of fleets."""
+    return Checker("fleets of servers (.yaml or .yml with the key servers)", _find_fleets, _check_fleets)
+
+
+def _find_fleets(path: Path) -> tuple[Path, ...]:
+    files = sorted(path.rglob("*.y*ml")) if path.is_dir() else [path]
+    return tuple(file for file in files if file.is_file() and _is_fleet(file))
+
+
+def _is_fleet(file: Path) -> bool:
+    if _FILE.fullmatch(file.name) is None:
+        return False
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        return any(line.startswith("servers:") for line in lines)
+
+
+def _check_fleets(files: Sequence[Path]) -> tuple[Fault, ...]:
+    faults = []
+    for file in files:
+        try:
+            read_fleet(str(file))
+        except InputError as error:
+            faults.append(Fault(str(file), "", 0, "fleet", str(error).removeprefix(f"{file}: ")))
+    return tuple(faults)
 
 
 def _content(path: Path) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import pytest
 
 from logs import LogReader, LogWriter
 from logs.rows import Episode, Item, Run
+from simulator.commands.files import check_files
 from simulator.errors import InputError
 from simulator.models import (
     AuthenticationFailed,
@@ -70,6 +71,13 @@ def test_what_is_wrong_with_a_file_is_said(file, text, problem):
     file.write_text(text)
     with pytest.raises(InputError, match=f"fleet.yaml.*{problem}"):
         place_of(str(file))
+
+
+def test_files_are_checked(file):
+    assert check_files([file.parent]) == ()
+    file.write_text(FILE.replace("capacity: 64", "capacity: 0"))
+    (fault,) = check_files([file])
+    assert fault.file == str(file) and fault.message.startswith("server 1: capacity")
 
 
 def test_other_mistakes_are_said(file, tmp_path):
