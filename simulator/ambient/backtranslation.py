@@ -62,11 +62,7 @@ class Translator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BackTranslation:
-    """The outcome for a sentence.
-
-    Attributes:
-        distractor: None if nothing that came back can be one.
-    """
+    """The outcome for a sentence; no distractor if nothing that came back can be one."""
 
     pivot: str
     distractor: str | None
@@ -96,11 +92,7 @@ def sources(examples: Iterable[Example]) -> tuple[Source, ...]:
 async def back_translate(
     translator: Translator, sentence: str, *, seed: int, readings: Collection[str] = ()
 ) -> BackTranslation:
-    """Return an English sentence there and back; `readings` are no distractors, as it is none itself.
-
-    Raises:
-        ModelError: see `simulator.models.errors`.
-    """
+    """Return an English sentence there and back; `readings` are no distractors, as it is none itself."""
     pivot = await translator.there(sentence)
     # A model that answers with the pivot has not translated it.
     same = {sentence.strip(), pivot.strip(), *(reading.strip() for reading in readings), ""}

@@ -72,14 +72,9 @@ def one_sentence(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampled:
-    """The samples of one option, and how probable they are. All lists are aligned.
+    """The samples of one option, each one sentence, and how probable they are; all lists are aligned.
 
-    Attributes:
-        name: ``y0``, ``y1``, … or ``d``.
-        sentence: the conditioning one, with its stem.
-        continuations: each one sentence.
-        own: log P(c|d), in nats, summed over tokens; None where it could not be had.
-        original: log P(c|a), likewise.
+    `own`: log P(c|d), `original`: log P(c|a), in nats, summed over tokens; None where it could not be had.
     """
 
     name: str
@@ -90,13 +85,7 @@ class Sampled:
 
 
 def log_odds(option: Sampled) -> tuple[float, ...]:
-    """Return log P(c|d) - log P(c|a), in nats, of every continuation that is long enough and has both.
-
-    Continuations of one character and shorter are dropped.
-
-    Raises:
-        ValueError: if the lists of the option differ in length.
-    """
+    """Return log P(c|d) - log P(c|a), in nats, of every continuation that is long enough and has both."""
     rows = zip(option.continuations, option.own, option.original, strict=True)
     return tuple(
         own - original
@@ -114,9 +103,6 @@ def kl_options(id: str, sentence: str, options: Sequence[Sampled], *, seed: int)
     They are None throughout if an option has nothing left (`num_conts` is 0 then).
 
     `seed`: of the random sub-samples that cut every option to the smallest remaining number.
-
-    Raises:
-        ValueError: if the lists of an option differ in length.
     """
     odds = {option.name: log_odds(option) for option in options}
     number = min(map(len, odds.values()), default=0)
@@ -139,12 +125,9 @@ def kl_options(id: str, sentence: str, options: Sequence[Sampled], *, seed: int)
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Log-odds per option in bins of one width that all options share.
+    """Log-odds per option in bins of one width that all options share, the last with its upper edge.
 
-    Attributes:
-        edges: of the bins, one more than there are bins; the last bin holds its upper edge.
-        counts: option -> continuations in each bin.
-        means: option -> mean, None where nothing is left.
+    `edges`: one more than there are bins; a mean is None where nothing is left.
     """
 
     edges: tuple[float, ...]
@@ -153,11 +136,7 @@ class Histogram:
 
 
 def histogram(options: Sequence[Sampled], *, bins: int = 20) -> Histogram:
-    """Return the log-odds of one instance, for a figure; all continuations that are left count.
-
-    Raises:
-        ValueError: if the lists of an option differ in length.
-    """
+    """Return the log-odds of one instance, for a figure; all continuations that are left count."""
     odds = {option.name: log_odds(option) for option in options}
     together = [value for values in odds.values() for value in values]
     edges = np.histogram_bin_edges(together or [0.0], bins)

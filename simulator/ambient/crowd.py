@@ -45,15 +45,7 @@ them; each of them; and ``majority``: only a label that more than half of the wo
 
 
 class SlotVotes(NamedTuple):
-    """The votes on one candidate.
-
-    Attributes:
-        sentence: the candidate.
-        label: of the reading; None for a distractor.
-        votes: label -> workers, for the pair with the candidate in it.
-        plausible: workers who say it is a possible interpretation.
-        workers: all of them.
-    """
+    """The votes on one candidate, on the pair with it in place, and on whether it is possible."""
 
     sentence: str
     label: Label | None

@@ -71,15 +71,7 @@ class Definition(BaseModel, frozen=True):
 
 
 class Guidelines(BaseModel, frozen=True):
-    """The guidelines for annotators, in one language.
-
-    Attributes:
-        labels: in canonical order.
-        rewriting: what counts as a disambiguation, point by point.
-        discard: when an example is thrown away, by reason.
-        checklist: what a validator looks at: name of the point, text (spec 4).
-        categories: the kinds of ambiguity by priority (spec 1.3).
-    """
+    """The guidelines for annotators, in one language; kinds of ambiguity by priority (spec 1.3)."""
 
     labels: Mapping[Label, Definition]
     rewriting: tuple[str, ...]
@@ -90,11 +82,7 @@ class Guidelines(BaseModel, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim with what a fact-check says of it (spec 10).
-
-    Attributes:
-        marks: ``a`` (ambiguity), ``f`` (factuality).
-    """
+    """A claim with what a fact-check says of it (spec 10): ambiguity (``a``) or factuality (``f``)."""
 
     id: Key
     claim: Said
@@ -154,11 +142,7 @@ def read_examples(data: str | Path = BUILTIN, split: Split = "all") -> Loaded:
 
 
 def load_categories(data: str | Path = BUILTIN) -> tuple[CategoryRecord, ...]:
-    """Return the rows with kinds of ambiguity: of the data's own files, else of examples that name some.
-
-    Raises:
-        InputError: if the data do not exist.
-    """
+    """Return the rows with kinds of ambiguity: of the data's own files, else of examples that name some."""
     contents = _contents(data)
     return contents.categories or tuple(
         category_record(example) for example in contents.examples.values() if example.categories
@@ -173,11 +157,7 @@ def load_qualification() -> tuple[Question, ...]:
 
 @lru_cache
 def load_guidelines(language: str = "en") -> Guidelines:
-    """Return what annotators are told in a language, ``en`` or ``zh``.
-
-    Raises:
-        InputError: if it is another.
-    """
+    """Return what annotators are told in a language, ``en`` or ``zh``."""
     texts = read_texts(FOLDER / "guidelines.yaml", language)
     labels = {label: texts["labels"][label] for label in LABELS}
     return Guidelines.model_validate({**texts, "labels": labels})

@@ -43,12 +43,10 @@ _URI_COLUMNS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """Words and their kinds.
+    """Words and their kinds, with the weight of "term IsA kind"; terms are lower-cased in `kinds` alone.
 
-    Attributes:
-        kinds: lower-cased term -> kind -> weight of "term IsA kind".
-        members: kind -> its single-word terms as they are written -> weight.
-        names: kinds whose members are proper names; empty where a file does not tell.
+    `members` are single words; `names` the kinds whose members are proper names, empty where a file does
+    not tell.
     """
 
     kinds: Mapping[str, Mapping[str, float]]
@@ -154,14 +152,7 @@ _Y_PLURAL: Final = re.compile(r"[^aeiou]y$")
 
 
 class Distractor(NamedTuple):
-    """A sentence with one word replaced.
-
-    Attributes:
-        word: what was replaced, as it stood there.
-        replacement: what stands there now (in the reference rule before letters are made small).
-        step: ``kind``, ``pronoun``, or ``last_resort``.
-        kind: of which both words are; empty in other steps.
-    """
+    """A sentence with one word replaced; in the step ``kind`` both words are of one `kind`."""
 
     text: str
     word: str
@@ -186,13 +177,7 @@ class _Words(BaseModel, frozen=True):
 
 
 class _Token(NamedTuple):
-    """A word of the sentence.
-
-    Attributes:
-        word: without its clitic.
-        clitic: ``'s``, ``'ll``, …, or empty.
-        before: the word in front in small letters with its clitic, or empty.
-    """
+    """A word of the sentence without its clitic; `before` is the one in front, in small letters."""
 
     word: str
     start: int

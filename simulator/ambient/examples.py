@@ -169,11 +169,7 @@ MOST_DISAMBIGUATIONS: Final = 4
 
 
 class Finding(NamedTuple):
-    """Something wrong with an example.
-
-    Attributes:
-        severity: an ``error`` contradicts what the format means, a ``warning`` deserves a look.
-    """
+    """Something wrong with an example: an ``error`` contradicts the format, a ``warning`` deserves a look."""
 
     code: str
     message: str

@@ -100,9 +100,5 @@ class Table(OneSeatTable[Item, Step]):
         return who.answer_all if isinstance(who, AnswersAll) and who.answers_all(self.item) else None
 
     def logged(self, step: Step, reply: Reply) -> tuple[str, dict[str, Any]]:
-        """See `payloads.logged`.
-
-        Raises:
-            SeatError: if the reply breaks the rules of its form (`forms`).
-        """
+        """See `payloads.logged`."""
         return logged(self.item, step, reply, self.rules, person=self.person)

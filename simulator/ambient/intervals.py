@@ -39,9 +39,6 @@ def clustered_interval(
 
     Returns:
         None if there are no values.
-
-    Raises:
-        ValueError: if the lengths differ.
     """
     if not values and not items:
         return None
@@ -54,9 +51,6 @@ def share_interval(values: Sequence[float], counted: Sequence[bool]) -> Interval
 
     Returns:
         None if none counts.
-
-    Raises:
-        ValueError: if the lengths differ.
     """
     if not any(counted):
         return None

@@ -82,12 +82,7 @@ class AnnotateItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateItem:
-    """An example to be disambiguated by continuing a prompt (spec 6.2).
-
-    Attributes:
-        shots: the worked examples, in the order of the prompt.
-        instruction: with the published slip of grammar, or without.
-    """
+    """An example to be disambiguated by continuing a prompt with worked examples, `shots` (spec 6.2)."""
 
     id: Key
     example: Example
@@ -111,11 +106,7 @@ class TrueFalseItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContinueItem:
-    """A flagged sentence, its distinct rewrites and a distractor, to be continued (spec 8).
-
-    Attributes:
-        wanted: continuations to be sampled per option.
-    """
+    """A flagged sentence, its distinct rewrites and a distractor, each to be continued so often (spec 8)."""
 
     id: Key
     example_id: Key

@@ -34,11 +34,7 @@ _BLANK_COMMA: Final = ", "
 
 
 def parse_labels(text: str, separator: str = _BLANK_COMMA) -> LabelSet:
-    """Return the set that a text such as ``neutral, entailment`` names; the empty text is the empty set.
-
-    Raises:
-        InputError: names what is no label.
-    """
+    """Return the set that a text such as ``neutral, entailment`` names; the empty text is the empty set."""
     parts = [part.strip() for part in text.split(separator.strip())] if text.strip() else []
     return frozenset(parse_label(part) for part in parts)
 
@@ -55,10 +51,15 @@ def parse_label(text: str) -> Label:
     raise InputError(f"{text!r} is no label; labels are {_BLANK_COMMA.join(LABELS)}")
 
 
+def in_order(labels: Iterable[Label]) -> list[Label]:
+    """Return the labels in canonical order, each once."""
+    held = set(labels)
+    return [label for label in LABELS if label in held]
+
+
 def format_labels(labels: Iterable[Label]) -> str:
     """Return the labels in canonical order, joined as the published files do."""
-    held = set(labels)
-    return _BLANK_COMMA.join(label for label in LABELS if label in held)
+    return _BLANK_COMMA.join(in_order(labels))
 
 
 def read_words(value: Any, read: Callable[[str], T]) -> tuple[T, ...]:

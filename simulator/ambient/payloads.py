@@ -53,7 +53,7 @@ from simulator.ambient.annotation.rules import (
     read_annotation,
 )
 from simulator.ambient.items import ClaimItem, ContinueItem, GenerateItem, Item, NliItem, TrueFalseItem
-from simulator.ambient.labels import LABELS, SIDES, Label
+from simulator.ambient.labels import LABELS, SIDES, Label, in_order
 from simulator.ambient.playing import ANNOTATOR, Kind, Options, Step, statements, task_steps
 from simulator.ambient.prompts import parse, prompt
 from simulator.ambient.true_false import read_scores, read_table, read_text
@@ -174,11 +174,7 @@ _PRIVATE: Final[Mapping[str, list[str]]] = {
 def logged(
     item: Item, step: Step, reply: Reply, options: Options, *, person: bool
 ) -> tuple[str, dict[str, Any]]:
-    """Return a reply as the text and the payload of its turn.
-
-    Raises:
-        SeatError: if the reply is a form and breaks its rules (`read_form`).
-    """
+    """Return a reply as the text and the payload of its turn."""
     questions = options.qualification.questions if options.qualification else ()
     shown = shown_in(item, step, questions)
     if step.kind in _FORMS or (step.kind == "true_false" and "answer" in (reply.move or {})):
@@ -217,7 +213,7 @@ def _fields(
     if isinstance(item, NliItem) and step.kind == "nli":
         return {
             "pair": step.number,
-            "prediction": [label for label in LABELS if label in move["prediction"]],
+            "prediction": in_order(move["prediction"]),
             "logits": move.get("logits"),
             "threshold": move.get("threshold"),
         }

@@ -68,15 +68,7 @@ class Qualification(Fields):
 
 
 class Options(EpisodeOptions):
-    """The rules of an episode.
-
-    Attributes:
-        qualification: the test in front of a person's first set, if any.
-        max_tokens: what a model may write at most in a disambiguation or paraphrase (spec 6.2).
-        top: tokens whose probabilities are asked for where True or False is due (spec 7).
-        nli: folder of the model that scores paraphrases (task claim).
-        top_p: of paraphrases (spec 10).
-    """
+    """The rules of an episode; `qualification` stands in front of a person's first set."""
 
     qualification: Annotated[Qualification | None, HIDDEN] = None
     max_tokens: Annotated[PositiveInt, Option(unset=True)] = Field(

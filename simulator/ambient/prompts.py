@@ -57,13 +57,7 @@ _VERDICTS: Final[Mapping[Label, re.Pattern[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The contents of a continuation.
-
-    Attributes:
-        rewrites: label -> rewrite.
-        warnings: in the order of the table above, each once.
-        items: pieces that the list was split into.
-    """
+    """The contents of a continuation: rewrites by label, warnings (each once), pieces of its list."""
 
     rewrites: Mapping[Label, str]
     warnings: tuple[ParseWarning, ...] = ()
@@ -169,9 +163,6 @@ def instruction(side: Side, which: InstructionText = "published", *, language: s
 
     The published prompts have a slip of grammar where the claim is ambiguous; ``corrected`` is as the paper
     prints it. The rest of a prompt is English like the data, whatever the language.
-
-    Raises:
-        TemplateError: if the template is missing or malformed.
     """
     published = render(f"ambient/generate_{_PARTS[side]}", language, {})
     if which == "published":
@@ -199,11 +190,7 @@ def worked_example(example: Example, side: Side) -> str:
 
 
 def prompt(item: GenerateItem, *, language: str = "en") -> str:
-    """Return the whole text to be continued. It ends after the bridge's line feed, before any ``1.``.
-
-    Raises:
-        TemplateError: if the template of the instruction is missing or malformed.
-    """
+    """Return the whole text to be continued. It ends after the bridge's line feed, before any ``1.``."""
     first = instruction(item.side, item.instruction, language=language).text
     worked = (worked_example(shot, item.side) for shot in item.shots)
     return "\n\n".join((first, *worked, question(item.example, item.side)))
@@ -243,13 +230,7 @@ def generate_items(
 
 @dataclass(frozen=True, slots=True)
 class ReadPrompt:
-    """The parts of a prompt, read out of its text.
-
-    Attributes:
-        instruction: its first paragraph.
-        shots: the worked examples, with empty ids.
-        example: the item, without readings.
-    """
+    """The parts of a prompt: first paragraph, worked examples (without ids), the item (without readings)."""
 
     instruction: str
     side: Side

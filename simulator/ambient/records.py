@@ -175,12 +175,9 @@ class LinguistRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationRecord:
-    """A model's disambiguations of one example (spec 6, 11).
+    """A model's disambiguations of one example (spec 6, 11); of several rewrites of a label the last is gold.
 
-    Attributes:
-        gold: label -> rewrite; of several rewrites of a label the last.
-        stored_rewrites: what the file says was parsed; None if it says nothing.
-        stored_edit_f1: likewise.
+    `stored_…`: what the file says was parsed and scored; None if it says nothing.
     """
 
     id: str
@@ -201,12 +198,9 @@ class GenerationRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrueFalseRecord:
-    """One statement on one rewrite, judged true or false (spec 7, 11).
+    """One statement on one rewrite, judged true or false (spec 7, 11); None if nothing could be read.
 
-    Attributes:
-        template: 0 to 3.
-        prediction: None if nothing could be read.
-        mass: probability of the two words together; None if unknown (chat models, people).
+    `mass`: probability of the two words together; None if unknown (chat models, people).
     """
 
     id: Annotated[PublishedKey, Field(alias="example_id")]
@@ -283,12 +277,10 @@ class ContinuationRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NliRecord:
-    """The predicted label set of one example (spec 9, 11).
+    """The predicted label set of one example (spec 9, 11), which may be empty.
 
-    Attributes:
-        predicted: of the original pair; may be empty.
-        readings: of each disambiguation of the example, in its order; None if they were not predicted.
-        reading_labels: the gold label of each disambiguation, aligned with `readings`.
+    `readings`: of each disambiguation, in their order; None if they were not predicted. `reading_labels`:
+    the gold label of each.
     """
 
     id: Key
@@ -320,11 +312,9 @@ class SeedRecord:
 
 @dataclass(frozen=True, slots=True)
 class Paraphrase:
-    """A paraphrase of a claim (spec 10).
+    """A paraphrase of a claim (spec 10); its score is the second-highest probability of a label.
 
-    Attributes:
-        score: the second-highest probability of a label.
-        probabilities: of each label, the claim being the premise; None where only the score is known.
+    `probabilities`: the claim being the premise; None where only the score is known.
     """
 
     text: Said

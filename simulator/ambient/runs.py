@@ -66,12 +66,9 @@ _CROWD: Final = {"plausible": "plausible", "relabel": "label"}
 
 
 class _TaskRun(NamedTuple):
-    """The particulars of a task's runs.
+    """What the progress display shows of a task's runs, the options they have, and the model's needs.
 
-    Attributes:
-        shown: in the progress display.
-        options: of an episode that it has; others would give runs that are the same different names.
-        needs: of a language model, beside text.
+    Options that an episode does not have would give runs that are the same different names.
     """
 
     shown: Mapping[str, str]
@@ -92,15 +89,7 @@ _RUNS_OF: Final[Mapping[Task, _TaskRun]] = {
 
 
 class ExampleSelection(Selection):
-    """The tasks that are done, and how their items are made.
-
-    Attributes:
-        task: a comma list, or ``all``.
-        split: None for the test split where the data have one, else for all of them.
-        stem: in front of conditioning sentences; None for what suits the player.
-        relations: None for the built-in table.
-        distractors: None: the examples' own.
-    """
+    """The tasks that are done, and how their items are made."""
 
     task: str = Field(
         default="generate",
@@ -134,19 +123,11 @@ class ExampleSelection(Selection):
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        """The tasks, each once, in the order of the specification.
-
-        Raises:
-            InputError: if one is named that there is not.
-        """
+        """The tasks, each once, in the order of the specification."""
         return read_words("--task", self.task, TASKS)
 
     def examples(self) -> tuple[Example, ...]:
-        """Return the examples that items are made of.
-
-        Raises:
-            InputError: if the data are faulty, or have no such split.
-        """
+        """Return the examples that items are made of."""
         if self.data == BUILTIN:
             return load_examples()  # it is small, and has no splits
         if self.split is not None:
@@ -155,11 +136,7 @@ class ExampleSelection(Selection):
         return tuple(example for example in every if example.split == "test") or every
 
     def categories(self) -> Relations | None:
-        """Return the categories of words.
-
-        Raises:
-            InputError: if the file cannot be read.
-        """
+        """Return the categories of words."""
         return None if self.relations is None else _read_relations(self.relations)
 
     def items(self, task: Task, player: str, seed: int = 0, log: Path | None = None) -> tuple[Item, ...]:

@@ -297,11 +297,7 @@ def rewrites(shown: Shown) -> Entries:
 
 
 def check_page(shown: Shown, values: Mapping[str, Any], language: str) -> Checked:
-    """Return what is wrong with a linguist's form as it stands.
-
-    Raises:
-        InputError: if it is no such form.
-    """
+    """Return what is wrong with a linguist's form as it stands."""
     annotation = read_annotation(values)
     return Checked([told(each) for each in check_annotation(shown.premise, shown.hypothesis, annotation)])
 

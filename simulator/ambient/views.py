@@ -16,21 +16,17 @@ from simulator.ambient.items import AnnotateItem, CrowdItem, Item, Task, TrueFal
 from simulator.ambient.labels import Side
 from simulator.ambient.playing import ANNOTATOR, Step, statements
 from simulator.codecs import Codec
+from simulator.models import Message, Request
 from simulator.runner.declared_views import SeatPage
 from simulator.seats import Reply, View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """The texts of one step; empty where there are none.
+    """The texts of one step; empty where there are none. What there are several of is in display order.
 
-    Attributes:
-        premise: in the steps qualification, label and annotate.
-        hypothesis: likewise.
-        sentence: the ambiguous sentence alone (plausible), or what the statement is about (true_false).
-        candidates: what is asked about: candidate interpretations (plausible), in display order.
-        pairs: premise and hypothesis with each candidate in place (relabel), in display order.
-        side: where the candidates were put in (relabel).
+    `sentence`: the ambiguous one alone, or what the statement is about; `pairs`: premise and hypothesis
+    with each candidate in place, on `side`.
     """
 
     premise: str = ""
@@ -140,3 +136,9 @@ def asked_in(view: View, step: str, place: int = 0) -> dict[str, Any]:
         "episode_id": view.episode_id,
         "turn_number": view.number + place,
     }
+
+
+def request_of(view: View, step: str, text: str, place: int = 0, **options: Any) -> Request:
+    """Return a request for one step; by default the likeliest answer is asked for, with seed 0."""
+    asked = {"temperature": 0.0, "seed": 0, "repeat": view.repeat, **asked_in(view, step, place), **options}
+    return Request(messages=(Message("user", text),), **asked)

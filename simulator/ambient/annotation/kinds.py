@@ -73,11 +73,7 @@ def winner(fitting: Iterable[Category]) -> Category:
 
 
 def read_kinds(case: Sorted, values: Values, decides: bool = False) -> CategoryForm:
-    """Return an annotator's form; kinds that all fit one and the same ambiguity become one (`winner`).
-
-    Raises:
-        InputError: if a kind is missing.
-    """
+    """Return an annotator's form; kinds that all fit one and the same ambiguity become one (`winner`)."""
     kinds = _in_order(values.get("categories") or ())
     first = winner(kinds)
     single = values.get("several") == "one"

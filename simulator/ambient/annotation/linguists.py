@@ -53,13 +53,10 @@ and the share of single annotations that are ``exact``, whose `n` counts annotat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """One linguist's form.
+    """One linguist's form, with the seconds from seeing the example to submitting, if known.
 
-    Attributes:
-        worker: a person's pseudonym, or who else sat there.
-        seconds: from seeing the example to submitting; None if it is not known.
-        merged: whether its rewrites are those of all linguists together, which a published row does not
-            attribute (spec 3); they stand with the first alone because they have to stand somewhere.
+    `merged`: its rewrites are those of all linguists together, which a published row does not attribute
+    (spec 3); they stand with the first alone because they have to stand somewhere.
     """
 
     worker: str
@@ -70,13 +67,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerStatistics:
-    """An organiser's account of an annotator (spec 3).
-
-    Attributes:
-        seconds: median time on the page; None if it is not known of any.
-        ambiguous: share of the examples that were given several labels.
-        discarded: share of the examples that were discarded.
-    """
+    """An organiser's account of an annotator (spec 3): median seconds on the page, shares of the examples."""
 
     worker: str
     examples: int
@@ -125,11 +116,7 @@ def linguist_measures(
 
 
 def set_agreement(rows: Sequence[Sequence[LabelSet]]) -> Agreement:
-    """Return the agreement over rows that all have the same number of label sets, two at least.
-
-    Raises:
-        ValueError: if they have not.
-    """
+    """Return the agreement over rows that all have the same number of label sets, two at least."""
     return intervals(_set_measures(rows, range(len(rows)), len(rows)))
 
 
@@ -303,9 +290,5 @@ def _read(reader: LogReader, run_id: str) -> dict[str, Annotated]:
 
 
 def worker_forms(reader: LogReader, run_id: str) -> tuple[Form, ...]:
-    """Return every form of a run, for `worker_statistics`.
-
-    Raises:
-        InputError: as for `annotated`.
-    """
+    """Return every form of a run, for `worker_statistics`."""
     return tuple(form for example in annotated(reader, run_id).values() for form in example.forms)

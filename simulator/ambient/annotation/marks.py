@@ -84,11 +84,7 @@ def _rank(claim: MarkedClaim) -> tuple[bool, float]:
 
 
 def read_marks(case: MarkedClaim, values: Values, decides: bool = False) -> Mark:
-    """Return an annotator's form on a claim.
-
-    Raises:
-        InputError: if there is no mark.
-    """
+    """Return an annotator's form on a claim."""
     chosen = values.get("marks") or ()
     if not chosen:
         message = "Say what the fact-check complains about: a (ambiguity), f (factuality), or both."

@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from simulator.ambient.examples import Disambiguation, Example, squeeze
-from simulator.ambient.labels import LABELS, SIDES, Label, LabelSet, Side, format_labels
+from simulator.ambient.labels import LABELS, SIDES, Label, LabelSet, Side, format_labels, in_order
 from simulator.errors import InputError
 from simulator.field_faults import first_fault
 from simulator.fields import OptionalText, null_as, read_as
@@ -59,7 +59,7 @@ class Annotation(Form):
     labels: Annotated[
         LabelSet,
         null_as(()),
-        PlainSerializer(lambda labels: [label for label in LABELS if label in labels]),
+        PlainSerializer(in_order),
     ] = frozenset()
     rewrites: Annotated[
         tuple[

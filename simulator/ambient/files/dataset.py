@@ -84,11 +84,7 @@ DATASET: Final = TableSpec[Example](
 
 
 def check_dataset(file: Path) -> CheckedFile:
-    """Return the rows that can be read, contradict themselves or not, and what is wrong with all rows.
-
-    Raises:
-        InputError: if the file cannot be read at all.
-    """
+    """Return the rows that can be read, contradict themselves or not, and what is wrong with all rows."""
     raw: dict[str, Mapping[str, Any]] = {}
 
     def parse(row: Row) -> Example:

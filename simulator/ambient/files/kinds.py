@@ -52,12 +52,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The common contents of several files.
-
-    Attributes:
-        examples: by id, in the order in which they first occur.
-        splits: the ids of each split, in the order of its own file.
-    """
+    """The common contents of several files: examples by id, and the ids of each split in their order."""
 
     examples: Mapping[str, Example]
     splits: Mapping[str, tuple[str, ...]]

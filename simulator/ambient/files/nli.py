@@ -62,13 +62,7 @@ def _named(scores: Scores) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairScores:
-    """A model's scores of one pair of an example.
-
-    Attributes:
-        pair: 0 for the original, then the disambiguations.
-        labels: gold, of this pair; None if the file does not say.
-        scores: the model's numbers (`families.CLASSES`).
-    """
+    """A model's scores (`families.CLASSES`) of the original pair (0) or a disambiguation, with its gold."""
 
     id: Key
     pair: Annotated[Whole, must(lambda pair: pair >= 0, lambda pair: f"is {pair}; the original is 0")]
@@ -92,11 +86,7 @@ _SEEDS: Final = Codec[SeedRecord](SeedRecord)
 
 
 def read_logits(path: str | Path, duplicates: Duplicates = "refuse") -> Read[PairScores]:
-    """Return what a model gave for pairs; a row of another kind than the first, or told again, is a fault.
-
-    Raises:
-        InputError: if the file cannot be read at all.
-    """
+    """Return what a model gave for pairs; a row of another kind than the first, or told again, is a fault."""
     widths: list[int] = []
 
     def parse(row: Row) -> PairScores:
@@ -144,11 +134,7 @@ def read_seed(path: str | Path, model: str | None = None) -> SeedRecord:
 
 
 def write_seed(folder: str | Path, record: SeedRecord) -> Path:
-    """Write the scores of one training in the published format, and return the path, ``seed42.json``.
-
-    Raises:
-        InputError: if it cannot be written.
-    """
+    """Write the scores of one training in the published format, and return the path, ``seed42.json``."""
     data: dict[str, Any] = {"f1": record.f1, "em": record.em, "group_em": record.group_em}
     if record.threshold is not None:
         data = {"logit_threshold": plain_threshold(record.threshold), **data}

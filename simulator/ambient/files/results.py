@@ -202,11 +202,8 @@ CANDIDATES: Final = 3
 class CrowdRow(BaseModel, frozen=True):
     """A row of such a file. Entry w of each list of votes is one worker.
 
-    Attributes:
-        distractor_idx: agrees with `labels`, where null marks the distractor.
-        q0_gold: labels of the original pair; those of the pairs with each candidate follow.
-        d1_gold: whether the first candidate is a possible interpretation.
-        origin: of the candidates, where a model wrote them.
+    `distractor_idx` agrees with `labels`, where null marks the distractor; ``q0_gold`` is of the original
+    pair; `origin` names the model that wrote the candidates.
     """
 
     id: Key
@@ -324,11 +321,7 @@ _CLAIM_RECORDS: Final = Codec[ClaimRecord](ClaimRecord)
 
 @dataclass(frozen=True, slots=True)
 class ClaimAnnotation:
-    """The complaint of a fact-check, as somebody marked it.
-
-    Attributes:
-        marks: ``a`` (ambiguity), ``f`` (factuality); None if the cell is empty.
-    """
+    """The complaint of a fact-check as somebody marked it; None if the cell is empty."""
 
     claim: str
     marks: frozenset[str] | None
@@ -336,13 +329,7 @@ class ClaimAnnotation:
 
 
 class Joined(NamedTuple):
-    """Claims with their marks.
-
-    Attributes:
-        records: all claims; `marks` is None where there is no annotation.
-        unannotated: claims of the results for which the annotations have no row.
-        unknown: rows of the annotations whose claim is not in the results.
-    """
+    """Claims with their marks; how many have no row of annotations, and how many rows no claim."""
 
     records: tuple[ClaimRecord, ...]
     unannotated: int

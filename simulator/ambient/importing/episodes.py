@@ -56,12 +56,7 @@ ImportedTurn = tuple[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedEpisode:
-    """An episode as a file tells it.
-
-    Attributes:
-        annotator: who sat there; empty for the model that the file is of.
-        complete: whether the file has all turns that there should be.
-    """
+    """An episode as a file tells it; without `annotator` it is of the model that the file is of."""
 
     item: Item
     turns: tuple[ImportedTurn, ...]

@@ -159,11 +159,8 @@ def _rows(published: PublishedEpisode, place: int, run: Run) -> EpisodeRows:
 class _File:
     """A file that is imported, with what its rows need of each other and of the dataset.
 
-    Attributes:
-        data: the dataset that it is of; None for one beside it.
-        names: how often an item's name has come.
-        sentences: the ambiguous one of each example and side (True/False).
-        statements: the rows of each, which are one episode together.
+    `data`: None for a dataset beside it; `names`: how often an item's name has come; of a True/False file,
+    the sentence and rows of each item.
     """
 
     path: Path

@@ -56,11 +56,7 @@ def output_of(family: Family) -> Output:
 
 
 def output_of_width(width: int) -> Output:
-    """Return the output that has so many numbers.
-
-    Raises:
-        ValueError: if none has.
-    """
+    """Return the output that has so many numbers."""
     for output, names in CLASSES.items():
         if len(names) == width:
             return output
@@ -193,9 +189,6 @@ def tuned_intervals(values: Floats, gold: Sequence[LabelSet], pairs: Pairs = "al
 
     ``all`` tries every ordered pair of predictions, the smaller one first; ``reference`` only those that
     stand in this order in the file, so that about half of the intervals is never tried.
-
-    Raises:
-        InputError: if no prediction is smaller than another.
     """
     allowed = values[:, None] < values[None, :]
     if pairs == "reference":

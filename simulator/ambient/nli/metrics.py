@@ -80,11 +80,7 @@ def with_labels(rows: Sequence[PairScores], examples: Iterable[Example]) -> tupl
 
 
 def tuned_on(rows: Iterable[PairScores], pairs: Pairs = "all") -> Threshold:
-    """Return the threshold tuned on the originals among dev pairs.
-
-    Raises:
-        InputError: if there are none, or one has no labels.
-    """
+    """Return the threshold tuned on the originals among dev pairs."""
     originals = [row for row in rows if row.pair == 0]
     return tuned([row.scores for row in originals], [_gold(row) for row in originals], pairs)
 
@@ -138,13 +134,8 @@ def _gold(row: PairScores) -> LabelSet:
 class NliMeasures(NamedTuple):
     """The quality of predicted label sets, as fractions, with 95 % bootstrap intervals over the examples.
 
-    Attributes:
-        empty: predicted sets without a label; they count as wrong.
-        em: the predicted set is the gold set.
-        f1: mean of the three labels' F1.
-        f1_by_label: of each label.
-        group_em: the sets of the original and of each of its disambiguations are all right; None unless
-            the disambiguations of every example have been predicted.
+    Empty sets count as wrong. `f1` is the mean of the three labels'; `group_em` is None unless the
+    disambiguations of every example have been predicted.
     """
 
     n: int
@@ -235,12 +226,7 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedsSummary:
-    """The scores of one model over its seeds, as fractions.
-
-    Attributes:
-        seeds: in order.
-        threshold: the median; of intervals, of each end by itself.
-    """
+    """The scores of one model over its seeds, as fractions; of intervals, each end's median threshold."""
 
     model: str
     seeds: tuple[int, ...]

@@ -79,12 +79,7 @@ def batches(pairs: Sequence[Pair], size: int) -> Iterator[list[int]]:
 
 
 def load_local(kind: str, folder: Path, device: str | None) -> tuple[Any, Any]:
-    """Return the model in a folder, to be read with, and its tokenizer.
-
-    Raises:
-        Unsupported: if torch or transformers is missing.
-        InputError: if there is no such model.
-    """
+    """Return the model in a folder, to be read with, and its tokenizer."""
     torch, transformers = imported("torch"), imported("transformers")
     options = {"local_files_only": True}
     try:
@@ -97,12 +92,7 @@ def load_local(kind: str, folder: Path, device: str | None) -> tuple[Any, Any]:
 
 
 def load_config(folder: Path, wanted: str) -> Any:
-    """Return the configuration of the model in a folder; `wanted` is what there should be in it.
-
-    Raises:
-        Unsupported: if transformers is missing.
-        InputError: if there is no such folder, or no model in it.
-    """
+    """Return the configuration of the model in a folder; `wanted` is what there should be in it."""
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; name one with {wanted}")
     transformers = imported("transformers")
@@ -118,11 +108,7 @@ def load_config(folder: Path, wanted: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A model with its tokenizer.
-
-    Attributes:
-        order: for each class of the family the place of the model's number for it.
-    """
+    """A model with its tokenizer; `order` is for each class of the family the place of the model's number."""
 
     model: Any
     tokenizer: Any
@@ -141,13 +127,10 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Predictor:
-    """A model of one of the families, ready to be asked.
+    """A model of one of the families, or one a label (family binary), ready to be asked.
 
-    Attributes:
-        threshold: what label sets are made with; None where none is known, or needed (family set).
-        heads: one model, or one a label (family binary).
-        max_length: of a pair, in tokens.
-        batch: pairs that are read at a time.
+    Its threshold is None where none is known, or needed (family set); `max_length` is in tokens, `batch` in
+    pairs.
     """
 
     name: str

@@ -58,11 +58,9 @@ Examples = Callable[[], Sequence[Example]]
 
 @dataclass(slots=True)
 class Inferred:
-    """The results that files and folders hold.
+    """The results that files and folders hold, and `problems`: what could not be read or scored.
 
-    Attributes:
-        gold: label sets of the examples that were predicted, of the first model that says them.
-        problems: what could not be read or scored, a sentence each; the rest was.
+    `gold`: label sets of the examples that were predicted, of the first model that says them.
     """
 
     models: list[Model] = field(default_factory=list)

@@ -40,11 +40,8 @@ class PaperRow:
 class Model:
     """A row of the tables: a model over its seeds, or what one training of it, or a constant, predicts.
 
-    Attributes:
-        folder: what the published results would call the model; default: `name`.
-        seeds: means over seeds; None if there is nothing but predictions.
-        measures: of predictions, with intervals over examples.
-        threshold: with which the predictions were made, where `seeds` says nothing.
+    `folder`: what the published results would call the model, by default its name; `threshold`: with which
+    the predictions were made, where `seeds` says nothing.
     """
 
     name: str

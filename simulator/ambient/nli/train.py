@@ -63,12 +63,7 @@ class Stage:
 
 @dataclass(slots=True)
 class Curve:
-    """The course of the loss.
-
-    Attributes:
-        loss: of each update.
-        held_out: after each epoch of the last stage, if there are pairs held out.
-    """
+    """The loss of each update, and of pairs held out after each epoch of the last stage."""
 
     loss: list[float] = field(default_factory=list)
     held_out: list[float] = field(default_factory=list)
@@ -124,17 +119,11 @@ def fit(
     held_out: Sequence[TrainingPair] = (),
     tell: Tell = lambda done, loss: None,
 ) -> Curve:
-    """Train a model, in place, and return its losses; it is not in training afterwards.
+    """Train a model that `new_model` made, in place, and return its losses; it is not in training afterwards.
 
-    Args:
-        model: as `new_model` makes it.
-        tokenizer: its own.
-        stages: one after the other.
-        config: how.
-        seed: of the order of pairs; what the model draws itself is torch's.
-        held_out: pairs on which the loss is measured after each epoch of the last stage; the weights of
-            the best one are kept.
-        tell: is told the number of updates made and the newest loss.
+    `seed` is of the order of pairs; what the model draws itself is torch's. With pairs `held_out`, the
+    weights of the best epoch of the last stage are kept. `tell` hears the number of updates made and the
+    newest loss.
     """
     curve = Curve()
     best: dict[str, Any] | None = None
@@ -217,12 +206,9 @@ def _renew_head(model: Any) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """The material that a model learns from and is scored on.
+    """What a model learns from and is scored on; by the loss of `held_out` the best epoch is chosen.
 
-    Attributes:
-        base: folder or hub's id of what is trained.
-        held_out: pairs by whose loss the best epoch is chosen.
-        files: facts that tell the files from others.
+    `base` is a folder or a hub's id; `files` are facts that tell the files from others.
     """
 
     base: str

@@ -161,20 +161,12 @@ _ROWS: Final = Codec[TrainingRow](TrainingRow)
 
 
 def read_known(row: Row) -> Known:
-    """Return what a row says of its pair.
-
-    Raises:
-        FieldError: if it says nothing, or the same in several ways.
-    """
+    """Return what a row says of its pair."""
     return _ROWS.read_row(row).known()
 
 
 def read_training(path: str | Path, family: Family) -> Read[TrainingPair]:
-    """Return the pairs in a file, for models of a family; a row that says too little for it is a fault.
-
-    Raises:
-        InputError: if the file cannot be read at all.
-    """
+    """Return the pairs in a file, for models of a family; a row that says too little for it is a fault."""
 
     def parse(row: Row) -> TrainingPair:
         known = read_known(row)
@@ -184,11 +176,7 @@ def read_training(path: str | Path, family: Family) -> Read[TrainingPair]:
 
 
 def target(known: Known, family: Family) -> Scores:
-    """Return what a model of a family should give.
-
-    Raises:
-        FieldError: if too little is known.
-    """
+    """Return what a model of a family should give."""
     if family == "regression":
         if known.value is not None:
             return (known.value,)

@@ -14,19 +14,18 @@ from typing import Any, Final, Generic, TypeVar
 from simulator.ambient.claims import THRESHOLD, second_highest
 from simulator.ambient.continuations import one_sentence
 from simulator.ambient.items import ContinueItem, Item, NliItem, TrueFalseItem
-from simulator.ambient.labels import LABELS, Label, LabelSet
+from simulator.ambient.labels import Label, format_labels, in_order
 from simulator.ambient.nli.families import CLASSES, Scores, label_set, plain_threshold
 from simulator.ambient.nli.predict import Predictor, load_predictor
 from simulator.ambient.playing import ANNOTATOR, Options, statements
 from simulator.ambient.records import Paraphrase
 from simulator.ambient.true_false import FALSE, TRUE, true_false_prompt
-from simulator.ambient.views import Knows, asked_in
+from simulator.ambient.views import Knows, asked_in, request_of
 from simulator.errors import SeatError
-from simulator.models import ChatModel, Likelihood, Message, Request, ScoreRequest, as_sent, sample
+from simulator.models import ChatModel, Likelihood, ScoreRequest, as_sent, sample
 from simulator.models.decoding import drawn
 from simulator.seats import Kind, Reply, View
 
-SEED: Final = 0
 _STOPS: Final = (".", "!", "?")
 _SHORTEST: Final = 2
 """Letters of a continuation that counts (spec 8)."""
@@ -51,14 +50,8 @@ async def judge_all(model: ChatModel, view: View, item: TrueFalseItem) -> tuple[
 
 async def _scores(model: ChatModel, view: View, place: int, prompt: str) -> Reply:
     """Return the log-probabilities of both words in one pass; of a word of several tokens, of its first."""
-    both = await model.score(
-        ScoreRequest(
-            text=prompt,
-            continuations=(TRUE, FALSE),
-            top=0,
-            **asked_in(view, "true_false", place),
-        )
-    )
+    asked = asked_in(view, "true_false", place)
+    both = await model.score(ScoreRequest(text=prompt, continuations=(TRUE, FALSE), top=0, **asked))
     if all(likelihood.logprob is not None and likelihood.tokens == 1 for likelihood in both.likelihoods):
         true, false = (likelihood.logprob for likelihood in both.likelihoods)
         return _judged(model, true, false, both.seconds)
@@ -72,27 +65,18 @@ def _judged(model: ChatModel, true: float | None, false: float | None, seconds: 
 
 async def _first_tokens(model: ChatModel, view: View, place: int, prompt: str) -> Reply:
     """Return the log-probabilities of the first token of either word, where one has several."""
-    first = len(prompt) + 1
-    scored = await asyncio.gather(
-        *(
-            model.score(
-                ScoreRequest(
-                    text=prompt + word,
-                    offsets=(first,),
-                    top=0,
-                    **asked_in(view, "true_false", place),
-                )
-            )
-            for word in (TRUE, FALSE)
-        )
-    )
+    asked = asked_in(view, "true_false", place)
+    requests = [
+        ScoreRequest(text=prompt + word, offsets=(len(prompt) + 1,), top=0, **asked) for word in (TRUE, FALSE)
+    ]
+    scored = await asyncio.gather(*map(model.score, requests))
     true, false = (scores.positions[0].logprob for scores in scored)
     return _judged(model, true, false, max(scores.seconds for scores in scored))
 
 
 async def _table(model: ChatModel, view: View, place: int, prompt: str) -> Reply:
     top = Options.read(view.options).top
-    request = _one_token(view, place, prompt, plain=True, top=top)
+    request = request_of(view, "true_false", prompt, place, plain=True, max_tokens=1, top_logprobs=top)
     answer = await model.complete(request)
     table: dict[str, float] = {}
     for token in answer.logprobs[:1]:
@@ -103,23 +87,11 @@ async def _table(model: ChatModel, view: View, place: int, prompt: str) -> Reply
 
 
 async def _word(model: ChatModel, view: View, place: int, prompt: str) -> Reply:
-    request = as_sent(model, _one_token(view, place, prompt, plain=model.capabilities.plain))
+    plain = model.capabilities.plain
+    request = as_sent(model, request_of(view, "true_false", prompt, place, plain=plain, max_tokens=1))
     answer = await model.complete(request)
     decoding = {"service": model.name, **drawn(request)}
     return Reply(text=answer.text, move={"decoding": decoding}, seconds=answer.seconds)
-
-
-def _one_token(view: View, place: int, prompt: str, *, plain: bool, top: int | None = None) -> Request:
-    return Request(
-        messages=(Message("user", prompt),),
-        plain=plain,
-        temperature=0.0,
-        max_tokens=1,
-        seed=SEED,
-        top_logprobs=top,
-        repeat=view.repeat,
-        **asked_in(view, "true_false", place),
-    )
 
 
 async def continue_all(model: ChatModel, view: View, item: ContinueItem) -> tuple[Reply, ...]:
@@ -136,20 +108,19 @@ async def _continue(model: ChatModel, view: View, item: ContinueItem, place: int
     knows: Knows = view.task
     _, sentence = item.options[knows.steps[place].number]
     own, original = item.stem + sentence, item.stem + item.sentence
-    request = as_sent(
-        model,
-        Request(
-            messages=(Message("user", own),),
-            plain=True,
-            temperature=1.0,
-            max_tokens=item.max_tokens,
-            seed=knows.seeds[place],
-            stop=_STOPS,
-            samples=item.wanted,
-            repeat=view.repeat,
-            **asked_in(view, "continue", place),
-        ),
+    asked = request_of(
+        view,
+        "continue",
+        own,
+        place,
+        plain=True,
+        temperature=1.0,
+        max_tokens=item.max_tokens,
+        seed=knows.seeds[place],
+        stop=_STOPS,
+        samples=item.wanted,
     )
+    request = as_sent(model, asked)
     answers = await sample(model, request)
     texts = [one_sentence(text) if text.strip() else "" for text in answers.samples]
     (after_own, took), (after_original, more) = await asyncio.gather(
@@ -179,14 +150,8 @@ async def _likelihoods(
     counted = [text for text in texts if len(text) >= _SHORTEST]
     if not counted:
         return [Likelihood(None, 0)] * len(texts), 0.0
-    scored = await model.score(
-        ScoreRequest(
-            text=before,
-            continuations=tuple(counted),
-            top=0,
-            **asked_in(view, "continue", place),
-        )
-    )
+    asked = asked_in(view, "continue", place)
+    scored = await model.score(ScoreRequest(text=before, continuations=tuple(counted), top=0, **asked))
     likelihoods = iter(scored.likelihoods)
     kept = [next(likelihoods) if len(text) >= _SHORTEST else Likelihood(None, 0) for text in texts]
     return kept, scored.seconds
@@ -207,11 +172,7 @@ class Together(Generic[T]):
         self._waiting: list[tuple[Sequence[Pair], Future[list[T]]]] = []
 
     async def __call__(self, pairs: Sequence[Pair]) -> list[T]:
-        """Return what is found for each pair.
-
-        Raises:
-            Exception: whatever reading them raised.
-        """
+        """Return what is found for each pair."""
         future: Future[list[T]] = Future()
         with self._lock:
             self._waiting.append((pairs, future))
@@ -267,11 +228,11 @@ class NliAnnotator:
         return (await self.answer_all(view))[0]
 
     def _reply(self, scores: Scores) -> Reply:
-        labels: LabelSet = label_set(scores, self._threshold)
+        labels = label_set(scores, self._threshold)
         return Reply(
-            text=", ".join(label for label in LABELS if label in labels),
+            text=format_labels(labels),
             move={
-                "prediction": [label for label in LABELS if label in labels],
+                "prediction": in_order(labels),
                 "logits": dict(zip(self._names, scores, strict=True)),
                 "threshold": plain_threshold(self._threshold),
             },
@@ -305,12 +266,7 @@ class ClaimScorer:
 
 
 def load_scorer(folder: str) -> ClaimScorer:
-    """Return the model in `folder` for claims.
-
-    Raises:
-        Unsupported: if torch or transformers is missing.
-        InputError: if the folder holds no such model, or one that gives no probabilities.
-    """
+    """Return the model in `folder` for claims."""
     predictor = load_predictor(folder)
     predictor.probabilities([("", "")])  # says what is missing, before anything is played
     return ClaimScorer(predictor)

@@ -32,16 +32,15 @@ from simulator.ambient.players.likelihoods import (
 from simulator.ambient.players.offline import PLAYERS, OfflineAnnotator
 from simulator.ambient.playing import ANNOTATOR, Kind, Options
 from simulator.ambient.prompts import BLANK_LINE, instruction, prompt
-from simulator.ambient.views import Knows, Shown, asked_in
+from simulator.ambient.views import Knows, Shown, request_of
 from simulator.errors import SeatError
-from simulator.models import ChatModel, Message, Request, as_sent, sample
+from simulator.models import ChatModel, as_sent, sample
 from simulator.models.decoding import drawn
 from simulator.models.schema import parse
 from simulator.runner.rooms import refuse_unknown
 from simulator.seats import Kind as SeatKind
 from simulator.seats import Reply, Seat, View
 
-SEED: Final = 0
 _MOST_TOKENS: Final = 1024
 
 
@@ -91,11 +90,7 @@ FILLED: Final[tuple[Kind, ...]] = tuple(_ASKED)
 
 
 async def fill_in(model: ChatModel, view: View, place: int = 0) -> Reply:
-    """Return a model's form.
-
-    Raises:
-        ModelError: if the model fails, or answers with something else.
-    """
+    """Return a model's form."""
     knows: Knows = view.task
     step = knows.steps[place]
     name, schema = _ASKED[step.kind]
@@ -103,19 +98,16 @@ async def fill_in(model: ChatModel, view: View, place: int = 0) -> Reply:
     variables = {**asdict(shown), "most": MAX_REWRITES}
     prompt = render(f"ambient/{name}", Options.read(view.options).language, variables)
     follows = model.capabilities.schema
-    request = as_sent(
-        model,
-        Request(
-            messages=(Message("user", prompt.text),),
-            temperature=0.0,
-            max_tokens=_MOST_TOKENS,
-            seed=SEED,
-            schema=schema if follows else None,
-            repeat=view.repeat,
-            prompt_version=prompt.version,
-            **asked_in(view, step.kind, place),
-        ),
+    asked = request_of(
+        view,
+        step.kind,
+        prompt.text,
+        place,
+        max_tokens=_MOST_TOKENS,
+        schema=schema if follows else None,
+        prompt_version=prompt.version,
     )
+    request = as_sent(model, asked)
     answer = await model.complete(request)
     form = cast(BaseModel, answer.parsed if follows else parse(answer.text, schema)).model_dump()
     move = {"prediction": form["labels"]} if step.kind == "nli" else form
@@ -131,20 +123,16 @@ def _pair(item: NliItem, number: int) -> Shown:
 async def generate(model: ChatModel, view: View, item: GenerateItem) -> Reply:
     """Return a model's disambiguations: the prompt continued if it can do that, else an answer to it."""
     plain, most = model.capabilities.plain, Options.read(view.options).max_tokens
-    request = as_sent(
-        model,
-        Request(
-            messages=(Message("user", prompt(item)),),
-            plain=plain,
-            temperature=0.0,
-            max_tokens=most,
-            seed=SEED,
-            stop=(BLANK_LINE,),
-            repeat=view.repeat,
-            prompt_version=instruction(item.side, item.instruction).version,
-            **asked_in(view, "generate"),
-        ),
+    asked = request_of(
+        view,
+        "generate",
+        prompt(item),
+        plain=plain,
+        max_tokens=most,
+        stop=(BLANK_LINE,),
+        prompt_version=instruction(item.side, item.instruction).version,
     )
+    request = as_sent(model, asked)
     answer = await model.complete(request)
     decoding = {"service": model.name, **drawn(request), "stop": [BLANK_LINE], "plain": plain}
     return Reply(text=answer.text, move={"decoding": decoding}, seconds=answer.seconds)
@@ -153,24 +141,22 @@ async def generate(model: ChatModel, view: View, item: GenerateItem) -> Reply:
 async def paraphrase(model: ChatModel, view: View, item: ClaimItem) -> Reply:
     """Return a model's paraphrases of a claim; what goes over a line is put on one."""
     options, plain = Options.read(view.options), model.capabilities.plain
-    asked = paraphrase_prompt(item)
-    request = as_sent(
-        model,
-        Request(
-            messages=(Message("user", asked.text),),
-            plain=plain,
-            temperature=1.0,
-            top_p=options.top_p,
-            max_tokens=options.max_tokens,
-            seed=view.seed,
-            # A plain model would go on with a text of its own.
-            stop=("\n",) if plain else (),
-            samples=PARAPHRASES,
-            repeat=view.repeat,
-            prompt_version=asked.version,
-            **asked_in(view, "paraphrase"),
-        ),
+    prompt = paraphrase_prompt(item)
+    asked = request_of(
+        view,
+        "paraphrase",
+        prompt.text,
+        plain=plain,
+        temperature=1.0,
+        top_p=options.top_p,
+        max_tokens=options.max_tokens,
+        seed=view.seed,
+        # A plain model would go on with a text of its own.
+        stop=("\n",) if plain else (),
+        samples=PARAPHRASES,
+        prompt_version=prompt.version,
     )
+    request = as_sent(model, asked)
     answers = await sample(model, request)
     texts = list(map(squeeze, answers.samples))
     distinct = list(kept(texts, item.cleaned))
@@ -206,12 +192,7 @@ class ModelAnnotator:
         return tuple(await asyncio.gather(*(fill_in(self._model, view, place) for place in places)))
 
     async def reply(self, view: View) -> Reply:
-        """Do the step that is due.
-
-        Raises:
-            SeatError: if paraphrases are to be scored, and there is nothing to score them with.
-            ModelError: if the model fails.
-        """
+        """Do the step that is due."""
         knows: Knows = view.task
         item, kind = knows.item, knows.steps[0].kind
         if kind in FILLED:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from simulator.ambient.annotation.rules import Annotation
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.items import AnnotateItem, CrowdItem, GenerateItem, Item, NliItem, Task, TrueFalseItem
-from simulator.ambient.labels import LABEL_SETS, LABELS, VERBALIZERS, Label, LabelSet
+from simulator.ambient.labels import LABEL_SETS, LABELS, VERBALIZERS, Label, LabelSet, format_labels, in_order
 from simulator.ambient.playing import ANNOTATOR, Step, statements
 from simulator.ambient.views import Knows
 from simulator.errors import SeatError
@@ -66,7 +66,7 @@ def _gold(item: Item, step: Step, random: Random) -> Reply:
 
 def _gold_crowd(item: CrowdItem, step: Step, random: Random) -> dict[str, Any]:
     if step.kind == "label":
-        return {"label": _of(item.gold, random)}
+        return {"label": random.choice(in_order(item.gold) or LABELS)}
     if step.kind == "plausible":
         return {"plausible": [candidate.label is not None for candidate in item.candidates]}
     # Nobody says what a distractor's pair is labelled.
@@ -102,7 +102,6 @@ def _random_annotation(example: Example, random: Random) -> Annotation:
     labels = random.choice(LABEL_SETS)
     if len(labels) == 1:
         return Annotation(labels=labels)
-    ordered = [label for label in LABELS if label in labels]
     premise = random.random() < 0.5
     rewrites = tuple(
         Disambiguation(
@@ -110,7 +109,7 @@ def _random_annotation(example: Example, random: Random) -> Annotation:
             example.hypothesis if premise else f"{example.hypothesis} ({number})",
             label,
         )
-        for number, label in enumerate(ordered, start=1)
+        for number, label in enumerate(in_order(labels), start=1)
     )
     return Annotation(labels=labels, rewrites=rewrites)
 
@@ -132,10 +131,6 @@ def _shortened(sentence: str, random: Random) -> str:
     return " ".join(word for place, word in enumerate(words) if place != left_out) or sentence
 
 
-def _of(labels: LabelSet, random: Random) -> Label:
-    return random.choice([label for label in LABELS if label in labels] or LABELS)
-
-
 def _form(move: dict[str, Any]) -> Reply:
     return Reply(move=move, seconds=0.0)
 
@@ -145,8 +140,7 @@ def _written(text: str) -> Reply:
 
 
 def _labelled(labels: LabelSet) -> Reply:
-    ordered = [label for label in LABELS if label in labels]
-    return Reply(text=", ".join(ordered), move={"prediction": ordered}, seconds=0.0)
+    return Reply(text=format_labels(labels), move={"prediction": in_order(labels)}, seconds=0.0)
 
 
 def _cannot(name: str, item: Item) -> SeatError:

@@ -18,14 +18,9 @@ from simulator.ambient.distractors import table
 class Lists(BaseModel, frozen=True):
     """Words and phrases of `tables/pool.yaml`, all in small letters.
 
-    Attributes:
-        phrases: which no sentence may have.
-        stems: before a hypothesis they make a premise that only repeats it.
-        swaps: groups of words that stand for each other.
-        reference_marks: characters that the reference wants in no pair.
-        reference_words: words that it wants in none.
-        enclosing: opening and closing quotes and brackets.
-        elisions: words that begin with an apostrophe.
+    `stems` make, before a hypothesis, a premise that only repeats it; `swaps` are groups of words that
+    stand for each other; `reference_…` is what the reference wants in no pair; `elisions` begin with an
+    apostrophe.
     """
 
     phrases: tuple[str, ...] = ()
@@ -112,11 +107,7 @@ CLEANED: Final = "the same or too short once cleaned"
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A pair that a model wrote.
-
-    Attributes:
-        examples: ids of the pairs in its prompt, in their order.
-    """
+    """A pair that a model wrote; `examples` and `shown` are ids and sentences of the pairs in its prompt."""
 
     premise: str
     hypothesis: str
@@ -135,12 +126,7 @@ Filter = Callable[[Drawn, Lists], bool]
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """The rows that are left, clean.
-
-    Attributes:
-        pairs: in their order, all different.
-        dropped: by filter, in the order of the filters: each counts what those before it have left.
-    """
+    """The pairs that are left, clean and different; each filter counts what those before it have left."""
 
     pairs: tuple[Drawn, ...]
     dropped: Mapping[str, int]

@@ -57,12 +57,7 @@ _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 class Embedding(NamedTuple):
-    """Vectors, and whose.
-
-    Attributes:
-        name: of the encoder's folder, or ``offline/words``.
-        how: what of it they are, in words.
-    """
+    """Vectors, with the encoder's folder or ``offline/words`` and, in words, what of it they are."""
 
     name: str
     how: str
@@ -169,11 +164,7 @@ def pool_of(name: str | Path) -> tuple[PoolPair, ...]:
 
 
 def read_pool(path: str | Path) -> Read[PoolPair]:
-    """Return the pairs in a file; rows that cannot be read, and such as occurred before, are faults.
-
-    Raises:
-        InputError: if the file cannot be read at all.
-    """
+    """Return the pairs in a file; rows that cannot be read, and such as occurred before, are faults."""
     read = read_lines(path, read_pool_pair)
     read = told_once(path, read, lambda pair: (pair.id, ""), code="id", message=SAME_ID)
     message = "sentences: the row in line {line} has the same"
@@ -183,11 +174,7 @@ def read_pool(path: str | Path) -> Read[PoolPair]:
 
 
 def read_pool_pair(row: Row) -> PoolPair:
-    """Return a pair out of a row.
-
-    Raises:
-        FieldError: if a field is missing or wrong, or all three labels are given.
-    """
+    """Return a pair out of a row."""
     known = read_known(row)
     labels = [label for label in LABELS if label in known.labels]
     if len(labels) not in (1, 2):
@@ -201,12 +188,7 @@ SIZE: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A seed with its nearest neighbours.
-
-    Attributes:
-        examples: in the order of the prompt, by decreasing distance; the seed, at distance 0, is the last.
-        distances: of each from the seed.
-    """
+    """A seed with its nearest neighbours, by decreasing distance as in the prompt: the seed is the last."""
 
     examples: tuple[PoolPair, ...]
     distances: tuple[float, ...]
@@ -262,11 +244,7 @@ BLANK_LINE: Final = "\n\n"
 
 
 def new_pairs_prompt(examples: Iterable[PoolPair], language: str = "en") -> Rendered:
-    """Return an instruction, each pair (the seed last), and the beginning of another; blank lines between.
-
-    Raises:
-        TemplateError: if the instruction's template is missing or malformed.
-    """
+    """Return an instruction, each pair (the seed last), and the beginning of another; blank lines between."""
     instruction = render("ambient/new_pairs", language, {})
     blocks = [f"{FIRST} {pair.premise}\n{SECOND}{pair.hypothesis}" for pair in examples]
     return Rendered(BLANK_LINE.join((instruction.text, *blocks, FIRST)), instruction.version)
@@ -304,11 +282,7 @@ class Decoding:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A prompt.
-
-    Attributes:
-        key: of everything that its samples follow from.
-    """
+    """A prompt; its `key` is of everything that its samples follow from."""
 
     group: Group
     prompt: Rendered
@@ -317,13 +291,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """The yield of the prompts.
-
-    Attributes:
-        pairs: in the order of the prompts.
-        prompts: that have been answered or refused.
-        refused: that the model would not answer.
-    """
+    """The yield of the prompts that were answered or refused; pairs are in the order of the prompts."""
 
     pairs: tuple[Drawn, ...]
     prompts: int
@@ -332,11 +300,7 @@ class Samples:
 
 
 def prompts_of(groups: Iterable[Group], service: str, decoding: Decoding) -> tuple[Asked, ...]:
-    """Return a prompt for each group; `service` says which model answers, and where.
-
-    Raises:
-        TemplateError: if the instruction's template is missing or malformed.
-    """
+    """Return a prompt for each group; `service` says which model answers, and where."""
     prompts = ((group, new_pairs_prompt(group.examples, decoding.language)) for group in groups)
     return tuple(
         Asked(group, prompt, key_of(service, prompt.text, asdict(decoding))) for group, prompt in prompts

@@ -95,13 +95,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """New pairs.
+    """New pairs without labels, in the order in which they were drawn, and what each step has left.
 
-    Attributes:
-        examples: without labels, in the order in which they were drawn; ids follow from the sentences.
-        steps: what each has left.
-        sets: how many pairs each label set has before balancing and after; empty if nobody was asked for
-            probabilities.
+    `sets`: how many pairs each label set has before balancing and after; empty if nobody was asked for
+    probabilities.
     """
 
     examples: tuple[Example, ...]
@@ -191,11 +188,7 @@ _HEAD: Final = """\
 
 
 def hand_over(examples: Sequence[Example], folder: Path, *, seed: int) -> tuple[Path, Path]:
-    """Write the file of pairs, at least one, and the study file; return both.
-
-    Raises:
-        InputError: if a file cannot be written.
-    """
+    """Write the file of pairs, at least one, and the study file; return both."""
     pairs, study = folder / PAIRS, folder / STUDY
     DATASET.write(pairs, examples)
     write_study(

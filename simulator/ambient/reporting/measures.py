@@ -58,17 +58,10 @@ _DIGITS: Final[Mapping[Unit, int]] = {"%": 1, "": 2, "count": 0}
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One number.
+    """One number, named by its key in JSON and CSV; its value is a fraction if its unit is per cent.
 
-    Attributes:
-        key: names it in JSON and CSV.
-        title: what it is, in words.
-        value: a fraction if its unit is per cent; None if it is undefined.
-        unit: how it is told.
-        of: what its `n` counts.
-        n: the denominator; that of an interval if it is None.
-        paper: what the paper prints, in its unit; None if it prints nothing of these data.
-        note: why it is not what the paper prints, or why it is undefined.
+    `of` says what `n` counts, which is that of an interval if it is None; `paper` is in the measure's unit;
+    `note` says why the value is not what the paper prints, or why it is undefined.
     """
 
     key: str
@@ -142,13 +135,8 @@ class Measure:
 class Results:
     """The results of a model, or of some people, in one file or run.
 
-    Attributes:
-        kind: of results, as `wording.yaml` names it.
-        name: the model's, or the file's; different within a kind.
-        remarks: what else deserves a look, a sentence each.
-        tables: further tables, by name.
-        exact: those of them that are another table with all digits.
-        listed: whether people are told the measures as a list, not by the tables alone.
+    `kind` is of `wording.yaml`, `name` different within a kind; `exact` are those `tables` that are another
+    with all digits; what is not `listed` is told by its tables alone.
     """
 
     kind: str
@@ -164,11 +152,7 @@ class Results:
     listed: bool = True
 
     def measure(self, key: str) -> Measure:
-        """Return the measure of a name.
-
-        Raises:
-            KeyError: if there is none.
-        """
+        """Return the measure of a name."""
         return {measure.key: measure for measure in self.measures}[key]
 
     def section(self) -> Section:

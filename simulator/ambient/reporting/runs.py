@@ -178,9 +178,6 @@ def export_runs(folder: Path, tasks: Sequence[PlayedTask]) -> Iterator[Path]:
 
     Yields:
         The files.
-
-    Raises:
-        InputError: if one cannot be written.
     """
     written: set[Path] = set()
     for played in tasks:
@@ -198,9 +195,6 @@ def write_run_lines(path: Path, reader: LogReader, runs: Iterable[str]) -> int:
 
     Returns:
         How many lines there are.
-
-    Raises:
-        InputError: if the file cannot be written, or a run is another benchmark's.
     """
     names = dict.fromkeys(runs)
     forms = chain.from_iterable(form_lines(reader, run) for run in names)
@@ -215,10 +209,6 @@ def form_lines(reader: LogReader, run_id: str) -> Iterator[dict[str, Any]]:
 
     Forms of episodes that were broken off are there, too; consent and instructions are no forms, and what
     erased people said is gone.
-
-    Raises:
-        InputError: if the run is another benchmark's.
-        NotInLog: if there is no such run.
     """
     run = required_run(reader, run_id, BENCHMARK)
     gone = reader.erased_participants()
@@ -256,11 +246,7 @@ def _opened(turn: Turn) -> str | None:
 
 
 def item_lines(reader: LogReader, run: str) -> Iterator[dict[str, Any]]:
-    """Yield each item of a test that fills in no forms: what was asked and said, its scores and settings.
-
-    Raises:
-        InputError: if the run is another benchmark's.
-    """
+    """Yield each item of a test that fills in no forms: what was asked and said, its scores and settings."""
     version = reader.run(run).config.get("software_version")
     for played in played_of(reader, [run]):
         item, episode = played.item, played.episode

@@ -90,11 +90,7 @@ DrawingT = TypeVar("DrawingT", Venn, FlowDiagram)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """The contents of runs and files.
-
-    Attributes:
-        results: of runs, then of files in the order of the paper, then of inference.
-    """
+    """The results of runs, then of files in the order of the paper, then of inference."""
 
     results: tuple[Results, ...]
     tasks: tuple[PlayedTask, ...]
@@ -264,11 +260,7 @@ def _numbered(drawing: DrawingT, number: int) -> DrawingT:
 
 
 def write_files(source: Frames) -> Iterator[object]:
-    """Yield what was written where settings name files: lines and answers of runs, measures, tables.
-
-    Raises:
-        InputError: if a file cannot be written.
-    """
+    """Yield what was written where settings name files: lines and answers of runs, measures, tables."""
     settings: ReportSettings = source.settings
     contents = source.once(read_contents)
     if settings.lines is not None:

@@ -27,11 +27,7 @@ from simulator.runner.logged import PERSON, not_counting, required_run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """The answers of a model, or of some people, in one file or run.
-
-    Attributes:
-        files: what they were read from: a file, or ``run NAME``.
-    """
+    """The answers of a model, or of some people, in one file or run (``run NAME`` in `files`)."""
 
     kind: str
     name: str
@@ -57,11 +53,7 @@ class Answers:
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """The context with which answers are compared.
-
-    Attributes:
-        examples: the dataset; empty if there is none.
-    """
+    """The context with which answers are compared; without examples if there is no dataset."""
 
     settings: ReportSettings = field(default_factory=ReportSettings)
     examples: tuple[Example, ...] = ()
