@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
 import typer
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Column, Table
 
@@ -50,9 +51,12 @@ def list_studies(log: LogOption = None) -> None:
     path = log or default_path()
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
         known = standings(writer, reader)
-    # A name is what one types next: it is never cut.
+    # A name is what one types next: it is never cut. A title has what room is left.
     names = Column("study", no_wrap=True, min_width=max(len(each.study.id) for each in known))
-    table = Table(names, "title", "wanted", "completed", "under way", "state")
+    title = Column("title", no_wrap=True, ratio=1)
+    table = Table(names, title, box=SIMPLE, pad_edge=False, expand=True)
+    for head in ("wanted", "completed", "under way", "state"):
+        table.add_column(head, no_wrap=True, min_width=len(head))
     for study, state, progress in known:
         counts = (progress.wanted, progress.states["completed"], progress.under_way)
         table.add_row(study.id, study.title_in(study.language), *map(str, counts), state)

@@ -157,8 +157,8 @@ def test_the_list_says_which_studies_are_closed(tmp_path: Path) -> None:
         return result.output
 
     def states() -> dict[str, str]:
-        lines = [line.strip("│ ").split("│") for line in run("list").splitlines() if "ambibench-" in line]
-        return {cells[0].strip(): cells[-1].strip() for cells in lines}
+        lines = [line.split() for line in run("list").splitlines() if "ambibench-" in line]
+        return {words[0]: words[-1] for words in lines}
 
     assert set(states().values()) == {"ready"}
     run("close", "ambibench-multiple")
