@@ -20,7 +20,6 @@ Both may name a file of distractors (``distractors: FILE``), which go before the
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Annotated, Any, Literal, Self
@@ -30,7 +29,7 @@ from pydantic import BeforeValidator, Field, PositiveInt, model_validator
 from logs.paths import default_path
 from simulator.ambient.data import BUILTIN, Split, load_qualification, read_examples
 from simulator.ambient.examples import Example
-from simulator.ambient.files.dataset import load_distractors
+from simulator.ambient.files.dataset import load_distractors, warn_of
 from simulator.ambient.items import BENCHMARK, Item
 from simulator.ambient.playing import ANNOTATOR, Qualification
 from simulator.ambient.prepare import ITEMS as EVALUATED
@@ -42,13 +41,11 @@ from simulator.ambient.prepare import (
     results_of,
     true_false_items,
 )
-from simulator.errors import InputError
 from simulator.seeds import derive_seed
 from simulator.studies import Cell, Place
 from simulator.studies.material import ItemStudy
 from simulator.studies.settings import StudySettings
 
-_log = logging.getLogger(__name__)
 PersonTask = Literal["crowd", "evaluate", "annotate", "true_false"]
 
 
@@ -147,8 +144,5 @@ class ExampleStudy(ItemStudy[Settings]):
         """Return the good examples: a faulty row is left out with a warning, and refuses no study."""
         data = self.settings.data
         examples, faults = read_examples(data, self.settings.split)
-        if faults and not examples:
-            raise InputError(str(faults[0]))
-        if faults:
-            _log.warning("%d rows of %s left out, the first: %s", len(faults), data, faults[0])
+        warn_of(faults, examples, data)
         return examples

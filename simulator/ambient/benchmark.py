@@ -25,10 +25,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
             default="offline/gold",
         ),
     ),
-    metrics=(
-        Metric("exact", "exact match"),
-        Metric("accuracy", "accuracy", unsuccessful=0.0),
-    ),
+    metrics=(Metric("exact", "exact match"), Metric("accuracy", "accuracy", unsuccessful=0.0)),
     room=attribute("simulator.ambient.room:ROOM"),
     runs=attribute("simulator.ambient.runs:RUNS"),
     reports=(later("simulator.ambient.reporting.sections:report_sections"),),

@@ -36,7 +36,6 @@ def continue_items(
     seed: int,
     stem: str = STEMS["plain"],
     wanted: int = 100,
-    max_tokens: int = 60,
     distractor: DistractorRule = "paper",
     relations: Relations | None = None,
 ) -> tuple[ContinueItem, ...]:
@@ -57,7 +56,6 @@ def continue_items(
             ).text,
             stem=stem,
             wanted=wanted,
-            max_tokens=max_tokens,
         )
         for example in examples
         for side in example.sides

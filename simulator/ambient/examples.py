@@ -98,8 +98,7 @@ class Example:
     disambiguations: tuple[Disambiguation, ...] = ()
     split: Annotated[Literal["dev", "test", ""], null_as(""), Field(exclude_if=not_)] = ""
     categories: Annotated[
-        Categories,
-        Field(validation_alias=AliasChoices("category", "categories"), exclude_if=not_),
+        Categories, Field(validation_alias=AliasChoices("category", "categories"), exclude_if=not_)
     ] = ()
     distractors: Annotated[
         Mapping[Side, Said],

@@ -134,10 +134,7 @@ def generate_ambient(
             with counted(console, "prompts", len(chosen), len(chosen) - missing) as tell:
                 await draw(service, chosen, decoding, journal, concurrency=concurrency, tell=lambda: tell(1))
 
-    say(
-        console,
-        f"{len(pairs)} pairs, {len(groups)} seeds; neighbours by {embedding.name} ({embedding.how})",
-    )
+    say(console, f"{len(pairs)} pairs, {len(groups)} seeds; neighbours by {embedding.name} ({embedding.how})")
     with resumable(out / SAMPLES, console, done="drawn", place=out) as journal:
         journal.require_only({prompt.key for prompt in everything}, _DIFFERS)
         asyncio.run(ask_model(journal))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from simulator.ambient.examples import Example
-from simulator.ambient.labels import AnyLabels, Label, Side
+from simulator.ambient.labels import AnyLabels, Label, LabelSet, Side
 from simulator.codecs import Codec, ItemCodec
 from simulator.fields import Key, Said, Whole
 
@@ -137,14 +137,14 @@ class NliItem:
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Premise and hypothesis: of the original, then of each disambiguation."""
         example = self.example
-        first = (example.premise, example.hypothesis)
-        return (
-            first,
-            *(
-                (disambiguation.premise, disambiguation.hypothesis)
-                for disambiguation in example.disambiguations
-            ),
-        )
+        readings = ((reading.premise, reading.hypothesis) for reading in example.disambiguations)
+        return ((example.premise, example.hypothesis), *readings)
+
+    @property
+    def gold(self) -> tuple[LabelSet, ...]:
+        """The label sets of `pairs`."""
+        readings = (frozenset({reading.label}) for reading in self.example.disambiguations)
+        return (self.example.labels, *readings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

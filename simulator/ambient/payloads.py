@@ -153,13 +153,7 @@ def _annotation(shown: Shown, move: Mapping[str, Any]) -> Annotation:
     return annotation
 
 
-_FORMS: Final[tuple[Kind, ...]] = (
-    "qualification",
-    "label",
-    "plausible",
-    "relabel",
-    "annotate",
-)
+_FORMS: Final[tuple[Kind, ...]] = ("qualification", "label", "plausible", "relabel", "annotate")
 # What tells a person's answer, to go with it when they are erased.
 _PRIVATE: Final[Mapping[str, list[str]]] = {
     "qualification": ["answer", "correct"],

@@ -18,6 +18,7 @@ from simulator.ambient.claims import clean_claim
 from simulator.ambient.crowd import Tie, agrees, worker_counts
 from simulator.ambient.data import Claim
 from simulator.ambient.examples import Example, squeeze
+from simulator.ambient.files.dataset import warn_of
 from simulator.ambient.files.results import GENERATION
 from simulator.ambient.intervals import Values, mean_interval
 from simulator.ambient.items import AnnotateItem, Candidate, ClaimItem, CrowdItem, NliItem, TrueFalseItem
@@ -240,10 +241,7 @@ def results_of(names: Iterable[str], log: Path) -> dict[str, tuple[GenerationRec
         path = Path(name)
         if path.exists():
             rows, _, faults = GENERATION.read(path)
-            if faults and not rows:
-                raise InputError(str(faults[0]))
-            if faults:
-                _log.warning("%d rows of %s left out, the first: %s", len(faults), path, faults[0])
+            warn_of(faults, rows, path)
             results[path.stem] = rows
             continue
         try:

@@ -36,13 +36,7 @@ from simulator.seeds import derive_seed
 
 Parser = Literal["reference", "robust"]
 ParseWarning = Literal[
-    "empty",
-    "no_list",
-    "separator_repeated",
-    "no_verdict",
-    "several_verdicts",
-    "no_rewrite",
-    "label_repeated",
+    "empty", "no_list", "separator_repeated", "no_verdict", "several_verdicts", "no_rewrite", "label_repeated"
 ]
 PARSE_WARNINGS: Final[tuple[ParseWarning, ...]] = get_args(ParseWarning)
 BLANK_LINE: Final = "\n\n"
@@ -197,11 +191,7 @@ def prompt(item: GenerateItem, *, language: str = "en") -> str:
 
 
 def generate_items(
-    examples: Iterable[Example],
-    *,
-    seed: int,
-    shots: int = SHOTS,
-    instruction: InstructionText = "published",
+    examples: Iterable[Example], *, seed: int, shots: int = SHOTS, instruction: InstructionText = "published"
 ) -> tuple[GenerateItem, ...]:
     """Return an item for every example of which exactly one side is ambiguous.
 

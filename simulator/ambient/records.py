@@ -65,10 +65,7 @@ Fraction = Annotated[Finite, must(lambda value: 0 <= value <= 1, "is {}, not a f
 """A number from 0 to 1."""
 Mass = Annotated[
     FiniteOrNone,
-    must(
-        lambda mass: mass is None or 0 <= mass <= 1 + _SLACK,
-        "is {}, not a fraction from 0 to 1".format,
-    ),
+    must(lambda mass: mass is None or 0 <= mass <= 1 + _SLACK, "is {}, not a fraction from 0 to 1".format),
 ]
 """A probability of two words together; None if it is not known."""
 Prompt = Annotated[str, BeforeValidator(_prompt)]
@@ -331,6 +328,11 @@ class Paraphrase:
     @model_serializer
     def _as_pair(self) -> list[Any]:
         return [self.text, self.score]
+
+    def payload(self) -> dict[str, Any]:
+        """Return it as a turn of the log holds it."""
+        shares = None if self.probabilities is None else dict(self.probabilities)
+        return {"text": self.text, "probabilities": shares, "score": self.score}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

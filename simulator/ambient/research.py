@@ -15,20 +15,14 @@ from simulator.ambient.crowd import TIES, agrees, count_labels, crowd_measures, 
 from simulator.ambient.data import load_guidelines, read_examples
 from simulator.ambient.examples import findings
 from simulator.ambient.files.results import CROWD, LINGUISTS
-from simulator.ambient.items import (
-    Task,
-)
+from simulator.ambient.items import Task
 from simulator.ambient.labels import letters
 from simulator.ambient.records import CrowdRecord
 from simulator.ambient.reporting.datasets import dataset_results
 from simulator.ambient.reporting.figures import label_sets_venn
 from simulator.ambient.research_episode import episode, named_text, number, original, tags
 from simulator.ambient.show import SHOWN, pair
-from simulator.ambient.trial_log import (
-    crowd_records,
-    linguist_records,
-    tasks_of,
-)
+from simulator.ambient.trial_log import crowd_records, linguist_records, tasks_of
 from simulator.blocks import (
     Block,
     Card,
@@ -175,8 +169,7 @@ def example_blocks(data: str, name: str, language: str) -> Sequence[Block]:
     ]
     readings = [
         Group(
-            message(f"labels.{reading.label}"),
-            reveal.revisions(example.premise, example.hypothesis, reading),
+            message(f"labels.{reading.label}"), reveal.revisions(example.premise, example.hypothesis, reading)
         )
         for reading in example.disambiguations
     ]

@@ -25,11 +25,7 @@ from simulator.ambient.prompts import prompt
 from simulator.ambient.reporting.figures import log_odds_figure
 from simulator.ambient.score import values
 from simulator.ambient.show import SHOWN, pair, tag
-from simulator.ambient.trial_log import (
-    continuation_record,
-    payloads,
-    sampled_options,
-)
+from simulator.ambient.trial_log import continuation_record, payloads, sampled_options
 from simulator.blocks import (
     Block,
     Card,

@@ -136,11 +136,7 @@ def _continued(item: ContinueItem, turns: Sequence[Turn]) -> Values:
 def _nli(item: NliItem, turns: Sequence[Turn]) -> Values:
     pairs = payloads(turns, "nli")
     predicted = {payload["pair"]: frozenset(payload["prediction"]) for payload in pairs}
-    gold = (
-        item.example.labels,
-        *(frozenset({disambiguation.label}) for disambiguation in item.example.disambiguations),
-    )
-    right = [predicted.get(place) == labels for place, labels in enumerate(gold)]
+    right = [predicted.get(place) == labels for place, labels in enumerate(item.gold)]
     # Imported files may tell of original pairs alone.
     whole = all(payload.get("readings", True) for payload in pairs)
     return {"exact": float(right[0]), "group_exact": float(all(right)) if whole else None}

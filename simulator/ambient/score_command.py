@@ -29,7 +29,7 @@ from simulator.ambient.intervals import Values
 from simulator.ambient.labels import format_labels
 from simulator.ambient.nli.families import PairsOption
 from simulator.ambient.nli.predict import load_predictor
-from simulator.ambient.nli.results import Inferred, read_results
+from simulator.ambient.nli.results import Inferred
 from simulator.ambient.nli.table import (
     table_5,
     table_5_long,
@@ -69,7 +69,8 @@ def score_ambient_nli(
     if as_json + as_csv + as_latex > 1:
         raise InputError("take one of --json, --csv and --latex")
 
-    results = read_results(paths, lambda: load_examples(data or BUILTIN), pairs)
+    results = Inferred(lambda: load_examples(data or BUILTIN), pairs)
+    results.read(paths)
     if data is not None and not results.gold:
         results.gold = tuple(example.labels for example in load_examples(data, split="test"))
     results.add_baselines()

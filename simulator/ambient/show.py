@@ -41,11 +41,7 @@ from simulator.form_blocks import (
 SHOWN: Final[tuple[Label, ...]] = ("entailment", "neutral", "contradiction")
 """From what follows to what cannot be: the order on pages, and of the keys 1, 2, 3."""
 
-COLOURS: Final[Mapping[Label, Colour]] = {
-    "entailment": "green",
-    "neutral": "gold",
-    "contradiction": "clay",
-}
+COLOURS: Final[Mapping[Label, Colour]] = {"entailment": "green", "neutral": "gold", "contradiction": "clay"}
 _POINTS: Final[Mapping[Task, tuple[str, ...]]] = {
     "crowd": ("pair", "label", "crowd"),
     "evaluate": ("evaluate", "evaluate_pair", "label"),

@@ -35,8 +35,7 @@ DEV_SHARE: Final = 0.2
 @takes("config", options_of(TrainConfig), TrainConfig)
 def train_ambient_nli(
     train: Annotated[
-        list[str],
-        typer.Option(help="FILE or FILE=EPOCHS, JSON lines; again for a stage after that"),
+        list[str], typer.Option(help="FILE or FILE=EPOCHS, JSON lines; again for a stage after that")
     ],
     base: Annotated[
         str, typer.Option(help="what is trained: local/smollm2, or a folder of transformers")

@@ -230,10 +230,7 @@ def _claim(played: Played) -> Iterator[ClaimRecord]:
     texts = ("id", "claim", "cleaned", "justification", "rating", "person", "venue", "url")
     yield ClaimRecord(
         **{name: getattr(item, name) for name in texts},
-        paraphrases=tuple(
-            Paraphrase(paraphrase["text"], paraphrase["score"], paraphrase["probabilities"])
-            for paraphrase in scored["paraphrases"]
-        ),
+        paraphrases=tuple(Paraphrase(**paraphrase) for paraphrase in scored["paraphrases"]),
         marks=frozenset(item.marks) if item.marks else None,
         annotations=scored.get("annotations"),
     )

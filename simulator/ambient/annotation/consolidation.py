@@ -16,12 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from logs import LogReader
-from simulator.ambient.annotation.linguists import (
-    Annotated,
-    annotated,
-    linguist_measures,
-    validator_measures,
-)
+from simulator.ambient.annotation.linguists import Annotated, annotated, linguist_measures, validator_measures
 from simulator.ambient.annotation.rules import (
     MAX_REWRITES,
     Annotation,

@@ -12,14 +12,7 @@ from functools import partial
 from typing import Final
 
 from logs import LogReader
-from simulator.ambient.claims import (
-    AMBIGUITY,
-    FACTUALITY,
-    THRESHOLD,
-    claim_measures,
-    explanation,
-    flagged,
-)
+from simulator.ambient.claims import AMBIGUITY, FACTUALITY, THRESHOLD, claim_measures, explanation, flagged
 from simulator.ambient.items import BENCHMARK, ClaimItem, item_from_row
 from simulator.ambient.records import ClaimRecord
 from simulator.ambient.reporting.measures import paper

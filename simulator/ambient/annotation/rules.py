@@ -56,11 +56,7 @@ class Annotation(Form):
     """
 
     discard: Annotated[Discard | None, BeforeValidator(lambda value: value or None)] = None
-    labels: Annotated[
-        LabelSet,
-        null_as(()),
-        PlainSerializer(in_order),
-    ] = frozenset()
+    labels: Annotated[LabelSet, null_as(()), PlainSerializer(in_order)] = frozenset()
     rewrites: Annotated[
         tuple[
             Annotated[

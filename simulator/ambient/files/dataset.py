@@ -33,6 +33,19 @@ from trees.faults import Fault
 _log = logging.getLogger(__name__)
 _compact = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
 
+
+def warn_of(problems: Sequence[object], good: Sequence[object], place: object) -> None:
+    """Warn of rows that are left out.
+
+    Raises:
+        InputError: says the first problem, if no row is good.
+    """
+    if problems and not good:
+        raise InputError(str(problems[0]))
+    if problems:
+        _log.warning("%d rows of %s left out, the first: %s", len(problems), place, problems[0])
+
+
 # ---- examples
 
 
@@ -285,8 +298,5 @@ def load_distractors(path: str | Path, examples: Iterable[Example] = ()) -> dict
             )
         else:
             good.append(row)
-    if problems and not good:
-        raise InputError(problems[0])
-    if problems:
-        _log.warning("%d rows of %s left out, the first: %s", len(problems), path, problems[0])
+    warn_of(problems, good, path)
     return {(row.id, row.side): row.distractor for row in good if row.distractor is not None}

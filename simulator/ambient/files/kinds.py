@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from simulator.ambient.examples import Example
 from simulator.ambient.files.dataset import (
@@ -43,13 +43,6 @@ _COMMON: Final = (
 _OWN: Final = ("meta", "categories", "distractors")
 
 
-class Place(NamedTuple):
-    """The place of a row."""
-
-    file: Path
-    line: int
-
-
 @dataclass(frozen=True, slots=True)
 class Merged:
     """The common contents of several files: examples by id, and the ids of each split in their order."""
@@ -66,7 +59,7 @@ def merge(reads: Mapping[Path, Read[Example]]) -> Merged:
     (its name ends in ``full``) and in neither split, or the other way round.
     """
     examples: dict[str, Example] = {}
-    places: dict[str, Place] = {}
+    places: dict[str, str] = {}
     splits: dict[str, dict[str, None]] = {split: {} for split in SPLITS}
     faults: list[Fault] = []
     for file, read in reads.items():
@@ -76,12 +69,11 @@ def merge(reads: Mapping[Path, Read[Example]]) -> Merged:
             known = examples.get(example.id)
             problem = "" if known is None else _contradiction(known, example)
             if problem:
-                where = f"{places[example.id].file.name}:{places[example.id].line}"
                 code, message = problem.split(" ", 1)
-                faults.append(Fault(str(file), example.id, line, code, f"{message} ({where})"))
+                faults.append(Fault(str(file), example.id, line, code, f"{message} ({places[example.id]})"))
                 continue
             examples[example.id] = example if known is None else _together(known, example)
-            places.setdefault(example.id, Place(file, line))
+            places.setdefault(example.id, f"{file.name}:{line}")
             if example.split:
                 splits[example.split][example.id] = None
     faults += _uncovered(reads)

@@ -23,14 +23,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field, PlainSerializer, model_validator
 
 from simulator.ambient.labels import LABELS, LabelSet, SomeLabels
-from simulator.ambient.nli.families import (
-    CLASSES,
-    SET_NAMES,
-    VALUE,
-    Scores,
-    output_of_width,
-    plain_threshold,
-)
+from simulator.ambient.nli.families import CLASSES, SET_NAMES, VALUE, Scores, output_of_width, plain_threshold
 from simulator.ambient.records import NliRecord, SeedRecord
 from simulator.codecs import Codec
 from simulator.duplicates import Duplicates

@@ -212,14 +212,7 @@ def claim_episode(record: ClaimRecord) -> PublishedEpisode:
     """Return the one episode of a claim that was paraphrased and scored."""
     item = replace(claim_items([record])[0], cleaned=record.cleaned)
     texts = [paraphrase.text for paraphrase in record.paraphrases]
-    paraphrases = [
-        {
-            "text": paraphrase.text,
-            "probabilities": None if paraphrase.probabilities is None else dict(paraphrase.probabilities),
-            "score": paraphrase.score,
-        }
-        for paraphrase in record.paraphrases
-    ]
+    paraphrases = [paraphrase.payload() for paraphrase in record.paraphrases]
     move = {"paraphrases": paraphrases, "score": score(record), "flagged": flagged(record)}
     written = Reply(text="\n".join(texts), move={"texts": texts, "kept": texts})
     more = {} if record.annotations is None else {"annotations": record.annotations}

@@ -27,7 +27,6 @@ from pydantic import ValidatorFunctionWrapHandler, WrapValidator
 from typer import Option
 
 from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet, format_labels
-from simulator.codecs import Codec
 from simulator.errors import InputError
 from simulator.field_faults import shortened
 from simulator.fields import Finite, must, of_length, read_as
@@ -103,17 +102,6 @@ _Intervals = Annotated[
 ]
 CheckedThreshold = Annotated[_Intervals, WrapValidator(_unless_number)] | None
 """A threshold as a file has it."""
-_THRESHOLDS: Final = Codec[Any](CheckedThreshold)
-
-
-def read_threshold(value: Any, place: str) -> Threshold:
-    """Return a threshold out of a file.
-
-    Raises:
-        InputError: if it is neither a number nor an interval for each label; begins with `place`.
-    """
-    threshold: Threshold = _THRESHOLDS.read(value, place)
-    return threshold
 
 
 def plain_threshold(threshold: Threshold) -> float | dict[str, list[float]] | None:

@@ -39,17 +39,11 @@ CONSTANTS: Final[tuple[LabelSet, ...]] = (
 
 def example_pairs(examples: Iterable[Example]) -> list[PairScores]:
     """Return every pair of examples, originals and disambiguations, with its labels and no scores yet."""
+    items = (NliItem(id=example.id, example=example) for example in examples)
     return [
-        PairScores(
-            id=example.id,
-            pair=number,
-            premise=premise,
-            hypothesis=hypothesis,
-            scores=(),
-            labels=example.labels if number == 0 else frozenset({example.disambiguations[number - 1].label}),
-        )
-        for example in examples
-        for number, (premise, hypothesis) in enumerate(NliItem(id=example.id, example=example).pairs)
+        PairScores(id=item.id, pair=pair, premise=texts[0], hypothesis=texts[1], scores=(), labels=labels)
+        for item in items
+        for pair, (texts, labels) in enumerate(zip(item.pairs, item.gold, strict=True))
     ]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from simulator.ambient.labels import LABELS, Label, LabelSet
 from simulator.ambient.nli.families import (
@@ -28,8 +28,8 @@ from simulator.ambient.nli.families import (
     label_set,
     output_of,
 )
+from simulator.codecs import Codec
 from simulator.errors import InputError
-from simulator.field_faults import first_fault
 from simulator.models.weights import imported, quiet
 from simulator.tables.records import read_json
 
@@ -268,7 +268,4 @@ def _settings(path: Path) -> Settings:
     content = read_json(path)
     if not isinstance(content, dict) or content.get("family") not in FAMILIES:
         raise InputError(f"{path}: names no family; there are {', '.join(FAMILIES)}")
-    try:
-        return Settings.model_validate(content)
-    except ValidationError as error:
-        raise InputError(f"{path}: {first_fault(error, content)}") from error
+    return Codec[Settings](Settings).read(content, str(path))

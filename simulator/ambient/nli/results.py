@@ -51,42 +51,60 @@ from simulator.errors import InputError
 T = TypeVar("T")
 TOLERANCE: Final = 1e-9
 _DEEPEST: Final = 4
-
-# Examples of dev and test, for logits without labels; raises `InputError`.
-Examples = Callable[[], Sequence[Example]]
+_KEYS: Final = ("em", "f1", "group_em")
 
 
 @dataclass(slots=True)
 class Inferred:
     """The results that files and folders hold, and `problems`: what could not be read or scored.
 
-    `gold`: label sets of the examples that were predicted, of the first model that says them.
+    `examples`: of dev and test, for logits without labels; `pairs`: which intervals are tried in tuning a
+    regression; `gold`: label sets of the examples that were predicted, of the first model that says them.
     """
 
+    examples: Callable[[], Sequence[Example]]
+    pairs: Pairs = "all"
     models: list[Model] = field(default_factory=list)
     gold: tuple[LabelSet, ...] = ()
     checks: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    def read(self, paths: Sequence[Path]) -> None:
+        """Add everything that files and folders hold."""
+        seeds: dict[Path, list[Path]] = {}
+        for path in paths:
+            if path.is_dir():
+                self._read_folder(path)
+            elif seed_of(path) is not None:
+                seeds.setdefault(path.parent, []).append(path)
+            elif path.name in LOGITS.values():
+                self.problems.append(f"{path}: dev and test belong together; name the folder")
+            elif records := self._predictions(path):
+                name = path.parent.resolve().name if path.name == PREDICTIONS else path.stem
+                self._add_predictions(name, name, records)
+        for folder, files in seeds.items():
+            self._add_seeds(folder.resolve().name, self._seeds(files))
 
     def add_baselines(self) -> None:
         """Add a set drawn at random and constant sets, where there is any model."""
         if self.models:
             self.models += baseline_rows(self.gold)
 
-    def add_seeds(self, name: str, records: Sequence[SeedRecord]) -> None:
-        """Add a model by its scores over several trainings."""
-        if records and (summary := self.attempt(lambda: seeds_summary(records))):
+    def _add_seeds(self, name: str, records: Sequence[SeedRecord]) -> None:
+        if records and (summary := self._attempt(lambda: seeds_summary(records))):
             self.models.append(Model(name=name, seeds=summary))
 
-    def add_predictions(
+    def _add_predictions(
         self, name: str, folder: str, records: Sequence[NliRecord], threshold: Threshold = None
     ) -> None:
-        """Add a model by what one training of it predicts."""
-        self.gold = self.gold or _gold(records)
+        self._learn(records)
         measures = nli_measures(records)
         self.models.append(Model(name=name, folder=folder, measures=measures, threshold=threshold))
 
-    def attempt(self, read: Callable[[], T], place: str = "") -> T | None:
+    def _learn(self, records: Sequence[NliRecord]) -> None:
+        self.gold = self.gold or tuple(record.gold for record in records)
+
+    def _attempt(self, read: Callable[[], T], place: str = "") -> T | None:
         """Return what `read` does; None if it cannot, which is a problem."""
         try:
             return read()
@@ -94,107 +112,70 @@ class Inferred:
             self.problems.append(f"{place}{error}")
             return None
 
+    def _read_folder(self, folder: Path) -> None:
+        models = list(_model_folders(folder, 0))
+        if not models:
+            called = f"{PREDICTIONS}, seed42.json or {' with '.join(LOGITS.values())}"
+            self.problems.append(f"{folder}: no results in it; they are called {called}")
+        for model in models:
+            self._read_model(model)
 
-def read_results(paths: Sequence[Path], examples: Examples, pairs: Pairs = "all") -> Inferred:
-    """Return everything that files and folders hold.
+    def _read_model(self, folder: Path) -> None:
+        name, predictions = folder.resolve().name, folder / PREDICTIONS
+        stored = self._seeds(_seed_files(folder))
+        records = self._predictions(predictions) if predictions.is_file() else ()
+        recomputed: list[SeedRecord] = []
+        for part in _logits_folders(folder):
+            scored = self._attempt(partial(self._scored, part), f"{part}: ")
+            if scored is None:
+                continue
+            seed = seed_of(part)
+            if seed is None:
+                # Logits in the model's own folder: one training, of whatever seed.
+                self._add_predictions(name, name, *scored)
+                continue
+            self._learn(scored[0])
+            record = self._attempt(partial(seed_record, name, seed, *scored))
+            if record is None:
+                self._add_predictions(f"{name}, seed {seed}", name, *scored)
+            else:
+                recomputed.append(record)
+        known = {record.seed: record for record in stored}
+        for record in recomputed:
+            if record.seed in known:
+                outcome = "; ".join(_differences(known[record.seed], record)) or "agrees with its logits"
+                self.checks.append(f"{name}, seed {record.seed}: {outcome}")
+        self._add_seeds(name, stored or recomputed)
+        if records:
+            if stored:
+                self.checks.append(f"{predictions}: {_nearest_seed(records, stored)}")
+            self._add_predictions(f"{name}: predictions" if stored or recomputed else name, name, records)
 
-    `pairs`: which intervals are tried in tuning a regression.
-    """
-    results = Inferred()
-    seeds: dict[Path, list[Path]] = {}
-    for path in paths:
-        if path.is_dir():
-            _read_folder(path, results, examples, pairs)
-        elif seed_of(path) is not None:
-            seeds.setdefault(path.parent, []).append(path)
-        elif path.name in LOGITS.values():
-            results.problems.append(f"{path}: dev and test belong together; name the folder")
-        elif records := _predictions(path, results):
-            name = _name(path.parent) if path.name == PREDICTIONS else path.stem
-            results.add_predictions(name, name, records)
-    for folder, files in seeds.items():
-        results.add_seeds(_name(folder), _seeds(files, results))
-    return results
+    def _scored(self, folder: Path) -> tuple[tuple[NliRecord, ...], Threshold]:
+        """Return what the test logits of a folder predict with the threshold that its dev logits give."""
+        dev, test = (self._logits(folder / name) for name in LOGITS.values())
+        if len({len(row.scores) for row in (*dev, *test)}) > 1:
+            raise InputError("dev and test logits are of different kinds")
+        threshold = tuned_on(dev, self.pairs)
+        return nli_records(test, threshold), threshold
 
+    def _logits(self, path: Path) -> tuple[PairScores, ...]:
+        read = read_logits(path)
+        self.problems += map(str, read.faults)
+        if all(row.labels is not None for row in read.rows):
+            return read.rows
+        return with_labels(read.rows, self.examples())
 
-def _read_folder(folder: Path, results: Inferred, examples: Examples, pairs: Pairs) -> None:
-    models = list(_model_folders(folder, 0))
-    if not models:
-        called = f"{PREDICTIONS}, seed42.json or {' with '.join(LOGITS.values())}"
-        results.problems.append(f"{folder}: no results in it; they are called {called}")
-    for model in models:
-        _read_model(model, results, examples, pairs)
-
-
-def _read_model(folder: Path, results: Inferred, examples: Examples, pairs: Pairs) -> None:
-    name = _name(folder)
-    stored = _seeds(_seed_files(folder), results)
-    predictions = folder / PREDICTIONS
-    records = _predictions(predictions, results) if predictions.is_file() else ()
-    recomputed: list[SeedRecord] = []
-    for part in _logits_folders(folder):
-        scored = results.attempt(partial(_scored, part, results, examples, pairs), f"{part}: ")
-        if scored is None:
-            continue
-        seed = seed_of(part)
-        if seed is None:
-            # Logits in the model's own folder: one training, of whatever seed.
-            results.add_predictions(name, name, *scored)
-            continue
-        results.gold = results.gold or _gold(scored[0])
-        record = results.attempt(partial(seed_record, name, seed, *scored))
-        if record is None:
-            results.add_predictions(f"{name}, seed {seed}", name, *scored)
-        else:
-            recomputed.append(record)
-    _compare_seeds(name, stored, recomputed, results)
-    results.add_seeds(name, stored or recomputed)
-    if records:
-        if stored:
-            results.checks.append(f"{predictions}: {_nearest_seed(records, stored)}")
-        results.add_predictions(f"{name}: predictions" if stored or recomputed else name, name, records)
-
-
-def _scored(
-    folder: Path, results: Inferred, examples: Examples, pairs: Pairs
-) -> tuple[tuple[NliRecord, ...], Threshold]:
-    """Return what the test logits of a folder predict with the threshold that its dev logits give."""
-    rows = {split: _logits(folder / name, results, examples) for split, name in LOGITS.items()}
-    if len({len(row.scores) for split in rows.values() for row in split}) > 1:
-        raise InputError("dev and test logits are of different kinds")
-    threshold = tuned_on(rows["dev"], pairs)
-    return nli_records(rows["test"], threshold), threshold
-
-
-def _logits(path: Path, results: Inferred, examples: Examples) -> tuple[PairScores, ...]:
-    read = read_logits(path)
-    results.problems += map(str, read.faults)
-    if all(row.labels is not None for row in read.rows):
+    def _predictions(self, path: Path) -> tuple[NliRecord, ...]:
+        read = self._attempt(lambda: NLI_PREDICTIONS.read(path))
+        if read is None:
+            return ()
+        self.problems += map(str, read.faults)
         return read.rows
-    return with_labels(read.rows, examples())
 
-
-def _predictions(path: Path, results: Inferred) -> tuple[NliRecord, ...]:
-    read = results.attempt(lambda: NLI_PREDICTIONS.read(path))
-    if read is None:
-        return ()
-    results.problems += map(str, read.faults)
-    return read.rows
-
-
-def _seeds(files: Sequence[Path], results: Inferred) -> list[SeedRecord]:
-    records = (results.attempt(partial(read_seed, path)) for path in files)
-    return [record for record in records if record is not None]
-
-
-def _compare_seeds(
-    name: str, stored: Sequence[SeedRecord], recomputed: Sequence[SeedRecord], results: Inferred
-) -> None:
-    known = {record.seed: record for record in stored}
-    for record in recomputed:
-        if record.seed in known:
-            outcome = "; ".join(_differences(known[record.seed], record)) or "agrees with its logits"
-            results.checks.append(f"{name}, seed {record.seed}: {outcome}")
+    def _seeds(self, files: Sequence[Path]) -> list[SeedRecord]:
+        records = (self._attempt(partial(read_seed, path)) for path in files)
+        return [record for record in records if record is not None]
 
 
 def _nearest_seed(records: Sequence[NliRecord], stored: Sequence[SeedRecord]) -> str:
@@ -211,7 +192,7 @@ def _nearest_seed(records: Sequence[NliRecord], stored: Sequence[SeedRecord]) ->
 
 
 def _differences(stored: SeedRecord, recomputed: SeedRecord) -> list[str]:
-    pairs = [(name, getattr(stored, name), getattr(recomputed, name)) for name in ("em", "f1", "group_em")]
+    pairs = [(name, getattr(stored, name), getattr(recomputed, name)) for name in _KEYS]
     before, now = _ends(stored.threshold), _ends(recomputed.threshold)
     pairs += [
         (f"threshold {place}", *each) for place, each in enumerate(zip(before, now, strict=False), start=1)
@@ -250,29 +231,8 @@ def _logits_folders(folder: Path) -> list[Path]:
     return [part for part in parts if all((part / name).is_file() for name in LOGITS.values())]
 
 
-def _gold(records: Sequence[NliRecord]) -> tuple[LabelSet, ...]:
-    return tuple(record.gold for record in records)
-
-
-def _name(folder: Path) -> str:
-    return folder.resolve().name
-
-
-_KEYS: Final = ("em", "f1", "group_em")
-
-
-def model_places(files: Sequence[Path]) -> list[Path]:
-    """Return the places of some files for `read_results`: folders of models, and files called otherwise."""
-    places: dict[Path, None] = {}
-    for file in files:
-        folder = file.parent.parent if seed_of(file.parent) is not None else file.parent
-        odd = file.suffix == ".jsonl" and file.name != PREDICTIONS and not file.name.endswith("_logits.jsonl")
-        places[file if odd else folder] = None
-    return list(places)
-
-
-def inferred(places: Sequence[Path], examples: Sequence[Example], *, first: Sequence[Model] = ()) -> Inferred:
-    """Return what files and folders hold, with the baselines.
+def inferred(files: Sequence[Path], examples: Sequence[Example], first: Sequence[Model]) -> Inferred:
+    """Return what the folders of some files hold, and files called otherwise; with the baselines.
 
     `examples`: of the dataset, dev and test; needed where logits come without labels.
     """
@@ -282,10 +242,13 @@ def inferred(places: Sequence[Path], examples: Sequence[Example], *, first: Sequ
             raise InputError("logits without labels need the dataset; name it with --data")
         return examples
 
-    results = read_results(places, known)
-    results.models[:0] = first
-    test = [example.labels for example in examples if example.split == "test"]
-    results.gold = results.gold or tuple(test)
+    results, places = Inferred(known, models=[*first]), dict[Path, None]()
+    for file in files:
+        folder = file.parent.parent if seed_of(file.parent) is not None else file.parent
+        odd = file.suffix == ".jsonl" and file.name != PREDICTIONS and not file.name.endswith("_logits.jsonl")
+        places[file if odd else folder] = None
+    results.read([*places])
+    results.gold = results.gold or tuple(example.labels for example in examples if example.split == "test")
     results.add_baselines()
     return results
 
@@ -293,6 +256,11 @@ def inferred(places: Sequence[Path], examples: Sequence[Example], *, first: Sequ
 def nli_results(results: Inferred, files: Sequence[str], left_out: int = 0) -> Results:
     """Return what is told of label sets by model, with the baselines."""
     models = results.models
+    single = [
+        f"{model.name}: one training; the paper's figures are means over five"
+        for model in models
+        if model.seeds is None and model.measures is not None and model.printed
+    ]
     tables = {
         "table_5": table_5_short(models),
         "table_5_intervals": table_intervals(models),
@@ -306,24 +274,15 @@ def nli_results(results: Inferred, files: Sequence[str], left_out: int = 0) -> R
         files=tuple(files),
         rows=len(results.gold),
         left_out=left_out,
-        remarks=(*results.checks, *map(_single, filter(_is_single, models))),
+        remarks=(*results.checks, *single),
         tables={name: table for name, table in tables.items() if table.rows},
         exact={"table_5": table_5_long(models)},
-        data={"models": {model.name: model_json(model) for model in models}},
+        data={"models": {model.name: _model_json(model) for model in models}},
         listed=False,
     )
 
 
-def _is_single(model: Model) -> bool:
-    """Return True if a model that the paper trained several times is told of once."""
-    return model.seeds is None and model.measures is not None and bool(model.printed)
-
-
-def _single(model: Model) -> str:
-    return f"{model.name}: one training; the paper's figures are means over five"
-
-
-def model_json(model: Model) -> dict[str, Any]:
+def _model_json(model: Model) -> dict[str, Any]:
     """Return a model's scores in per cent."""
     paper = model.paper
     plain: dict[str, Any] = {"threshold": plain_threshold(model.own_threshold)}

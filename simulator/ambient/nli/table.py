@@ -6,14 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from simulator.ambient.labels import LABELS, Label, LabelSet
-from simulator.ambient.nli.families import PAPER_ORDER, Threshold, plain_threshold, read_threshold
+from simulator.ambient.nli.families import PAPER_ORDER, CheckedThreshold, Threshold, plain_threshold
 from simulator.ambient.nli.metrics import RANDOM_SET, NliMeasures, SeedsSummary, Spread, constant_baselines
+from simulator.codecs import Codec
+from simulator.fields import read_as
 from simulator.figures import Cell, Column, Table
 from simulator.stats import Interval
-from simulator.tables.builtin import read_yaml
+from simulator.tables.builtin import read_list
 
 _PAPER: Final = Path(__file__).parent / "paper.yaml"
 _KEYS: Final = ("em", "f1", "group_em")
@@ -30,10 +32,10 @@ class PaperRow:
 
     title: str
     folder: str
-    em: Spread | None
-    f1: Spread | None
-    group_em: Spread | None
-    threshold: Threshold
+    em: Spread | None = None
+    f1: Spread | None = None
+    group_em: Spread | None = None
+    threshold: Annotated[Threshold, read_as(CheckedThreshold)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,15 +71,7 @@ class Model:
 @lru_cache(maxsize=1)
 def paper_rows() -> tuple[PaperRow, ...]:
     """Return what the paper prints, in its order."""
-    return tuple(
-        PaperRow(
-            title=row["title"],
-            folder=row["folder"],
-            threshold=read_threshold(row.get("threshold"), str(_PAPER)),
-            **{key: Spread(*row[key]) if key in row else None for key in _KEYS},
-        )
-        for row in read_yaml(_PAPER)
-    )
+    return read_list(_PAPER, Codec[PaperRow](PaperRow).read_row)
 
 
 def paper_row(name: str) -> PaperRow | None:
@@ -115,16 +109,20 @@ def table_5_short(models: Sequence[Model]) -> Table:
 
 def table_intervals(models: Sequence[Model]) -> Table:
     """Return the 95 % intervals over examples, of models with predictions, in per cent."""
-    measured = [(model.name, model.measures) for model in models if model.measures is not None]
-    rows = [[name, *(_interval(getattr(measures, key)) for key in _KEYS)] for name, measures in measured]
-    return Table(["model", *_MEASURES], rows, "95 % intervals over examples, in %")
+    values = [(model, [getattr(model.measures, key) for key in _KEYS]) for model in models if model.measures]
+    return _interval_table(values, _MEASURES, "95 % intervals over examples, in %")
 
 
 def table_by_label(models: Sequence[Model]) -> Table:
     """Return F1 of each label with its interval, of models with predictions, in per cent."""
-    measured = [(model.name, model.measures.f1_by_label) for model in models if model.measures is not None]
-    rows = [[name, *(_interval(by_label[label]) for label in LABELS)] for name, by_label in measured]
-    return Table(["model", *LABELS], rows, "F1 by label, in %, with 95 % intervals over examples")
+    values = [(model, model.measures.f1_by_label.values()) for model in models if model.measures]
+    return _interval_table(values, LABELS, "F1 by label, in %, with 95 % intervals over examples")
+
+
+def _interval_table(
+    values: Iterable[tuple[Model, Iterable[Interval | None]]], heads: Iterable[str], title: str
+) -> Table:
+    return Table(["model", *heads], [[model.name, *map(_interval, row)] for model, row in values], title)
 
 
 def table_5_long(models: Sequence[Model]) -> Table:

@@ -36,11 +36,7 @@ from simulator.jsonlines import FieldError, Read, Row, read_lines
 
 SEEDS: Final = (42, 43, 44, 45, 46)
 EPOCHS: Final = 5
-SNLI_VALUES: Final[Mapping[Label, float]] = {
-    "entailment": 0.9272,
-    "neutral": 0.4250,
-    "contradiction": 0.0209,
-}
+SNLI_VALUES: Final[Mapping[Label, float]] = {"entailment": 0.9272, "neutral": 0.4250, "contradiction": 0.0209}
 """The numbers to which single labels are mapped for regression."""
 FROM_PERCENT: Final = 20
 FIELDS: Final = ("label", "labels", "value", "distribution", "counts", "annotations")

@@ -278,14 +278,7 @@ def scored_claim(paraphrases: Sequence[Paraphrase], service: str) -> Reply:
     return Reply(
         text="" if score is None else f"{score:.4f}",
         move={
-            "paraphrases": [
-                {
-                    "text": paraphrase.text,
-                    "probabilities": dict(paraphrase.probabilities or {}),
-                    "score": paraphrase.score,
-                }
-                for paraphrase in paraphrases
-            ],
+            "paraphrases": [paraphrase.payload() for paraphrase in paraphrases],
             "score": score,
             "flagged": score is not None and score > THRESHOLD,
             "decoding": {"service": service, "threshold": THRESHOLD},

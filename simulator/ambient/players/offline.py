@@ -59,8 +59,7 @@ def _gold(item: Item, step: Step, random: Random) -> Reply:
         case TrueFalseItem():
             return _form({"answer": statements(item)[step.number].answer})
         case NliItem():
-            labels = (frozenset({reading.label}) for reading in item.example.disambiguations)
-            return _labelled((item.example.labels, *labels)[step.number])
+            return _labelled(item.gold[step.number])
     raise _cannot("offline/gold", item)
 
 
@@ -147,11 +146,7 @@ def _cannot(name: str, item: Item) -> SeatError:
     return SeatError(f"{name} has nothing to say in the task {item.task}.", ANNOTATOR, code="task")
 
 
-PLAYERS: Final[dict[str, Say]] = {
-    "offline/gold": _gold,
-    "offline/random": _random,
-    "offline/copy": _copy,
-}
+PLAYERS: Final[dict[str, Say]] = {"offline/gold": _gold, "offline/random": _random, "offline/copy": _copy}
 _ANSWERED: Final[tuple[Task, ...]] = ("crowd", "evaluate", "annotate", "generate", "true_false", "nli")
 TASKS_OF: Final[Mapping[str, tuple[Task, ...]]] = {
     "offline/gold": _ANSWERED,

@@ -18,12 +18,7 @@ from simulator.ambient.generation import (
     rescored,
 )
 from simulator.ambient.intervals import Count, Values, mean_interval
-from simulator.ambient.records import (
-    ClaimRecord,
-    ContinuationRecord,
-    GenerationRecord,
-    TrueFalseRecord,
-)
+from simulator.ambient.records import ClaimRecord, ContinuationRecord, GenerationRecord, TrueFalseRecord
 from simulator.ambient.reporting.measures import (
     Results,
     by_text,

@@ -147,23 +147,17 @@ def counts_aborted(source: Frames, run: str) -> bool:
     return not {item_from_row(row).task for row in source.reader.items(run)} <= JUDGED
 
 
-class _Published(NamedTuple):
-    """The place of a task's answers in the folder of published results, and their format."""
-
-    place: str
-    format: TableSpec[Any]
-
-
-_PUBLISHED: Final[Mapping[Task, _Published]] = {
-    "crowd": _Published("{name}-crowdworker_annotations.jsonl", CROWD),
-    "evaluate": _Published("{name}-evaluation_annotations.jsonl", CROWD),
-    "annotate": _Published("{name}-linguist_annotations.jsonl", LINGUISTS),
-    "generate": _Published("results/generative_evaluation/{name}-n4.jsonl", GENERATION),
-    "true_false": _Published("results/TF_evaluation/{name}.jsonl", TRUE_FALSE),
-    "continue": _Published("results/continuation_evaluation/{name}/results.jsonl", CONTINUATIONS),
-    "nli": _Published("results/multilabel/{name}/predictions.jsonl", NLI_PREDICTIONS),
-    "claim": _Published("results/claims/{name}/results.jsonl", CLAIMS),
+_PUBLISHED: Final[Mapping[Task, tuple[str, TableSpec[Any]]]] = {
+    "crowd": ("{name}-crowdworker_annotations.jsonl", CROWD),
+    "evaluate": ("{name}-evaluation_annotations.jsonl", CROWD),
+    "annotate": ("{name}-linguist_annotations.jsonl", LINGUISTS),
+    "generate": ("results/generative_evaluation/{name}-n4.jsonl", GENERATION),
+    "true_false": ("results/TF_evaluation/{name}.jsonl", TRUE_FALSE),
+    "continue": ("results/continuation_evaluation/{name}/results.jsonl", CONTINUATIONS),
+    "nli": ("results/multilabel/{name}/predictions.jsonl", NLI_PREDICTIONS),
+    "claim": ("results/claims/{name}/results.jsonl", CLAIMS),
 }
+"""The place of a task's answers in the folder of published results, and their format."""
 _WITHOUT_FORMS: Final[tuple[Task, ...]] = ("generate", "continue", "nli", "claim")
 _FORMS: Final[tuple[Kind, ...]] = (
     *("qualification", "label", "plausible", "relabel"),
@@ -181,11 +175,11 @@ def export_runs(folder: Path, tasks: Sequence[PlayedTask]) -> Iterator[Path]:
     """
     written: set[Path] = set()
     for played in tasks:
-        published, name = _PUBLISHED[played.task], played.answers.name
-        path = folder / published.place.format(name=file_name(name))
+        (place, spec), name = _PUBLISHED[played.task], played.answers.name
+        path = folder / place.format(name=file_name(name))
         if path in written:
-            path = folder / published.place.format(name=file_name(f"{name}-{played.run.id}"))
-        published.format.write(path, played.answers.rows)
+            path = folder / place.format(name=file_name(f"{name}-{played.run.id}"))
+        spec.write(path, played.answers.rows)
         written.add(path)
         yield path
 

@@ -14,7 +14,7 @@ from simulator.ambient.annotation.consolidation import flow
 from simulator.ambient.data import read_examples
 from simulator.ambient.files.kinds import TABLES, merge
 from simulator.ambient.nli.metrics import nli_measures
-from simulator.ambient.nli.results import inferred, model_places, nli_results
+from simulator.ambient.nli.results import inferred, nli_results
 from simulator.ambient.nli.table import Model
 from simulator.ambient.reporting.datasets import (
     categories_results,
@@ -187,7 +187,7 @@ def _inference(
         )
         for task in played
     ]
-    results = inferred(model_places(held), context.examples, first=models)
+    results = inferred(held, context.examples, models)
     # What is wrong with rows has been told on reading them.
     sentences = set(map(str, problems.faults))
     problems.faults += [problem for problem in results.problems if problem not in sentences]
@@ -283,12 +283,8 @@ def side_by_side(results: Sequence[Results]) -> Iterator[Section]:
         [(result.kind, result.name, result.rows, m.key, m) for result in results for m in result.measures],
         columns=["kind", "name", "rows", "key", "measure"],
     )
-    for name, tables in (
-        ("table_4", table_4(frame)),
-        ("table_10", table_10(frame)),
-        ("crowd", crowd_table(frame)),
-    ):
-        if tables is not None:
+    for name, make in {"table_4": table_4, "table_10": table_10, "crowd": crowd_table}.items():
+        if (tables := make(frame)) is not None:
             rounded, exact = (replace(t, name=n) for t, n in zip(tables, ("rounded", "exact"), strict=True))
             yield Section(name=name, title=rounded.title, tables=[rounded], exact=[exact])
     categories = next((result for result in results if result.kind == "categories"), None)
@@ -340,32 +336,29 @@ def table_4(frame: pd.DataFrame) -> tuple[Table, Table] | None:
 
 def table_10(frame: pd.DataFrame) -> tuple[Table, Table] | None:
     """Return accuracy by template, models and people side by side; None if there are no such results."""
-    judged = frame[frame["kind"] == "true_false"]
-    if judged.empty:
+    wide, sizes = _measured(frame, "true_false", _TEMPLATES)
+    if wide.empty:
         return None
-    wide = _pivot(judged[judged["key"].isin(_TEMPLATES)], "key", [*_TEMPLATES])
-    sizes = judged.groupby("name")["rows"].first()
     shown: list[list[Cell]] = []
-    exact: list[list[Cell]] = []
     for name, row in zip(wide.index, wide.to_numpy(), strict=True):
-        rows = int(sizes[name])
-        shown.append([name, *(cell.rounded for cell in row), rows])
-        exact.append([name, *(cell.told for cell in row), rows])
+        shown.append([name, *(cell.rounded for cell in row), sizes[name]])
         if any(cell.printed for cell in row):
             shown.append(["  in the paper", *(cell.printed or "–" for cell in row), None])
     chance = Measure("chance", "", _CHANCE).rounded
     shown.append(["chance", *(chance for _ in _TEMPLATES), None])
     title, heads = "Table 10: statements judged rightly, in %, by template", [*_TEMPLATES.values()]
     columns = [Column(head, 4) for head in ("model", *heads, "n")]
-    return Table(["model", *heads, Column("n", 0)], shown, title), Table(columns, exact, title)
+    return (
+        Table(["model", *heads, Column("n", 0)], shown, title),
+        Table(columns, _exact(wide, sizes), title),
+    )
 
 
 def crowd_table(frame: pd.DataFrame) -> tuple[Table, Table] | None:
     """Return crowdworkers' votes of several files and runs, with the paper's; None if there are none."""
-    voted = frame[(frame["kind"] == "crowd") & frame["key"].isin(_CROWD)]
-    if voted.empty:
+    wide, sizes = _measured(frame, "crowd", _CROWD)
+    if wide.empty:
         return None
-    wide, sizes = _pivot(voted, "key", [*_CROWD]), voted.groupby("name")["rows"].first()
     printed = paper()["crowd"]
     # Turned, a measure a row, it fits beside any number of runs.
     shown: list[list[Cell]] = [
@@ -373,15 +366,23 @@ def crowd_table(frame: pd.DataFrame) -> tuple[Table, Table] | None:
         for key, title in _CROWD.items()
     ]
     shown.append(["rows", *(str(sizes[name]) for name in wide.index), ""])
-    exact: list[list[Cell]] = [
-        [name, *(cell.told for cell in row), int(sizes[name])]
-        for name, row in zip(wide.index, wide.to_numpy(), strict=True)
-    ]
     title = "Crowdworkers' votes"
     return (
         Table(["", *wide.index, "in the paper"], shown, title),
-        Table(["votes", *_CROWD, "rows"], exact, title),
+        Table(["votes", *_CROWD, "rows"], _exact(wide, sizes), title),
     )
+
+
+def _measured(frame: pd.DataFrame, kind: str, keys: Mapping[str, str]) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Return some measures of the results of a kind, a row for each name, and how many rows each has."""
+    held = frame[(frame["kind"] == kind) & frame["key"].isin(keys)]
+    sizes = {name: int(rows) for name, rows in held[["name", "rows"]].itertuples(index=False)}
+    return _pivot(held, "key", [*keys]), sizes
+
+
+def _exact(wide: pd.DataFrame, sizes: Mapping[str, int]) -> list[list[Cell]]:
+    rows = zip(wide.index, wide.to_numpy(), strict=True)
+    return [[name, *(cell.told for cell in row), sizes[name]] for name, row in rows]
 
 
 def _pivot(frame: pd.DataFrame, columns: str, order: Sequence[str]) -> pd.DataFrame:

@@ -108,14 +108,7 @@ def test_what_is_due(desk: Any, keys: dict[str, str], form: Form, submit: Callab
     assert sorted(due(desk, "vi")) == ["2", "3", "4"]
     assert sorted(due(desk, "wu")) == ["2", "3", "4"]
     assert sorted(due(desk, "wu", 2)) == ["1", "2", "3", "4"]
-    assert states(desk) == {
-        "1": "validated",
-        "2": "due",
-        "3": "due",
-        "4": "due",
-        "5": "open",
-        "6": "dropped",
-    }
+    assert states(desk) == {"1": "validated", "2": "due", "3": "due", "4": "due", "5": "open", "6": "dropped"}
 
 
 def test_the_newest_form_of_a_validator_counts_and_nobody_else_sees_it(

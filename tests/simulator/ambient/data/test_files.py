@@ -9,13 +9,7 @@ from typing import Any
 
 import pytest
 
-from simulator.ambient.files.dataset import (
-    CATEGORY_ROWS,
-    DATASET,
-    CategoryRecord,
-    Rewrite,
-    category_record,
-)
+from simulator.ambient.files.dataset import CATEGORY_ROWS, DATASET, CategoryRecord, Rewrite, category_record
 from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.files.results import EDIT_F1_CASES, EditCase
 from simulator.errors import InputError
@@ -109,10 +103,7 @@ def test_kinds_of_ambiguity_are_read_without_being_run(write: Write) -> None:
             "disambiguations: a text that holds dict, not a list, in Python's notation",
         ),
         ({"disambiguations": []}, "disambiguations: not a text that holds a list in Python's notation"),
-        (
-            {"disambiguations": "[{'hypothesis': 'x', 'label': None}]"},
-            "disambiguations.premise is missing",
-        ),
+        ({"disambiguations": "[{'hypothesis': 'x', 'label': None}]"}, "disambiguations.premise is missing"),
         ({"category": "moody"}, "category: 'moody' is no kind of ambiguity"),
         ({"category": None}, "category: names no kind of ambiguity"),
         ({"labels": "perhaps"}, "labels: 'perhaps' is no label"),

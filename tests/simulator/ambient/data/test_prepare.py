@@ -10,13 +10,7 @@ import pytest
 from simulator.ambient.data import load_claims, load_examples
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.labels import Label
-from simulator.ambient.prepare import (
-    annotate_items,
-    claim_items,
-    crowd_items,
-    nli_items,
-    true_false_items,
-)
+from simulator.ambient.prepare import annotate_items, claim_items, crowd_items, nli_items, true_false_items
 from simulator.ambient.records import ClaimRecord
 from simulator.errors import InputError
 

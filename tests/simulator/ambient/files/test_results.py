@@ -9,11 +9,7 @@ from typing import Any
 import pytest
 
 from simulator.ambient.continuations import continuation_measures
-from simulator.ambient.files.results import (
-    CONTINUATIONS,
-    GENERATION,
-    TRUE_FALSE,
-)
+from simulator.ambient.files.results import CONTINUATIONS, GENERATION, TRUE_FALSE
 from simulator.ambient.generation import generation_measures, rescored
 from simulator.ambient.records import ContinuationOption, ContinuationRecord
 from simulator.errors import InputError

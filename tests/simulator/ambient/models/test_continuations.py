@@ -67,8 +67,8 @@ def test_items_of_every_flagged_sentence() -> None:
     assert items == continue_items([EXAMPLE], seed=3)
     many = {continue_items([EXAMPLE], seed=seed)[0].distractor for seed in range(9)}
     assert len(many) > 3
-    told = continue_items([EXAMPLE], seed=3, stem=STEMS["instructed"], wanted=5, max_tokens=7)[0]
-    assert (told.stem, told.wanted, told.max_tokens) == ("Write a story.\n\n", 5, 7)
+    told = continue_items([EXAMPLE], seed=3, stem=STEMS["instructed"], wanted=5)[0]
+    assert (told.stem, told.wanted, told.max_tokens) == ("Write a story.\n\n", 5, 60)
 
 
 @pytest.mark.each(

@@ -39,11 +39,7 @@ RECORD = GenerationRecord(
     stored_edit_f1=0.5,
 )
 COPIES = replace(
-    RECORD,
-    id="2",
-    generation="1. a b. Then the claim is true.",
-    stored_rewrites=None,
-    stored_edit_f1=None,
+    RECORD, id="2", generation="1. a b. Then the claim is true.", stored_rewrites=None, stored_edit_f1=None
 )
 RESTATES = replace(COPIES, id="3", generation="1. a b, so c. Then the claim is true.")
 SILENT = replace(COPIES, id="4", generation=" ")
@@ -97,10 +93,7 @@ def test_stored_values_are_compared() -> None:
     other = replace(RECORD, stored_rewrites={"entailment": "a c."})
     assert rescored([other]) == (
         Difference(
-            "1",
-            "predicted_rewrites",
-            {"entailment": "a c."},
-            {"entailment": "a c.", "neutral": "a b."},
+            "1", "predicted_rewrites", {"entailment": "a c."}, {"entailment": "a c.", "neutral": "a b."}
         ),
     )
     assert rescored([replace(RECORD, stored_rewrites=None, stored_edit_f1=None)]) == ()

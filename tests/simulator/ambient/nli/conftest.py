@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shared_data import SHARED, shared_path
+from shared_data import shared_path
 
 from ..tiny import llama, roberta
 
@@ -16,13 +16,6 @@ def published() -> Path:
     """The folder of published results of multilabel NLI."""
     folder = shared_path("ambient", "results", "multilabel")
     return folder
-
-
-@pytest.fixture(scope="session")
-def expected(published: Path) -> dict[str, dict[str, Any]]:
-    """The reference values by id."""
-    checks = json.loads((SHARED / "expected_examples.json").read_text(encoding="utf-8"))
-    return {check["id"]: check for check in checks}
 
 
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -80,12 +73,7 @@ def _example(number: int) -> dict[str, Any]:
         {"premise": premise, "hypothesis": hypothesis.replace("never", word), "label": meant}
         for word, meant in (("certainly", "entailment"), ("perhaps", "neutral"))
     ]
-    return {
-        **row,
-        "hypothesis_ambiguous": True,
-        "labels": "neutral, entailment",
-        "disambiguations": readings,
-    }
+    return {**row, "hypothesis_ambiguous": True, "labels": "neutral, entailment", "disambiguations": readings}
 
 
 @pytest.fixture(scope="session")

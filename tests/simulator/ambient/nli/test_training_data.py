@@ -72,11 +72,7 @@ def test_two_annotators_who_left_the_text_give_the_union(tmp_path):
     [
         # The first changed it: text and label of the second, whatever he did.
         ({"hypothesis": "It drips."}, {}, ("It rains.", "It pours.", "entailment")),
-        (
-            {"hypothesis": "It drips."},
-            {"premise": "It snows."},
-            ("It snows.", "It pours.", "entailment"),
-        ),
+        ({"hypothesis": "It drips."}, {"premise": "It snows."}, ("It snows.", "It pours.", "entailment")),
         # Only the second did: text and label of the first.
         ({}, {"premise": "It snows."}, ("It rains.", "It pours.", "neutral")),
     ],

@@ -46,13 +46,7 @@ def writes(request):
     """Five samples a prompt: the prompt's seed retold, one copy, one that is no pair, one doubled."""
     premise, hypothesis = SENTENCES.findall(request.messages[0].content)[-1]
     number = request.repeat % 5
-    text = {
-        0: f"CE {premise}",
-        1: f"EN {premise}",
-        2: f"CN {premise}",
-        3: premise,
-        4: "",
-    }[number]
+    text = {0: f"CE {premise}", 1: f"EN {premise}", 2: f"CN {premise}", 3: premise, 4: ""}[number]
     return f" {text}\nSentence 2: {hypothesis}" if text else " nothing of the kind"
 
 

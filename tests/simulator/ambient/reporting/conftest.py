@@ -19,11 +19,7 @@ from simulator.ambient.benchmark import BENCHMARK
 from simulator.ambient.importing.runs import import_ambient
 from simulator.commands.report import files_command, report_command
 
-COMMANDS = {
-    "score": files_command(BENCHMARK),
-    "report": report_command(BENCHMARK),
-    "import": import_ambient,
-}
+COMMANDS = {"score": files_command(BENCHMARK), "report": report_command(BENCHMARK), "import": import_ambient}
 
 
 @pytest.fixture(scope="session")

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.ambient.reporting.measures import (
-    Measure,
-    Results,
-    exact_table,
-    half_up,
-    measures_table,
-)
+from simulator.ambient.reporting.measures import Measure, Results, exact_table, half_up, measures_table
 from simulator.stats import Interval
 
 
@@ -57,9 +51,7 @@ def test_a_column_in_which_nothing_stands_is_left_out() -> None:
 
 def test_files_get_every_digit() -> None:
     results = Results(
-        kind="crowd",
-        name="x",
-        measures=(Measure("a", "", Interval(1 / 3, 0.2, 0.5, 9), paper=33.0),),
+        kind="crowd", name="x", measures=(Measure("a", "", Interval(1 / 3, 0.2, 0.5, 9), paper=33.0),)
     )
     (row,) = exact_table([results]).rows
     assert row[4] == pytest.approx(Interval(100 / 3, 20.0, 50.0, 9))

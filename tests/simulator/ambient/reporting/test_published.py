@@ -240,8 +240,7 @@ FILES = {
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(one, marks=pytest.mark.slow if "davinci" in one else ()) for one in FILES],
+    "name", [pytest.param(one, marks=pytest.mark.slow if "davinci" in one else ()) for one in FILES]
 )
 def test_a_published_file_comes_back_out_of_the_log(
     name: str, published: Path, tmp_path: Path, call: Call

@@ -20,11 +20,7 @@ from simulator.ambient.data import load_qualification
 from simulator.ambient.files.results import CROWD, LINGUISTS
 from simulator.ambient.reporting.runs import form_lines, run_measures
 from simulator.ambient.sessions import AmbientSessions
-from simulator.ambient.trial_log import (
-    crowd_records,
-    linguist_records,
-    played_of,
-)
+from simulator.ambient.trial_log import crowd_records, linguist_records, played_of
 from simulator.errors import InputError
 from simulator.reports import print_whole, run_summary
 from simulator.seats import Reply
