@@ -12,6 +12,7 @@ import re
 import types
 import typing
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Literal
 
 from logs import rows
@@ -63,7 +64,7 @@ class Column:
     references: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """One table.
 
@@ -80,7 +81,7 @@ class Table:
     identity: tuple[tuple[str, ...], ...]
     meaning: str
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The columns' names."""
         return tuple(column.name for column in self.columns)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from time import monotonic
 from typing import Annotated, Any, Final, Literal, TypedDict, get_args
 
@@ -29,6 +29,7 @@ from langgraph.types import Command
 from logs.rows import Turn
 from personas.templates import render
 from simulator.clarq import provider as rules
+from simulator.clarq.data import background_text
 from simulator.clarq.experts import Experts, Situation
 from simulator.clarq.playing import PROVIDER, SEEKER, TURN_LIMIT
 from simulator.clarq.provider import Decision, ProviderTurn
@@ -89,18 +90,16 @@ def situation_of(view: View) -> Situation:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Table:
     """The live objects of an episode; travel as the graph's context, never in its state.
 
     Attributes:
-        prompt: the seeker's background as prompt text.
         record: puts a turn into the log; when it returns, the turn counts.
     """
 
     episode_id: str
     task: Task
-    prompt: str
     seeker: Seat
     provider: Seat
     record: Callable[[Turn], Awaitable[None]]
@@ -109,6 +108,11 @@ class Table:
     turn_limit: int = TURN_LIMIT
     multi: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def prompt(self) -> str:
+        """The seeker's background as prompt text."""
+        return background_text(self.task)
 
 
 class State(TypedDict):

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 from logs.rows import Ending
 from simulator.clarq import graph
 from simulator.clarq.benchmark import BENCHMARK
-from simulator.clarq.data import background_text, item_row, read_item
+from simulator.clarq.data import item_row, read_item
 from simulator.clarq.experts import EXPERTS, Experts, MixedExperts, Part, models_of, read_experts
 from simulator.clarq.graph import ProviderAgent
 from simulator.clarq.players.experts_model import ModelExperts
@@ -108,7 +108,6 @@ class ClarqRoom(Room[graph.Table, graph.State]):
         return graph.Table(
             episode_id=live.episode.id,
             task=live.item,
-            prompt=background_text(live.item),
             seeker=live.seats[SEEKER],
             provider=live.seats[PROVIDER],
             record=live.record,

@@ -20,12 +20,17 @@ from simulator.runner.rooms import ActiveEpisode, AnyRoom
 
 
 class Recorder:
-    """Puts turns into the log: waiting for each to be on disk (people), or for all at the end (batch)."""
+    """Puts turns into the log: waiting for each to be on disk (people), or for all at the end (batch).
+
+    Attributes:
+        used: a turn was to be recorded, whatever became of it.
+    """
 
     def __init__(self, log: RowSink, *, durable: bool) -> None:
         self._log = log
         self._durable = durable
         self._posted = Posted()
+        self.used = False
 
     async def __call__(self, turn: Turn) -> None:
         """Record `turn`.
@@ -33,6 +38,7 @@ class Recorder:
         Raises:
             LogError: if the log refuses it (durable), or at `settle` (batch).
         """
+        self.used = True
         if self._durable:
             await self._log.write(turn)
         else:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final
 from uuid import uuid4
 from weakref import WeakValueDictionary
@@ -30,14 +31,16 @@ from simulator.seeds import derive_seed
 
 SEAT_TAKEN: Final = "seat.taken"
 """The event of somebody who takes a seat that they were invited to: ``seat``, and ``holder``, a pseudonym."""
+_ITEMS_KEPT: Final = 256
 _MOVED_ON = "The dialogue has moved on; here is where it stands now."
 
 
 @dataclass(frozen=True)
 class _Here:
-    """An episode as the log holds it now."""
+    """An episode as the log holds it now; `recorder` is what `live` records with."""
 
     live: ActiveEpisode
+    recorder: Recorder
     turns: tuple[Turn, ...]
     state: Any
     ending: Ending | None
@@ -61,6 +64,8 @@ class Sessions:
         self._addressed = models.addressed if isinstance(models, Models) else str
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._warnings: dict[str, Trouble] = {}
+        # By its hash an item is the same for ever.
+        self._item = lru_cache(_ITEMS_KEPT)(lambda hash: self._room.read_item(reader.item(hash)))
 
     async def start_item(
         self,
@@ -212,7 +217,7 @@ class Sessions:
             _require_person(here.live.episode, seat)
             if not any(reply.key and turn.key == reply.key for turn in here.turns):
                 await self._take(here, seat, reply, number)
-                here = await self._load(episode_id)
+                here = self._read_on(here)
             here = await self._advance(here)
         return self._shown(here, seat)
 
@@ -265,13 +270,19 @@ class Sessions:
 
     async def _load(self, episode_id: str) -> _Here:
         episode = self._reader.episode(episode_id)
-        item = self._room.read_item(self._reader.item(episode.item_hash))
+        item = self._item(episode.item_hash)
         seats = await self._loading.seats(self._room, episode.seats, episode.options)
         turns = tuple(self._reader.turns(episode_id))
-        live = ActiveEpisode(
-            episode=episode, item=item, seats=seats, record=Recorder(self._log, durable=True)
+        recorder = Recorder(self._log, durable=True)
+        live = ActiveEpisode(episode=episode, item=item, seats=seats, record=recorder)
+        return _Here(live, recorder, turns, self._room.rebuild(turns), self._reader.ending(episode_id))
+
+    def _read_on(self, here: _Here) -> _Here:
+        """Return an episode with what has happened in it meanwhile; what it is never changes."""
+        turns = tuple(self._reader.turns(here.id))
+        return replace(
+            here, turns=turns, state=self._room.rebuild(turns), ending=self._reader.ending(here.id)
         )
-        return _Here(live, turns, self._room.rebuild(turns), self._reader.ending(episode_id))
 
     async def _advance(self, here: _Here) -> _Here:
         """Let the seats opposite move; at the end write scores and ending, once.
@@ -298,12 +309,14 @@ class Sessions:
         except Exception as error:
             self._warnings[here.id] = Trouble(type(error).__name__, "program")
             await self._log.write(traceback_event(here.live))
-        turns = tuple(self._reader.turns(here.id))
-        state = self._room.rebuild(turns)
-        ending = ending or self._room.ending(here.live, state)
+        if here.recorder.used:
+            here = self._read_on(here)
+            if here.ending is not None:  # another process was first
+                return here
+        ending = ending or self._room.ending(here.live, here.state)
         if ending is not None:
-            ending, _ = await finish(self._room, here.live, self._log, ending, turns)
-        return _Here(here.live, turns, state, ending)
+            ending, _ = await finish(self._room, here.live, self._log, ending, here.turns)
+        return replace(here, ending=ending)
 
     def _shown(self, here: _Here, seat: str) -> Any:
         return self._room.view(here.live, here.state, seat, here.ending, self._warnings.get(here.id))

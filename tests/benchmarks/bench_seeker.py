@@ -62,7 +62,6 @@ async def play(task: Task, seed: int = 0) -> Played:
     table = graph.Table(
         episode_id="",
         task=task,
-        prompt="",
         seeker=OfflineSeeker(),
         provider=graph.ProviderAgent(OfflineExperts(), "offline"),
         record=forget,

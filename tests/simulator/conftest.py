@@ -185,7 +185,6 @@ async def play(
     table = graph.Table(
         episode_id="e",
         task=task,
-        prompt="You keep the lamp.",
         seeker=seeker,
         provider=provider,
         record=record,

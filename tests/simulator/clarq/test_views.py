@@ -18,9 +18,7 @@ async def nothing(turn):
 
 def table(task, **changes):
     people = {"seeker": PersonSeat(), "provider": PersonSeat()}
-    return graph.Table(
-        episode_id="e", task=task, prompt="You keep the lamp.", record=nothing, **{**people, **changes}
-    )
+    return graph.Table(episode_id="e", task=task, record=nothing, **{**people, **changes})
 
 
 def logged(*lines, gives=None):

@@ -331,7 +331,6 @@ async def play(task: Task, style: str) -> DialogueScores:
     table = graph.Table(
         episode_id="e",
         task=task,
-        prompt="",
         seeker=OfflineSeeker(style),
         provider=graph.ProviderAgent(OfflineExperts(), "offline"),
         record=record,

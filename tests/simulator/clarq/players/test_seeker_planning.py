@@ -46,7 +46,6 @@ async def _played(task: Task) -> tuple[tuple[View, str, dict, bool], ...]:
     table = graph.Table(
         episode_id="e",
         task=task,
-        prompt="",
         seeker=Watched(),
         provider=graph.ProviderAgent(OfflineExperts(), "offline"),
         record=record,
