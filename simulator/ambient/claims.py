@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from personas.templates import Rendered, render
+from simulator.ambient.generation import TOLERANCE
 from simulator.ambient.intervals import Count, Values, share_interval
 from simulator.ambient.items import ClaimItem
 from simulator.ambient.labels import LABELS, Label, LabelSet
@@ -21,7 +22,6 @@ THRESHOLD: Final = sigmoid(-1.97)
 PARAPHRASES: Final = 5
 AMBIGUITY: Final = "a"
 FACTUALITY: Final = "f"
-TOLERANCE: Final = 1e-9
 
 _DELETED: Final = ("Says that", "Says", '"', "“", "”", "(", ")")
 

@@ -17,6 +17,9 @@ Label = Literal["contradiction", "entailment", "neutral"]
 LABELS: Final[tuple[Label, ...]] = get_args(Label)
 """In the canonical order of arrays, which is alphabetical."""
 
+SHOWN: Final[tuple[Label, Label, Label]] = ("entailment", "neutral", "contradiction")
+"""From what follows to what cannot be: the order of pages, of the paper's Table 11, of linguists' files."""
+
 LabelSet = frozenset[Label]
 LABEL_SETS: Final[tuple[LabelSet, ...]] = tuple(
     frozenset(labels) for size in (1, 2, 3) for labels in combinations(LABELS, size)

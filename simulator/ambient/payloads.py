@@ -153,7 +153,6 @@ def _annotation(shown: Shown, move: Mapping[str, Any]) -> Annotation:
     return annotation
 
 
-_FORMS: Final[tuple[Kind, ...]] = ("qualification", "label", "plausible", "relabel", "annotate")
 # What tells a person's answer, to go with it when they are erased.
 _PRIVATE: Final[Mapping[str, list[str]]] = {
     "qualification": ["answer", "correct"],
@@ -165,13 +164,17 @@ _PRIVATE: Final[Mapping[str, list[str]]] = {
 }
 
 
+FORMS: Final = tuple(_PRIVATE)
+"""Steps in which a form is filled in, by people or in their place."""
+
+
 def logged(
     item: Item, step: Step, reply: Reply, options: Options, *, person: bool
 ) -> tuple[str, dict[str, Any]]:
     """Return a reply as the text and the payload of its turn."""
     questions = options.qualification.questions if options.qualification else ()
     shown = shown_in(item, step, questions)
-    if step.kind in _FORMS or (step.kind == "true_false" and "answer" in (reply.move or {})):
+    if step.kind in FORMS and (step.kind != "true_false" or "answer" in (reply.move or {})):
         text, answers = read_form(step.kind, shown, reply)
     else:
         text, answers = reply.text, {}

@@ -24,14 +24,21 @@ from pydantic import (
 
 from simulator.ambient.annotation.rules import Discard
 from simulator.ambient.examples import Disambiguation, PublishedKey, refuse_infinite
-from simulator.ambient.labels import AnyLabels, Label, LabelSet, Side, SomeLabels, format_labels, parse_labels
+from simulator.ambient.labels import (
+    SHOWN,
+    AnyLabels,
+    Label,
+    LabelSet,
+    Side,
+    SomeLabels,
+    format_labels,
+    parse_labels,
+)
 from simulator.ambient.nli.families import CheckedThreshold, Threshold
 from simulator.field_faults import shortened
 from simulator.fields import Finite, FiniteOrNone, Flag, Key, OptionalText, Said, Whole, must, read_as
 
 _PIPE: Final = "|"
-# The published files of linguists join labels in this order, which is not the canonical one.
-_PUBLISHED_ORDER: Final[tuple[Label, ...]] = ("entailment", "neutral", "contradiction")
 DISTRACTOR: Final = "d"
 """The name of the distractor among a sentence's options."""
 _SLACK: Final = 1e-6  # by which two probabilities of single precision may exceed 1 together
@@ -73,7 +80,7 @@ Prompt = Annotated[str, BeforeValidator(_prompt)]
 PipedLabels = Annotated[
     LabelSet,
     read_as(Said, lambda text: parse_labels(text, _PIPE)),
-    PlainSerializer(lambda labels: _PIPE.join(label for label in _PUBLISHED_ORDER if label in labels)),
+    PlainSerializer(lambda labels: _PIPE.join(label for label in SHOWN if label in labels)),
 ]
 """A set of labels as linguists' files have it: ``entailment|neutral``."""
 

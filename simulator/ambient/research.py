@@ -16,12 +16,12 @@ from simulator.ambient.data import load_guidelines, read_examples
 from simulator.ambient.examples import findings
 from simulator.ambient.files.results import CROWD, LINGUISTS
 from simulator.ambient.items import Task
-from simulator.ambient.labels import letters
+from simulator.ambient.labels import SHOWN, letters
 from simulator.ambient.records import CrowdRecord
 from simulator.ambient.reporting.datasets import dataset_results
 from simulator.ambient.reporting.figures import label_sets_venn
 from simulator.ambient.research_episode import episode, named_text, number, original, tags
-from simulator.ambient.show import SHOWN, pair
+from simulator.ambient.show import pair
 from simulator.ambient.trial_log import crowd_records, linguist_records, tasks_of
 from simulator.blocks import (
     Block,

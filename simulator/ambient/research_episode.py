@@ -19,12 +19,12 @@ from simulator.ambient.items import (
     TrueFalseItem,
     item_from_row,
 )
-from simulator.ambient.labels import Label, Side
+from simulator.ambient.labels import SHOWN, Label, Side
 from simulator.ambient.playing import statements
 from simulator.ambient.prompts import prompt
 from simulator.ambient.reporting.figures import log_odds_figure
 from simulator.ambient.score import values
-from simulator.ambient.show import SHOWN, pair, tag
+from simulator.ambient.show import pair, tag
 from simulator.ambient.trial_log import continuation_record, payloads, sampled_options
 from simulator.blocks import (
     Block,

@@ -9,9 +9,9 @@ from logs.rows import Turn
 from simulator.ambient.annotation.rules import Annotation, read_annotation
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.items import AnnotateItem, Candidate, CrowdItem, Item, TrueFalseItem
-from simulator.ambient.labels import SIDES, Label, Side
+from simulator.ambient.labels import SHOWN, SIDES, Label, Side
 from simulator.ambient.playing import statements
-from simulator.ambient.show import SHOWN, pair, tag
+from simulator.ambient.show import pair, tag
 from simulator.blocks import (
     Block,
     Card,

@@ -9,7 +9,7 @@ from typing import Any, Final
 from simulator.ambient.annotation.rules import MAX_REWRITES, Problem, check_annotation, read_annotation
 from simulator.ambient.data import Guidelines, load_guidelines
 from simulator.ambient.items import Task
-from simulator.ambient.labels import Label, Side
+from simulator.ambient.labels import SHOWN, Label, Side
 from simulator.ambient.views import ParticipantView, Shown
 from simulator.blocks import (
     Answered,
@@ -37,9 +37,6 @@ from simulator.form_blocks import (
     Part,
     When,
 )
-
-SHOWN: Final[tuple[Label, ...]] = ("entailment", "neutral", "contradiction")
-"""From what follows to what cannot be: the order on pages, and of the keys 1, 2, 3."""
 
 COLOURS: Final[Mapping[Label, Colour]] = {"entailment": "green", "neutral": "gold", "contradiction": "clay"}
 _POINTS: Final[Mapping[Task, tuple[str, ...]]] = {

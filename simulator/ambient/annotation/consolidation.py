@@ -28,10 +28,10 @@ from simulator.ambient.data import load_guidelines
 from simulator.ambient.examples import Example, squeeze
 from simulator.ambient.files.dataset import DATASET
 from simulator.ambient.intervals import Values as Measures
-from simulator.ambient.labels import LABELS, SIDES
+from simulator.ambient.labels import LABELS, SHOWN, SIDES
 from simulator.ambient.reporting.figures import FlowDiagram
 from simulator.ambient.reporting.measures import paper
-from simulator.ambient.show import COLOURS, SHOWN, told
+from simulator.ambient.show import COLOURS, told
 from simulator.ambient.trial_log import linguist_records, runs_with
 from simulator.blocks import Block, Heading, Text, message
 from simulator.desk_forms import Field, Offer, Values

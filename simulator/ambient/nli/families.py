@@ -26,7 +26,7 @@ import numpy.typing as npt
 from pydantic import ValidatorFunctionWrapHandler, WrapValidator
 from typer import Option
 
-from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet, format_labels
+from simulator.ambient.labels import LABEL_SETS, LABELS, SHOWN, Label, LabelSet, format_labels
 from simulator.errors import InputError
 from simulator.field_faults import shortened
 from simulator.fields import Finite, must, of_length, read_as
@@ -67,8 +67,6 @@ def output_of_width(width: int) -> Output:
 Interval = tuple[float, float]
 Threshold = float | Mapping[Label, Interval] | None
 """One for all labels; an interval a label (regression); None where the highest class is taken."""
-PAPER_ORDER: Final[tuple[Label, ...]] = ("entailment", "neutral", "contradiction")
-"""Of intervals in Table 11."""
 Pairs = Literal["all", "reference"]
 PairsOption = Annotated[
     Pairs, Option(help="regression: which intervals are tried: all, or as the reference does")
@@ -107,7 +105,7 @@ CheckedThreshold = Annotated[_Intervals, WrapValidator(_unless_number)] | None
 def plain_threshold(threshold: Threshold) -> float | dict[str, list[float]] | None:
     """Return a threshold for JSON, with every digit: a number, or both ends of each label's interval."""
     if isinstance(threshold, Mapping):
-        return {label: list(threshold[label]) for label in PAPER_ORDER if label in threshold}
+        return {label: list(threshold[label]) for label in SHOWN if label in threshold}
     return threshold
 
 

@@ -22,6 +22,7 @@ from simulator.ambient.files.nli import (
     read_seed,
     seed_of,
 )
+from simulator.ambient.generation import TOLERANCE
 from simulator.ambient.intervals import Count, Value
 from simulator.ambient.labels import LABELS, LabelSet
 from simulator.ambient.nli.families import Pairs, Threshold, plain_threshold
@@ -36,6 +37,7 @@ from simulator.ambient.nli.metrics import (
     with_labels,
 )
 from simulator.ambient.nli.table import (
+    KEYS,
     Model,
     baseline_rows,
     table_5_long,
@@ -49,9 +51,7 @@ from simulator.ambient.reporting.measures import Measure, Results, worded
 from simulator.errors import InputError
 
 T = TypeVar("T")
-TOLERANCE: Final = 1e-9
 _DEEPEST: Final = 4
-_KEYS: Final = ("em", "f1", "group_em")
 
 
 @dataclass(slots=True)
@@ -192,7 +192,7 @@ def _nearest_seed(records: Sequence[NliRecord], stored: Sequence[SeedRecord]) ->
 
 
 def _differences(stored: SeedRecord, recomputed: SeedRecord) -> list[str]:
-    pairs = [(name, getattr(stored, name), getattr(recomputed, name)) for name in _KEYS]
+    pairs = [(name, getattr(stored, name), getattr(recomputed, name)) for name in KEYS]
     before, now = _ends(stored.threshold), _ends(recomputed.threshold)
     pairs += [
         (f"threshold {place}", *each) for place, each in enumerate(zip(before, now, strict=False), start=1)
@@ -290,12 +290,12 @@ def _model_json(model: Model) -> dict[str, Any]:
         plain["paper_threshold"] = plain_threshold(paper.threshold)
     if model.seeds is not None:
         plain["seeds"] = list(model.seeds.seeds)
-        plain |= {key: _spread(getattr(model.seeds, key), 100) for key in _KEYS}
+        plain |= {key: _spread(getattr(model.seeds, key), 100) for key in KEYS}
     if model.measures is not None:
         plain["examples"], plain["empty"] = model.measures.n, model.measures.empty
         plain["f1_by_label"] = {label: model.measures.f1_by_label[label].value for label in LABELS}
     if paper is not None and paper.em is not None:
-        plain["paper"] = {key: _spread(getattr(paper, key), 1) for key in _KEYS}
+        plain["paper"] = {key: _spread(getattr(paper, key), 1) for key in KEYS}
     return plain
 
 
@@ -303,16 +303,16 @@ def _measures(model: Model) -> tuple[Measure, ...]:
     counted = "examples"
     values: dict[str, Value] = {"em": RANDOM_SET, "f1": None, "group_em": None}
     if model.seeds is not None:
-        spreads = {key: getattr(model.seeds, key) for key in _KEYS}
+        spreads = {key: getattr(model.seeds, key) for key in KEYS}
         values = {key: Count(spread.mean, len(model.seeds.seeds)) for key, spread in spreads.items()}
         counted = "seeds"
     elif model.measures is not None:
         n = model.measures.n
-        values = {key: Count(getattr(model.measures, key), n) for key in _KEYS}
+        values = {key: Count(getattr(model.measures, key), n) for key in KEYS}
     return worded(
         "nli",
         values,
-        paper={key: spread.mean for key, spread in zip(_KEYS, model.printed, strict=False) if spread},
+        paper={key: spread.mean for key, spread in zip(KEYS, model.printed, strict=False) if spread},
         key=f"{model.name}.{{key}}",
         model=model.name,
         counted=counted if model.seeds or model.measures else "",

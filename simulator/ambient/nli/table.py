@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from simulator.ambient.labels import LABELS, Label, LabelSet
-from simulator.ambient.nli.families import PAPER_ORDER, CheckedThreshold, Threshold, plain_threshold
+from simulator.ambient.labels import LABELS, SHOWN, Label, LabelSet
+from simulator.ambient.nli.families import CheckedThreshold, Threshold, plain_threshold
 from simulator.ambient.nli.metrics import RANDOM_SET, NliMeasures, SeedsSummary, Spread, constant_baselines
 from simulator.codecs import Codec
 from simulator.fields import read_as
@@ -18,7 +18,7 @@ from simulator.stats import Interval
 from simulator.tables.builtin import read_list
 
 _PAPER: Final = Path(__file__).parent / "paper.yaml"
-_KEYS: Final = ("em", "f1", "group_em")
+KEYS: Final = ("em", "f1", "group_em")
 _MEASURES: Final = ("EM", "F1", "group EM")
 _PER_CENT: Final = 100
 _TABLE_11: Final = ("model", "threshold", "paper")
@@ -60,7 +60,7 @@ class Model:
     @property
     def printed(self) -> tuple[Spread | None, ...]:
         """Exact match, F1 and group exact match in the paper; empty if it prints none."""
-        return tuple(getattr(self.paper, key) for key in _KEYS) if self.paper and self.paper.em else ()
+        return tuple(getattr(self.paper, key) for key in KEYS) if self.paper and self.paper.em else ()
 
     @property
     def own_threshold(self) -> Threshold:
@@ -109,7 +109,7 @@ def table_5_short(models: Sequence[Model]) -> Table:
 
 def table_intervals(models: Sequence[Model]) -> Table:
     """Return the 95 % intervals over examples, of models with predictions, in per cent."""
-    values = [(model, [getattr(model.measures, key) for key in _KEYS]) for model in models if model.measures]
+    values = [(model, [getattr(model.measures, key) for key in KEYS]) for model in models if model.measures]
     return _interval_table(values, _MEASURES, "95 % intervals over examples, in %")
 
 
@@ -129,10 +129,10 @@ def table_5_long(models: Sequence[Model]) -> Table:
     """Return Table 5 with every digit, as fractions, for files: means, deviations, intervals, F1 by label."""
     columns = [
         *("model", "runs"),
-        *(f"{key}{end}" for key in _KEYS for end in ("_mean", "_sd")),
-        *("examples", "empty", *_KEYS),
+        *(f"{key}{end}" for key in KEYS for end in ("_mean", "_sd")),
+        *("examples", "empty", *KEYS),
         *(f"f1_{label}" for label in LABELS),
-        *(f"paper_{key}{end}" for key in _KEYS for end in ("_mean", "_sd")),
+        *(f"paper_{key}{end}" for key in KEYS for end in ("_mean", "_sd")),
     ]
     return Table([Column(name, 4) for name in columns], [_long_cells(model) for model in models], "Table 5")
 
@@ -166,7 +166,7 @@ def baseline_rows(gold: Sequence[LabelSet]) -> list[Model]:
     """Return rows for a set drawn at random, and for those who always give the same set."""
     rows = [Model(name=RANDOM)]
     for labels, measures in (constant_baselines(gold) if gold else {}).items():
-        letters = "+".join(map(_letter, sorted(labels, key=PAPER_ORDER.index)))
+        letters = "+".join(map(_letter, sorted(labels, key=SHOWN.index)))
         rows.append(Model(name=f"always {letters}", measures=measures))
     return rows
 
@@ -176,7 +176,7 @@ def threshold_text(threshold: Threshold) -> str | None:
     if threshold is None:
         return None
     if isinstance(threshold, Mapping):
-        ends = ((label, threshold[label]) for label in PAPER_ORDER if label in threshold)
+        ends = ((label, threshold[label]) for label in SHOWN if label in threshold)
         return ", ".join(f"{_letter(label)} [{low:.2f}, {high:.2f}]" for label, (low, high) in ends)
     return f"{threshold:.2f}"
 
@@ -187,20 +187,20 @@ def _letter(label: Label) -> str:
 
 def _own_cells(model: Model, *, ends: bool) -> list[Cell]:
     if model.seeds is not None:
-        spreads = [_spread(getattr(model.seeds, key), _PER_CENT) for key in _KEYS]
+        spreads = [_spread(getattr(model.seeds, key), _PER_CENT) for key in KEYS]
         return [model.name, len(model.seeds.seeds), *spreads]
     if model.measures is not None:
-        return [model.name, None, *(_interval(getattr(model.measures, key), ends) for key in _KEYS)]
+        return [model.name, None, *(_interval(getattr(model.measures, key), ends) for key in KEYS)]
     return [model.name, None, f"{_PER_CENT * RANDOM_SET:.1f}", None, None]
 
 
 def _long_cells(model: Model) -> list[Cell]:
     seeds, measures = model.seeds, model.measures
-    means = [getattr(seeds, key) if seeds else None for key in _KEYS]
+    means = [getattr(seeds, key) if seeds else None for key in KEYS]
     measured: list[Cell] = [None] * 8
     if measures is not None:
         by_label = [measures.f1_by_label[label] for label in LABELS]
-        measured = [measures.n, measures.empty, *(getattr(measures, key) for key in _KEYS), *by_label]
+        measured = [measures.n, measures.empty, *(getattr(measures, key) for key in KEYS), *by_label]
     elif seeds is None:
         measured[2] = RANDOM_SET
     printed = (number for spread in model.printed or (None,) * 3 for number in spread or (None, None))

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from logs import LogReader
 from simulator.ambient.continuations import histogram
 from simulator.ambient.items import ContinueItem, NliItem
-from simulator.ambient.labels import LABELS, Label, parse_labels
+from simulator.ambient.labels import LABELS, SHOWN, parse_labels
 from simulator.ambient.nli.predict import sigmoid
 from simulator.ambient.reporting.measures import Results
 from simulator.ambient.reporting.models import template_phrases
@@ -35,12 +35,11 @@ _BOX: Final = (1.7, 0.9)
 def label_sets_venn(counts: Mapping[str, int], name: str = "") -> Venn:
     """Draw Fig. 3: how many examples have each set of labels."""
     sets = {parse_labels(text): count for text, count in counts.items()}
-    order: tuple[Label, Label, Label] = ("entailment", "neutral", "contradiction")
-    areas = {tuple(label in labels for label in order): count for labels, count in sets.items()}
+    areas = {tuple(label in labels for label in SHOWN): count for labels, count in sets.items()}
     every = (area for area in product((True, False), repeat=3) if any(area))
     whole = {(a, b, c): areas.get((a, b, c), 0) for a, b, c in every}
     caption = f"{sum(whole.values())} examples{f' of {name}' if name else ''}; shares of all of them."
-    return Venn("figure-3", "Label sets (Fig. 3)", order, whole, caption)
+    return Venn("figure-3", "Label sets (Fig. 3)", SHOWN, whole, caption)
 
 
 def templates_figure(results: Iterable[Results]) -> Figure | None:

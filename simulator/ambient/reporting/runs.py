@@ -25,7 +25,8 @@ from simulator.ambient.generation import generation_measures
 from simulator.ambient.intervals import mean_interval
 from simulator.ambient.items import BENCHMARK, GenerateItem, Task, item_from_row
 from simulator.ambient.nli.metrics import nli_measures
-from simulator.ambient.playing import ANNOTATOR, Kind
+from simulator.ambient.payloads import FORMS
+from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.prepare import evaluation_measures
 from simulator.ambient.prompts import prompt
 from simulator.ambient.reporting.measures import wording
@@ -159,11 +160,6 @@ _PUBLISHED: Final[Mapping[Task, tuple[str, TableSpec[Any]]]] = {
 }
 """The place of a task's answers in the folder of published results, and their format."""
 _WITHOUT_FORMS: Final[tuple[Task, ...]] = ("generate", "continue", "nli", "claim")
-_FORMS: Final[tuple[Kind, ...]] = (
-    *("qualification", "label", "plausible", "relabel"),
-    *("annotate", "true_false"),
-)
-"""Steps in which a form is filled in, by people or in their place."""
 _ANSWERS: Final = ("answer", "answers", "prediction", "labels", "correct", "rewrite", "template")
 
 
@@ -213,7 +209,7 @@ def form_lines(reader: LogReader, run_id: str) -> Iterator[dict[str, Any]]:
         item = items[episode.item_hash]
         for turn in turns:
             payload = turn.payload
-            if payload.get("kind") in _FORMS:
+            if payload.get("kind") in FORMS:
                 yield {
                     "task": item.task,
                     "item_id": item.id,
