@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import not_
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
@@ -37,6 +37,12 @@ _ANNOTATED: Final = ("premise_ambiguous", "hypothesis_ambiguous", "labels", "dis
 def squeeze(text: str) -> str:
     """Return a text without outer and repeated white space, which changes no sentence."""
     return " ".join(text.split())
+
+
+def named(names: Sequence[str], most: int = 5) -> str:
+    """Return the first of some names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def published_id(id: str) -> str | int:

@@ -31,7 +31,7 @@ from simulator.ambient.backtranslation import (
     sources,
 )
 from simulator.ambient.data import BUILTIN, Split, load_examples
-from simulator.ambient.examples import published_id
+from simulator.ambient.examples import named, published_id
 from simulator.ambient.labels import LabelSet, letters
 from simulator.ambient.nli.predict import Predictor, load_predictor
 from simulator.ambient.pool.filters import Drawn
@@ -193,7 +193,6 @@ def _sets_table(sets: Mapping[LabelSet, tuple[int, int]]) -> Table:
     return table
 
 
-_NAMED: Final = 5
 _ANOTHER: Final = "translator, language, seed or data"
 
 
@@ -298,10 +297,8 @@ def _report(rows: Sequence[Mapping[str, Any]], out: Path, console: Console) -> N
         f"back the same (or as a reading) and were drawn again. They are in {out}.",
     )
     if without:
-        named = ", ".join(without[:_NAMED])
-        more = f" and {len(without) - _NAMED} more" if len(without) > _NAMED else ""
         say(
             console,
-            f"None for {named}{more}: nothing that came back differs. Try another --language or write the "
+            f"None for {named(without)}: nothing that came back differs. Try another --language or write the "
             "sentences into the file.",
         )

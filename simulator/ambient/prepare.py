@@ -17,7 +17,7 @@ from logs import LogError, LogReader
 from simulator.ambient.claims import clean_claim
 from simulator.ambient.crowd import Tie, agrees, worker_counts
 from simulator.ambient.data import Claim
-from simulator.ambient.examples import Example, squeeze
+from simulator.ambient.examples import Example, named, squeeze
 from simulator.ambient.files.dataset import warn_of
 from simulator.ambient.files.results import GENERATION
 from simulator.ambient.intervals import Values, mean_interval
@@ -31,7 +31,6 @@ from simulator.errors import InputError
 from simulator.seeds import derive_seed
 
 CANDIDATES: Final = 3
-_NAMED: Final = 5
 _MISSING: Final = (
     "no distractor for the ambiguous side; give the examples a field "
     '"distractors": {"premise": …} with a sentence near the ambiguous one that is no reading of it, '
@@ -168,9 +167,7 @@ def _distractor(example: Example, distractors: Distractors) -> str:
 
 
 def _ids(examples: Sequence[Example]) -> str:
-    more = f" and {len(examples) - _NAMED} more" if len(examples) > _NAMED else ""
-    ids = ", ".join(example.id for example in examples[:_NAMED])
-    return f"example{'s' if len(examples) > 1 else ''} {ids}{more}"
+    return f"example{'s' if len(examples) > 1 else ''} {named([example.id for example in examples])}"
 
 
 _log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from simulator import datasets
 from simulator.ambient.data import load_guidelines, read_examples
-from simulator.ambient.examples import Example
+from simulator.ambient.examples import Example, named
 from simulator.ambient.files.dataset import DATASET, CategoryRecord
 from simulator.ambient.files.kinds import TABLES, Merged
 from simulator.ambient.files.results import EditCase
@@ -157,11 +157,7 @@ def _dataset_remarks(facts: Values) -> tuple[str, ...]:
         "labels_differ": "labels that are not those of the disambiguations",
         "faulty": "contradicting themselves (`askback check` says how)",
     }
-    return tuple(f"{remark}: {_ids(facts[key])}" for key, remark in remarks.items() if facts[key])
-
-
-def _ids(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
+    return tuple(f"{remark}: {named(facts[key], _NAMED)}" for key, remark in remarks.items() if facts[key])
 
 
 def _sets_table(counts: Mapping[LabelSet, int], known: bool) -> Table:

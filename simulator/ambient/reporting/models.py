@@ -9,6 +9,7 @@ from typing import Final
 from simulator.ambient.claims import THRESHOLD, claim_measures, flagged
 from simulator.ambient.claims import rescored as rescored_claims
 from simulator.ambient.continuations import chance_by_example, continuation_measures
+from simulator.ambient.examples import named
 from simulator.ambient.generation import (
     edit_f1_variants,
     generation_measures,
@@ -33,7 +34,6 @@ from simulator.ambient.score_command import table_6
 from simulator.ambient.true_false import TEMPLATES, inconsistent_pairs, true_false_measures
 from simulator.figures import Table
 
-_NAMED: Final = 5
 # Of flagged claims, so many are shown; files hold all.
 _CLAIMS: Final = 20
 
@@ -55,8 +55,7 @@ def generation_results(answers: Answers, context: Context) -> Results:
         measures["gold_differences"] = Count(len(other), len(records))
     variants = {rule: 100 * value for rule, value in edit_f1_variants(records).items()}
     warned = ", ".join(f"{code} {count}" for code, count in measures["warnings"].items())
-    named = ", ".join(f"{difference.id} ({difference.field})" for difference in differences[:_NAMED])
-    more = f" and {len(differences) - _NAMED} more" if len(differences) > _NAMED else ""
+    changed = [f"{difference.id} ({difference.field})" for difference in differences]
     reordered = f"above 0 for a rewrite with the same words in another order: {', '.join(same)}"
     return answers.results(
         measures,
@@ -67,7 +66,7 @@ def generation_results(answers: Answers, context: Context) -> Results:
         remarks=[
             f"labelled rewrites per row: {sizes(measures['rewrites'])}",
             *([f"warnings of the {parser} parser: {warned}"] if warned else []),
-            *([f"stored values that are not those recomputed: {named}{more}"] if differences else []),
+            *([f"stored values that are not those recomputed: {named(changed)}"] if differences else []),
         ],
         tables={"variants": _variants_table(variants)} if context.settings.variants else {},
         data={
