@@ -223,7 +223,7 @@ def episode_options(settings: Settings, reader: LogReader, items: Sequence[Item]
         options["settings"] = settings_option(under)
         # Runs name a model without its address.
         require_fitting(reader, run, bare_name(settings.opposite), options)
-        threshold = calibrated_on(reader, run, under, items).calibrated
+        threshold, _ = calibrated_on(reader, run, under, items)
     except LogError as error:
         raise InputError(f"calibration {run!r} is no run ({error})") from error
     return options | {"calibration": calibration_option(threshold)}

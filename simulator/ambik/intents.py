@@ -96,10 +96,16 @@ def parse_variants(text: str) -> tuple[Intent, ...]:
     return tuple(parse_intent(line) for line in text.splitlines() if line.strip())
 
 
+@lru_cache(maxsize=8192)
+def folded(text: str) -> str:
+    """Return a text as it is compared: small letters, single blanks."""
+    return _SPACE.sub(" ", text).strip().casefold()
+
+
 def is_found(concept: Concept, action: str) -> bool:
     """Return True if an action realises a concept."""
-    folded = _folded(action)
-    hits = (_folded(alternative.text) in folded for alternative in concept.alternatives)
+    text = folded(action)
+    hits = (folded(alternative.text) in text for alternative in concept.alternatives)
     if concept.negative:
         return not any(hits)
     return any(hit != way.absent for hit, way in zip(hits, concept.alternatives, strict=True))
@@ -135,8 +141,3 @@ def _concept(part: str, warnings: list[OddForm]) -> Concept | None:
         if piece:
             alternatives.append(Alternative(piece, absent))
     return Concept(tuple(alternatives), negative) if alternatives else None
-
-
-@lru_cache(maxsize=4096)
-def _folded(text: str) -> str:
-    return _SPACE.sub(" ", text).strip().casefold()

@@ -10,18 +10,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from simulator.ambik.intents import folded
 from simulator.ambik.items import Pair, Scenario
 from simulator.ambik.kitchen.categories import kitchen, stems
 from simulator.ambik.terms import APPLIANCES, DO_NOTHING, table
 
-_SPACE = re.compile(r"\s+")
 _LABEL = re.compile(r"^(?:[a-e]|[1-5])\s*(?:\)\s*|\.\s+)")
-
-
-@lru_cache(maxsize=8192)
-def folded(text: str) -> str:
-    """Return a text as it is compared: small letters, single blanks."""
-    return _SPACE.sub(" ", text).strip().casefold()
 
 
 def bare(text: str) -> str:

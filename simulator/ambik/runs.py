@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from logs import LogReader
 from simulator.ambik import benchmark
@@ -46,17 +46,6 @@ _ALIKE: Final = (
 """Options that both have to have alike."""
 
 
-class Ready(NamedTuple):
-    """A calibration that can be used.
-
-    Attributes:
-        missing: items of its run that gave no decision, as aborted episodes.
-    """
-
-    calibrated: Calibrated
-    missing: int
-
-
 def calibration_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a calibration run: of the test run's those that reach a prompt.
 
@@ -68,8 +57,10 @@ def calibration_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: value for name, value in options.items() if name not in _LEFT}, **kept}
 
 
-def calibrated_on(reader: LogReader, run_id: str, settings: Settings, tests: Sequence[Item]) -> Ready:
-    """Return the threshold that a run's decisions give.
+def calibrated_on(
+    reader: LogReader, run_id: str, settings: Settings, tests: Sequence[Item]
+) -> tuple[Calibrated, int]:
+    """Return the threshold that a run's decisions give, and how many of its items gave none.
 
     Raises:
         InputError: if a test item is among its items, or it has no decisions.
@@ -86,7 +77,7 @@ def calibrated_on(reader: LogReader, run_id: str, settings: Settings, tests: Seq
             "needs other items. Take another run, or other data."
         )
     planned = reader.run(run_id).config.get("planned", len(made))
-    return Ready(calibrate(made, settings, run=run_id), int(planned) - len(made))
+    return calibrate(made, settings, run=run_id), int(planned) - len(made)
 
 
 def require_fitting(reader: LogReader, run_id: str, robot: str, options: Mapping[str, Any]) -> None:

@@ -33,11 +33,11 @@ from functools import lru_cache
 from typing import Any, Final
 
 from logs.rows import Score, Turn
-from simulator.ambik.intents import realises
+from simulator.ambik.intents import folded, realises
 from simulator.ambik.items import DecideItem, DraftItem, Item, Pair, PairItem
 from simulator.ambik.kitchen.categories import Thing, stems, thing
 from simulator.ambik.measuring.metrics import outcome_rows
-from simulator.ambik.naming import bare, folded, named
+from simulator.ambik.naming import bare, named
 from simulator.ambik.payloads import outcome_of, read_decision
 from simulator.ambik.playing import Options, needs_question
 from simulator.ambik.questions import hear, hear_scenario

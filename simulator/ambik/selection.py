@@ -31,7 +31,7 @@ CALIBRATION: Final = 100
 
 
 def pair_items(pairs: Iterable[Pair], *, members: Sequence[Member] = MEMBERS) -> tuple[PairItem, ...]:
-    """Return the members of pairs, pair by pair. Pairs of `without_step` are left out.
+    """Return the members of pairs, pair by pair. Pairs are left out of which one has no step to decide on.
 
     Raises:
         InputError: if no pair has a line of the plan at its index.
@@ -51,11 +51,6 @@ def calibration_items(pairs: Iterable[Pair]) -> tuple[PairItem, ...]:
             "no pair says which member to calibrate on: name data with 0 or 1 in the column take_amb"
         )
     return _items(taken, "calibration")
-
-
-def without_step(pairs: Iterable[Pair], members: Sequence[Member] = MEMBERS) -> tuple[Pair, ...]:
-    """Return pairs of which a member has no line at the plan's index: there is nothing to decide in them."""
-    return tuple(pair for pair in pairs if not _has_step(pair, members))
 
 
 def scenario_items(
@@ -212,8 +207,7 @@ class KitchenSelection(Selection):
             )
         if self.limit is None:
             return pair_items(pairs, members=self.members)
-        unfit = set(without_step(pairs, self.members))
-        fit = [pair for pair in pairs if pair not in unfit] or pairs
+        fit = [pair for pair in pairs if _has_step(pair, self.members)] or pairs
         # SSC and AmbDif compare the members of a pair: whole pairs are drawn, and at most one is parted.
         count = -(-self.limit // len(self.members))
         drawn = balanced(fit, count, lambda pair: pair.type, lambda pair: (), seed)

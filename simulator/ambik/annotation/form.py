@@ -17,9 +17,9 @@ from typing import Any, Final, Literal, NamedTuple, cast
 
 from simulator.ambik.data import load_drafts, load_pairs
 from simulator.ambik.forms import read_pair_form
-from simulator.ambik.intents import acceptable, realises
+from simulator.ambik.intents import acceptable, folded, realises
 from simulator.ambik.items import Draft, Pair, line_of, parting
-from simulator.ambik.naming import bare, folded, named, names_any, vocabulary
+from simulator.ambik.naming import bare, named, names_any, vocabulary
 from simulator.ambik.playing import ANNOTATOR
 from simulator.ambik.records import PairForm
 from simulator.ambik.terms import AMBIGUITIES, APPLIANCES, Ambiguity, table

@@ -57,32 +57,25 @@ class DecisionLine:
         guessed: that it does is not said, but follows from there being neither a threshold nor a set.
         threshold: the one that was in force, as far as the line tells it.
         settings: likewise.
-        dataset: as written; `version` likewise.
-        questions: that could be answered at most; None where the line does not say.
-        robot: who sat in the robot's seat; `user` in the user's. Empty where the line does not say.
+        fields: as they stand in the line.
         details: what the line tells beside; empty unless they were asked for.
         number: of the line, from 1.
     """
 
     decision: Decision
     known: bool
-    turn: int = 0
+    fields: LineFields
     calibrates: bool = False
     guessed: bool = False
     threshold: Calibrated | None = None
     settings: Settings = DEFAULT
-    dataset: str = ""
-    version: str = ""
-    questions: int | None = None
-    robot: str = ""
-    user: str = ""
     details: LineDetails = NO_DETAILS
     number: int = 0
 
     @property
     def key(self) -> str:
         """Return what no other line of a file has."""
-        return f"{self.decision.run} {self.decision.episode_id} {self.turn}"
+        return f"{self.decision.run} {self.decision.episode_id} {self.fields.turn}"
 
     @property
     def episode(self) -> tuple[str, str]:
@@ -177,16 +170,11 @@ def decision_line(row: Row, file: Path) -> DecisionLine:
     return DecisionLine(
         decision=_decision(fields, method, item, fields.run_id or file.stem),
         known=known,
-        turn=fields.turn,
+        fields=fields,
         calibrates=calibrates,
         guessed=part is None and calibrates,
         threshold=threshold,
         settings=_settings(row, threshold),
-        dataset=fields.dataset,
-        version=fields.dataset_version,
-        questions=fields.questions,
-        robot=fields.robot,
-        user=fields.user,
     )
 
 

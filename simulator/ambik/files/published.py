@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, BeforeValidator, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, Field, create_model, field_validator
 
 from simulator.ambik.files.fields import Letter, Letters, Logprob, Options
 from simulator.ambik.intents import parse_intent
@@ -164,36 +164,6 @@ _VALUES: Final[Mapping[Metrics, str]] = {"paper": "expected_paper", "reference":
 Size = Annotated[Whole, must(lambda size: size >= 0, "is {}; no set is smaller than empty".format)]
 
 
-class _Coverage(BaseModel):
-    prediction_set: list[str]
-    user_intent: str | None
-
-
-class _Asking(BaseModel):
-    set_size: Size
-    type: TaskType
-
-
-class _Shortlist(BaseModel):
-    prediction_set: list[str]
-    amb_shortlist: str | None
-    type: TaskType
-
-
-class _Sizes(BaseModel):
-    size_unambiguous: Size
-    size_ambiguous: Size
-
-
-class _Certainties(BaseModel):
-    unambiguous: str
-    ambiguous: str
-
-
-class _Rows(BaseModel):
-    rows: list[tuple[TaskType, Size]]
-
-
 class _Rates(BaseModel):
     hr: Annotated[Finite, Field(alias="HR")]
     chr: Annotated[Finite, Field(alias="CHR")]
@@ -204,14 +174,19 @@ class _Readings(BaseModel):
     best_single_option: Finite
 
 
+def _input(**fields: Any) -> Codec[Any]:
+    required: dict[str, Any] = {name: (kind, ...) for name, kind in fields.items()}
+    return Codec(create_model("Input", **required))
+
+
 INPUTS: Final[Mapping[str, Codec[Any]]] = {
-    "ICR": Codec(_Coverage),
-    "HR": Codec(_Asking),
-    "CHR": Codec(_Asking),
-    "SSC": Codec(_Shortlist),
-    "AmbDif": Codec(_Sizes),
-    "AmbDif-Binary": Codec(_Certainties),
-    MEANS: Codec(_Rows),
+    "ICR": _input(prediction_set=list[str], user_intent=str | None),
+    "HR": _input(set_size=Size, type=TaskType),
+    "CHR": _input(set_size=Size, type=TaskType),
+    "SSC": _input(prediction_set=list[str], amb_shortlist=str | None, type=TaskType),
+    "AmbDif": _input(size_unambiguous=Size, size_ambiguous=Size),
+    "AmbDif-Binary": _input(unambiguous=str, ambiguous=str),
+    MEANS: _input(rows=list[tuple[TaskType, Size]]),
 }
 """What a metric is computed of."""
 _NUMBER: Final = Codec[float | None](Finite | None)

@@ -258,8 +258,8 @@ def _run(batch: Batch) -> Run:
     first, seats = batch.first, _seats(batch.episodes[0])
     hashes = "".join(rows.item.hash for _, rows, _ in batch.rows)
     origin = {
-        "dataset": first.dataset,
-        "dataset_version": first.version,
+        "dataset": first.fields.dataset,
+        "dataset_version": first.fields.dataset_version,
         "software_version": first.details.version,
     }
     robot, user = (seats.get(seat) == PERSON for seat in (ROBOT, USER))
@@ -279,7 +279,7 @@ def _run(batch: Batch) -> Run:
             "imported_run": batch.source,
             "imported_as": batch.called,
             "sha256": batch.digest,
-            "data": first.version or first.dataset or batch.options["dataset"],
+            "data": first.fields.dataset_version or first.fields.dataset or batch.options["dataset"],
             **{name: value for name, value in origin.items() if value},
             "seats": seats,
             "options": batch.options,
@@ -290,9 +290,9 @@ def _run(batch: Batch) -> Run:
 
 
 def _seats(episode: ImportedEpisode) -> dict[str, str]:
-    line = episode.first
-    robot = PERSON if line.decision.method == PERSON else line.robot or line.decision.generator or PUBLISHED
-    user = line.user or (PERSON if episode.answers else "")
+    decision, fields = episode.first.decision, episode.first.fields
+    robot = PERSON if decision.method == PERSON else fields.robot or decision.generator or PUBLISHED
+    user = fields.user or (PERSON if episode.answers else "")
     return {ROBOT: robot, **({USER: user} if user else {})}
 
 
@@ -323,9 +323,9 @@ def turns_of(
         )
 
     first = episode.first
-    if first.decision.method == PERSON and 0 < first.turn <= len(_FRONT):
+    if first.decision.method == PERSON and 0 < first.fields.turn <= len(_FRONT):
         # What was said before, lines do not tell but by the number of the first decision.
-        for kind, text in _FRONT[-first.turn :]:
+        for kind, text in _FRONT[-first.fields.turn :]:
             add(
                 ROBOT,
                 text,

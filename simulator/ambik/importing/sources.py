@@ -16,7 +16,7 @@ from simulator.ambik.files.decisions import (
     read_decisions,
     with_items,
 )
-from simulator.ambik.files.fields import PERSON
+from simulator.ambik.files.fields import PERSON, LineFields
 from simulator.ambik.files.kinds import DECISIONS, KNOWNO, LOGPROBS, METRIC_CASES, PAIRS, RESULT_TABLE, TABLES
 from simulator.ambik.files.published import decisions_of
 from simulator.ambik.items import Pair, PairItem
@@ -74,7 +74,7 @@ class ImportedEpisode:
     @property
     def questions(self) -> int:
         """Return how many questions could be answered: as the lines say, or else how many were."""
-        allowed = [line.questions for line in self.lines if line.questions is not None]
+        allowed = [line.fields.questions for line in self.lines if line.fields.questions is not None]
         return max([*allowed, sum(bool(line.decision.answer) for line in self.lines)])
 
     @property
@@ -148,7 +148,7 @@ def batches_of(file: Path, digest: str, held: DecisionsFile) -> tuple[tuple[Batc
         episodes[line.calibrates, line.episode, repeat].append(line)
     groups: defaultdict[Hashable, list[ImportedEpisode]] = defaultdict(list)
     for (_, episode, repeat), lines in episodes.items():
-        lines.sort(key=lambda line: line.turn)
+        lines.sort(key=lambda line: line.fields.turn)
         asked = sum(bool(line.decision.answer) for line in lines)
         own, answers[episode] = answers[episode][:asked], answers[episode][asked:]
         groups[_configuration(lines[0])].append(ImportedEpisode(tuple(lines), tuple(own), repeat))
@@ -376,7 +376,7 @@ def _published(
             known=True,
             calibrates=decision.item.part == "calibration",
             settings=replace(DEFAULT, not_listed=any(map(is_not_listed, decision.options.values()))),
-            dataset="knowno",
+            fields=LineFields(dataset="knowno"),
             number=number,
         )
         for decision, number in zip(decisions, read.lines, strict=True)

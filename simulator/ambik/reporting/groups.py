@@ -226,7 +226,8 @@ def from_lines(lines: Sequence[DecisionLine], calibration: Sequence[DecisionLine
                     "threshold a run_id of their own, or name a file of calibration rows with --calibration"
                 )
             used |= {decision.episode_id for decision in fitting}
-            group = _group(run, alike[0].version, alike[0].settings, threshold, made, exchanges)
+            first = alike[0]
+            group = _group(run, first.fields.dataset_version, first.settings, threshold, made, exchanges)
             material.groups.append(replace(group, calibration=tuple(fitting)))
             if count := sum(not line.known for line in alike):
                 material.remarks.append(
@@ -267,16 +268,17 @@ def _fitting(
 
 def _first_lines(lines: Iterable[DecisionLine]) -> list[DecisionLine]:
     """Return the first decision of each episode: before anything was asked in it."""
-    return [min(episode, key=lambda line: line.turn) for episode in _by(lambda x: x.episode, lines).values()]
+    episodes = _by(lambda line: line.episode, lines).values()
+    return [min(episode, key=lambda line: line.fields.turn) for episode in episodes]
 
 
 def _line_exchanges(lines: Iterable[DecisionLine]) -> list[Exchange]:
     exchanges = []
     for episode in _by(lambda line: line.decision.episode_id, lines).values():
-        episode.sort(key=lambda line: line.turn)
-        if any(line.questions or line.decision.answer for line in episode):
+        episode.sort(key=lambda line: line.fields.turn)
+        if any(line.fields.questions or line.decision.answer for line in episode):
             made = [line.decision for line in episode]
-            exchanges.append(Exchange.of(made, robot=episode[0].robot, user=episode[0].user))
+            exchanges.append(Exchange.of(made, robot=episode[0].fields.robot, user=episode[0].fields.user))
     return exchanges
 
 

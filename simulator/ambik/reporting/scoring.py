@@ -118,7 +118,7 @@ def _rows(held: Held, kind: TableSpec[Any]) -> list[Any]:
 
 def _named(lines: Iterable[DecisionLine]) -> str | None:
     """Return the data that lines name, if they are at hand: the built-in ones, or those registered."""
-    if all(line.version == BUILTIN for line in lines):
+    if all(line.fields.dataset_version == BUILTIN for line in lines):
         return BUILTIN
     dataset = datasets.find(BENCHMARK)
     return BENCHMARK if dataset is not None and dataset.benchmark == BENCHMARK else None

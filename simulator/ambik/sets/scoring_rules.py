@@ -14,8 +14,9 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, Final, Protocol
 
+from simulator.ambik.intents import folded
 from simulator.ambik.items import Pair, Scenario
-from simulator.ambik.naming import bare, folded
+from simulator.ambik.naming import bare
 from simulator.ambik.records import Letter
 from simulator.ambik.settings import Tokens
 from simulator.errors import InputError

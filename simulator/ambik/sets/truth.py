@@ -13,9 +13,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from simulator.ambik.intents import Intent, acceptable
+from simulator.ambik.intents import Intent, acceptable, folded
 from simulator.ambik.items import PairItem, Scenario
-from simulator.ambik.naming import folded, is_filler, is_not_listed, named, names_any
+from simulator.ambik.naming import is_filler, is_not_listed, named, names_any
 from simulator.ambik.records import Decision
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import TaskType

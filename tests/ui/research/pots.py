@@ -59,8 +59,8 @@ async def models(writer: LogWriter, reader: LogReader) -> None:
         before: dict[str, Any] = {"task": "decide", "method": run}
         await play(writer, f"{run}-calibration", calibrating, told, before)
         writer.flush()
-        ready = calibrated_on(reader, f"{run}-calibration", DEFAULT, tests)
-        options = before | {"calibration": calibration_option(ready.calibrated)}
+        threshold, _ = calibrated_on(reader, f"{run}-calibration", DEFAULT, tests)
+        options = before | {"calibration": calibration_option(threshold)}
         await play(writer, run, tests, told, options)
     await play(writer, BINARY, tests, certain, {"task": "decide", "method": "binary"})
     await play(writer, KITCHEN, tests, None, {"task": "decide", "questions": 1})

@@ -9,7 +9,7 @@ import pytest
 from simulator.ambik.data import load_drafts, load_pairs
 from simulator.ambik.files.pairs import read_pair
 from simulator.ambik.items import Pair, Scenario
-from simulator.ambik.selection import calibration_items, draft_items, pair_items, scenario_items, without_step
+from simulator.ambik.selection import calibration_items, draft_items, pair_items, scenario_items
 from simulator.ambik.terms import Part
 from simulator.errors import InputError
 from simulator.jsonlines import Row
@@ -50,9 +50,8 @@ def test_pairs_in_which_there_is_nothing_to_decide_are_left_out(pair: Pair) -> N
     nowhere, outside = replace(pair, id="a", step=None), replace(pair, id="b", step=2)
     half = replace(pair, id="c", ambiguous_plan=pair.ambiguous_plan[:1])
     rows = [nowhere, outside, half, pair]
-    assert [one.id for one in without_step(rows)] == ["a", "b", "c"]
-    assert [one.id for one in without_step(rows, ("clear",))] == ["a", "b"]
     assert [item.id for item in pair_items(rows)] == ["7.ambiguous", "7.clear"]
+    assert [item.id for item in pair_items(rows, members=("clear",))] == ["c.clear", "7.clear"]
     # Each calibration row needs the one member that is taken.
     taken = [replace(half, id="d", take_ambiguous=False), replace(half, id="e", take_ambiguous=True)]
     assert [item.id for item in calibration_items(taken)] == ["d.clear"]
@@ -87,7 +86,6 @@ def test_the_first_scenarios_by_number_are_for_calibration_unless_they_say_what_
 
 def test_everything_built_in_can_be_played() -> None:
     pairs = load_pairs()
-    assert not without_step(pairs)
     assert len(pair_items(pairs)) == 2 * len(pairs)
     assert len(calibration_items(pairs)) == len(load_pairs(part="calibration"))
     drafts = load_drafts()

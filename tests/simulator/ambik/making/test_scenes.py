@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from simulator.ambik.intents import folded
 from simulator.ambik.making.scenes import (
     KINDS,
     Group,
@@ -13,7 +14,6 @@ from simulator.ambik.making.scenes import (
     in_words,
     scene_record,
 )
-from simulator.ambik.naming import folded
 from simulator.ambik.terms import APPLIANCES
 
 OBJECTS = [name for group in all_groups() for name in group.objects]

@@ -172,7 +172,7 @@ def test_certainty_is_read_as_from_a_model(tmp_path, said, read_as):
 
 
 def test_other_programs_write_names_and_tables_in_other_ways(tmp_path):
-    plain = read(tmp_path, KNOWNO).rows
+    (plain,) = read(tmp_path, KNOWNO).rows
     other = {
         **KNOWNO,
         "method": "KnowNo",
@@ -180,7 +180,7 @@ def test_other_programs_write_names_and_tables_in_other_ways(tmp_path):
         "type": "Preferences",
         "token_table": {"A": -0.5, "B": -1.0},
     }
-    assert read(tmp_path, other).rows == plain
+    assert read(tmp_path, other).rows[0].decision == plain.decision
     for said in ({"choose": "A"}, [{"role": "choose", "text": "A"}]):
         (line,) = read(tmp_path, {**KNOWNO, "raw_outputs": said}).rows
         assert line.decision.raw == (("choose", "A"),)
