@@ -31,7 +31,6 @@ NOTES: Final = AskingNotes(
     right="the action realises the user's intent",
 )
 _KINDS: Final = {"common_sense_knowledge": "common sense", "unambiguous_direct": "unambiguous"}
-_MANNERS: Final[Mapping[str, str]] = {str(method): name for method, name in NAMES.items()}
 
 
 def asked(
@@ -96,7 +95,7 @@ def _kind(item: DecideItem, first: Mapping[str, Any]) -> str:
 
 def _manner(first: Mapping[str, Any], *, answered: bool) -> tuple[str, ...]:
     """Return the method that a model played, whether it saw the step alone, whether anybody answers."""
-    parts = [_MANNERS.get(str(first.get("method")), "")]
+    parts = [NAMES.get(str(first.get("method")), "")]
     parts += ["action only"] if first.get("context") == "action_only" else []
     parts += [] if answered else ["decides once"]
     return tuple(filter(None, parts))

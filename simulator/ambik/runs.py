@@ -19,7 +19,7 @@ from simulator.ambik.records import Calibrated
 from simulator.ambik.selection import KitchenSelection
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.settings import Settings
-from simulator.ambik.terms import CONFORMAL, NAMES, Method
+from simulator.ambik.terms import CONFORMAL, METHODS, NAMES, Method
 from simulator.ambik.trial_log import decisions, options_of
 from simulator.errors import InputError
 from simulator.field_options import logged_values
@@ -136,7 +136,7 @@ _SHOWN_OF_CALIBRATIONS: Final = {"right_before": "right"}
 # Options of an episode that concern some methods alone: others would give runs that are the same different
 # names. What plays no method has none of them.
 _METHODS_OF: Final[Mapping[str, tuple[Method, ...]]] = {
-    "max_tokens": tuple(NAMES),
+    "max_tokens": METHODS,
     "chooser": ("knowno", "lap", "binary"),
     "samples": ("lofreecp",),
     "similarity": ("lofreecp",),

@@ -141,7 +141,7 @@ _SHOWN: Final = (
     *((name, name) for name in ("icr", "hr", "chr", "ssc", "set_size")),
     ("covered", "coverage"),
 )
-"""Scores, and what `measuring.outcome_rows` calls them."""
+"""Scores, and what `measuring.metrics` calls them."""
 Values = dict[str, float | None]
 
 

@@ -31,7 +31,7 @@ Method = Literal["knowno", "lap", "lofreecp", "binary", "nohelp"]
 METHODS: Final[tuple[Method, ...]] = get_args(Method)
 CONFORMAL: Final[tuple[Method, ...]] = ("knowno", "lap", "lofreecp")
 """Methods whose prediction sets need a calibration."""
-NAMES: Final[dict[Method, str]] = {
+NAMES: Final[dict[str, str]] = {
     "knowno": "KnowNo",
     "lap": "LAP",
     "lofreecp": "LofreeCP",

@@ -44,7 +44,6 @@ MEASURES: Final[Mapping[str, str]] = {
 """Name -> heading. Overlap of both sets over their union, by objects and by text; whether one lies within the
 other (an empty set does not count); sizes; who marked several actions, who asked, whether the first is as the
 model asked; whether an acceptable action is in the set."""
-_METHODS: Final[Mapping[str, str]] = {str(method): name for method, name in NAMES.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +126,7 @@ def people_sets_table(compared: Compared) -> Table:
     """Return the comparison as a table: a row for each run and type, with intervals."""
     rows = [
         (
-            *(row.run, _METHODS.get(row.method, row.method), row.type),
+            *(row.run, NAMES.get(row.method, row.method), row.type),
             *(row.items, row.people, row.decisions),
             *(row.measures[name] for name in MEASURES),
         )

@@ -34,7 +34,6 @@ from simulator.stats import Interval
 
 RELEASED: Final = 500
 QUANTILES: Final[tuple[Quantile, ...]] = get_args(Quantile)
-_NAMES: Final[Mapping[str, str]] = {str(method): name for method, name in NAMES.items()}
 
 
 def pairs_section(loaded: Loaded, files: tuple[str, ...]) -> Section:
@@ -144,13 +143,13 @@ def results_section(read: Read[ResultRow], file: str) -> Section:
     """Return a table of results as it is, with what in it cannot be right."""
     held = [name for name in METRICS if any(name in row.values for row in read.rows)]
     rows: list[list[Cell]] = [
-        [row.model, _NAMES.get(row.method, row.method), row.type or "all", *map(row.values.get, held)]
+        [row.model, NAMES.get(row.method, row.method), row.type or "all", *map(row.values.get, held)]
         for row in read.rows
     ]
     heads: list[Column | str] = ["model", "method", "type", *(Column(name, 2) for name in held)]
     wrong = [fault for fault in read.faults if fault.code == "consistency"]
     wrong_lines = [
-        f"line {fault.line}, {_NAMES.get(fault.task, fault.task)}: {fault.message}" for fault in wrong
+        f"line {fault.line}, {NAMES.get(fault.task, fault.task)}: {fault.message}" for fault in wrong
     ]
     return file_section(
         "result_table",

@@ -31,10 +31,7 @@ T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 PEOPLE: Final = "people"
 BASELINE: Final = "baseline"
-_NAMED: Final[Mapping[str, str]] = {
-    **{str(method): name for method, name in NAMES.items()},
-    **{"offline": "built in", "person": PEOPLE, BASELINE: BASELINE},
-}
+_NAMED: Final = NAMES | {"offline": "built in", "person": PEOPLE, BASELINE: BASELINE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +45,7 @@ class Group:
         decisions: the first of each episode; there is one.
         calibration: those of its calibration items; empty where they are not at hand.
         logged: the threshold that was in force; None where there was none.
-        part: which pairs they are of (`files.versions.KINDS`); empty: nobody asked.
+        part: which pairs they are of (`files.pairs.KINDS`); empty: nobody asked.
     """
 
     source: str
