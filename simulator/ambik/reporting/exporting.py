@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version as installed
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pandas as pd
 
 from logs import LogReader
-from logs.rows import Episode, Run, Turn
+from logs.rows import Episode, Turn
 from simulator.ambik.annotation import desk
 from simulator.ambik.files.result_table import ALL
 from simulator.ambik.items import BENCHMARK, DecideItem, DraftItem, Item, PairItem, item_from_row, item_record
@@ -36,53 +36,6 @@ _OF_PAYLOAD: Final = ("q_hat", "epsilon", "n_calibration", "rank", "prediction_s
 Json = dict[str, Any]
 
 
-class _Place(NamedTuple):
-    """The place of a turn; `whole`: its line also tells the task, what it serves, who sat where."""
-
-    run: Run
-    episode: Episode
-    item: Item
-    version: str
-    whole: Options | None
-
-    def line(self, turn: Turn, fields: Json, person: str = "") -> Json:
-        """Return a line: what every one begins and ends with, and fields; also of the person in a seat."""
-        item, config = self.item, self.run.config
-        by_pair = isinstance(item, PairItem)
-        line = {
-            "run_id": self.run.id,
-            "version": self.version,
-            "dataset": config.get("dataset", "ambik" if by_pair else ""),
-            "dataset_version": config.get("dataset_version", ""),
-            "episode_id": self.episode.id,
-            "pair_id": item.pair.id if isinstance(item, PairItem) else item.id,
-            "member": item.member if isinstance(item, PairItem) else None,
-            "type": getattr(item, "type", None),
-            **fields,
-        }
-        if person:
-            line |= {
-                "actor": self.episode.participant_id or self.episode.seats[person],
-                "shown_at": turn.payload.get("shown_at"),
-                "answered_at": turn.created_at,
-                "typed_text": turn.text,
-            }
-        line |= {"seed": self.episode.seed, "seconds": turn.seconds, "time": turn.created_at}
-        return line if self.whole is None else line | self._more(turn, self.whole)
-
-    def _more(self, turn: Turn, options: Options) -> Json:
-        seats = {seat: self.episode.seats.get(seat, "") for seat in (ROBOT, USER)}
-        more = {"item": item_record(self.item), **seats}
-        if turn.payload["kind"] != "decide":
-            return more
-        return more | {
-            "calibration_run": options.calibration.run if options.calibration else "",
-            "part": "calibration" if is_calibrated(options) else "test",
-            "draws": turn.payload.get("draws"),
-            "questions": self.episode.options.get("questions", 0),
-        }
-
-
 def form_lines(reader: LogReader, run_id: str, *, whole: bool = False) -> Iterator[Json]:
     """Yield one JSON object per decision, per answer that a person gave, and per annotator's form (spec 13).
 
@@ -98,18 +51,55 @@ def form_lines(reader: LogReader, run_id: str, *, whole: bool = False) -> Iterat
     for episode, turns in reader.turns_of_run(run_id):
         if episode.participant_id in gone:
             continue
-        place = _Place(run, episode, items[episode.item_hash], version, options)
+        item = items[episode.item_hash]
+        head = {
+            "run_id": run.id,
+            "version": version,
+            "dataset": run.config.get("dataset", "ambik" if isinstance(item, PairItem) else ""),
+            "dataset_version": run.config.get("dataset_version", ""),
+            "episode_id": episode.id,
+            "pair_id": item.pair.id if isinstance(item, PairItem) else item.id,
+            "member": item.member if isinstance(item, PairItem) else None,
+            "type": getattr(item, "type", None),
+        }
         for number, turn in enumerate(turns):
-            match turn.payload.get("kind"):
-                case "decide":
-                    # Of imported runs there are no calls: their turns say what was told of them.
-                    used = decoding.get((episode.id, turn.number)) or turn.payload.get("decoding", {})
-                    yield _decided(place, turn, turns[:number], turns[number + 1 :], used)
-                case "answer" if turn.payload.get("person"):
-                    yield place.line(turn, {"seat": USER}, USER)
-                case "annotate":
-                    annotation = {"form": turn.payload["form"], "problems": turn.payload["problems"]}
-                    yield place.line(turn, {"seat": ANNOTATOR, **annotation}, ANNOTATOR)
+            kind, payload = turn.payload.get("kind"), turn.payload
+            if kind == "decide" and not isinstance(item, DraftItem):
+                # Of imported runs there are no calls: their turns say what was told of them.
+                used = decoding.get((episode.id, turn.number)) or payload.get("decoding", {})
+                fields = _decided(episode, item, turn, turns[:number], turns[number + 1 :], used)
+                person = ROBOT if payload.get("person") else ""
+            elif kind == "answer" and payload.get("person"):
+                fields, person = {"seat": USER}, USER
+            elif kind == "annotate":
+                fields = {"seat": ANNOTATOR, "form": payload["form"], "problems": payload["problems"]}
+                person = ANNOTATOR
+            else:
+                continue
+            line = {**head, **fields, **(_actor(episode, turn, person) if person else {})}
+            line |= {"seed": episode.seed, "seconds": turn.seconds, "time": turn.created_at}
+            yield line if options is None else line | _more(episode, item, turn, options)
+
+
+def _actor(episode: Episode, turn: Turn, seat: str) -> Json:
+    return {
+        "actor": episode.participant_id or episode.seats[seat],
+        "shown_at": turn.payload.get("shown_at"),
+        "answered_at": turn.created_at,
+        "typed_text": turn.text,
+    }
+
+
+def _more(episode: Episode, item: Item, turn: Turn, options: Options) -> Json:
+    more = {"item": item_record(item), **{seat: episode.seats.get(seat, "") for seat in (ROBOT, USER)}}
+    if turn.payload["kind"] != "decide":
+        return more
+    return more | {
+        "calibration_run": options.calibration.run if options.calibration else "",
+        "part": "calibration" if is_calibrated(options) else "test",
+        "draws": turn.payload.get("draws"),
+        "questions": episode.options.get("questions", 0),
+    }
 
 
 def _decoding(reader: LogReader, run_id: str) -> dict[tuple[str, int], Json]:
@@ -124,11 +114,14 @@ def _decoding(reader: LogReader, run_id: str) -> dict[tuple[str, int], Json]:
 
 
 def _decided(
-    place: _Place, turn: Turn, before: Sequence[Turn], after: Sequence[Turn], decoding: Json
+    episode: Episode,
+    item: DecideItem,
+    turn: Turn,
+    before: Sequence[Turn],
+    after: Sequence[Turn],
+    decoding: Json,
 ) -> Json:
-    item, payload = place.item, turn.payload
-    assert not isinstance(item, DraftItem)
-    made = decision(turn, place.episode, item)
+    payload, made = turn.payload, decision(turn, episode, item)
     # What was answered before makes of an ambiguous task a clear one (spec 5).
     if any(earlier.payload.get("kind") == "answer" for earlier in before):
         made = replace(made, dialogue="after")
@@ -159,9 +152,9 @@ def _decided(
     }
     if made.right is not None:
         fields["right"] = list(made.right)
-    if not payload.get("person"):
-        return place.line(turn, fields)
-    return place.line(turn, {**fields, "offered": payload["offered"], "marked": payload["chosen"]}, ROBOT)
+    if payload.get("person"):
+        fields |= {"offered": payload["offered"], "marked": payload["chosen"]}
+    return fields
 
 
 def _scored(decision: Decision, payload: Mapping[str, Any]) -> Json:
