@@ -165,7 +165,7 @@ def read_pair_form(draft: Draft, move: Mapping[str, Any], *, annotator: str = ""
         return PairForm(
             annotator=annotator, draft=draft.id, pair=None, delete=row.delete, comment=row.comment
         )
-    form = read_move(_PAIR_FIELDS, {**_proposed(draft), **move}, ANNOTATOR)
+    form = read_move(_PAIR_FIELDS, {**proposed_fields(draft), **move}, ANNOTATOR)
     fields = {name: getattr(form, name) for name in _OF_PAIR}
     fields["intent"] = parse_intent(form.intent) if form.intent else None
     fields["variants"] = parse_variants("\n".join(form.variants))
@@ -179,7 +179,8 @@ def read_pair_form(draft: Draft, move: Mapping[str, Any], *, annotator: str = ""
     )
 
 
-def _proposed(draft: Draft) -> dict[str, Any]:
+def proposed_fields(draft: Draft) -> dict[str, Any]:
+    """Return what a draft proposes for the form, by field."""
     return {
         "objects": draft.objects,
         "scene": draft.scene,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from simulator.ambik.annotation.form import ORDER, Problem, check_fields, passed_by, preview
 from simulator.ambik.data import load_guidelines
-from simulator.ambik.forms import PairFields, proposed_step, read_pair_form
+from simulator.ambik.forms import PairFields, proposed_fields, proposed_step, read_pair_form
 from simulator.ambik.items import Draft
 from simulator.ambik.terms import AMBIGUITIES, APPLIANCES, Ambiguity
 from simulator.blocks import Block, Cell, Chips, Points, Table, Text, Translated, Words, message
@@ -43,7 +43,7 @@ def pair_form(draft: Draft) -> Form:
     """Return the form in which a draft is made a pair, or deleted."""
     fields = {
         **_FIELDS,
-        **{name: _FIELDS[name]._replace(value=value) for name, value in _proposed(draft).items()},
+        **{name: _FIELDS[name]._replace(value=value) for name, value in proposed_fields(draft).items()},
     }
     named = {
         name: fields[name]._replace(marks="objects", words=APPLIANCES)
@@ -62,13 +62,6 @@ def pair_form(draft: Draft) -> Form:
     comment = fields["comment"]._replace(rows=2, own_words=True)
     blocks = (first, Part("", rest, when=When("deleting", unless=True)), comment)
     return Form(blocks, partial(check_page, draft))
-
-
-def _proposed(draft: Draft) -> dict[str, Any]:
-    proposed: dict[str, Any] = {
-        name: getattr(draft, name) for name in ("clear", "objects", "scene", "indirect")
-    }
-    return proposed | {"clear_plan": draft.plan, "ambiguous_plan": draft.ambiguous_plan}
 
 
 def _step(number: int, blocks: Sequence[Block]) -> Part:
