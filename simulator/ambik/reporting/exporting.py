@@ -226,9 +226,9 @@ def results_csv(results: Sequence[Result]) -> str:
     """Return results as `files.result_table` reads them: a row per method, robot and type, one of pairs."""
     rows: list[dict[str, Any]] = []
     for result in results:
-        if result.group.dataset == "knowno":
+        if result.dataset == "knowno":
             continue
-        name = {"method": result.group.method_name, "model": result.name}
+        name = {"method": result.method_name, "model": result.name}
         for kind in result.measures.types:
             values = {measure: getattr(kind, measure).value for measure in _MEASURED}
             rows.append({**name, "type": kind.type, "tasks": kind.tasks, **values})

@@ -35,7 +35,7 @@ def figures(results: Sequence[Result]) -> tuple[Figure, ...]:
 
 def icr_figure(results: Sequence[Result]) -> Figure | None:
     """Return Fig. 3: ICR, a panel for each type; who decides below, a bar for each method."""
-    pairs = [result for result in results if result.group.dataset == "ambik"]
+    pairs = [result for result in results if result.dataset == "ambik"]
     panels = []
     for kind, title in SHORT.items():
         measured = ((result, result.measures.of(kind)) for result in pairs)
@@ -46,8 +46,8 @@ def icr_figure(results: Sequence[Result]) -> Figure | None:
 
 def ssc_figure(results: Sequence[Result]) -> Figure | None:
     """Return Fig. 4: SSC of the conformal methods, by robot."""
-    conformal_ones = (each for each in results if each.group.method in CONFORMAL)
-    pairs = (result for result in conformal_ones if result.group.dataset == "ambik")
+    conformal_ones = (each for each in results if each.method in CONFORMAL)
+    pairs = (result for result in conformal_ones if result.dataset == "ambik")
     marks = _by_method((result, result.measures.overall.ssc) for result in pairs)
     panels = [Panel("", "robot", "SSC", marks)] if marks else []
     return _figure("figure-4", "Set size correctness (Fig. 4)", panels, "ssc")
@@ -118,11 +118,10 @@ def epsilon_figure(results: Sequence[Result]) -> Figure | None:
     """Return accuracy of asking against how often is asked, and both over epsilon, as the threshold moves."""
     accuracy, asking, coverage = list[Line](), list[Line](), list[Line]()
     for result in results:
-        group = result.group
-        if not group.calibration or not result.outcomes:
+        if not result.calibration or not result.outcomes:
             continue
         by_rate: dict[float, Interval] = {}
-        points = epsilon_curve(group.decisions, group.calibration, result.settings)
+        points = epsilon_curve(result.decisions, result.calibration, result.settings)
         for point in points:
             if point.accuracy is not None:  # of several epsilons that ask as often the smallest
                 by_rate.setdefault(point.ask_rate.value, point.accuracy)
@@ -162,7 +161,7 @@ def _by_method(measured: Iterable[tuple[Result, Measure]]) -> list[Bars]:
     series: dict[str, list[tuple[str, Interval]]] = {}
     for result, measure in measured:
         if measure.interval is not None:
-            series.setdefault(result.group.method_name, []).append((result.name, measure.interval))
+            series.setdefault(result.method_name, []).append((result.name, measure.interval))
     return [_bars(method, intervals) for method, intervals in series.items()]
 
 

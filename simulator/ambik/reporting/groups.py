@@ -34,7 +34,7 @@ BASELINE: Final = "baseline"
 _NAMED: Final = NAMES | {"offline": "built in", "person": PEOPLE, BASELINE: BASELINE}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Group:
     """Decisions of one robot under one configuration, before any set.
 

@@ -89,19 +89,19 @@ _ORDER: Final = (*METHODS, "offline", "person", BASELINE)
 _CLOSE: Final = 1e-9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Result:
-    """A group with its sets.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Result(Group):
+    """A group with its sets, under `settings`.
 
     Attributes:
         name: the robot's in tables, told apart from others of the same method.
+        played: the settings of the run.
         calibrated: the threshold; None of methods that have none.
         coverage: the report on it; None likewise, and where what it rests on is not at hand.
     """
 
-    group: Group
     name: str
-    settings: Settings
+    played: Settings
     outcomes: tuple[Outcome, ...]
     measures: Measures
     calibrated: Calibrated | None = None
@@ -111,7 +111,7 @@ class Result:
     @property
     def label(self) -> str:
         """Method and robot in one line."""
-        return f"{self.group.method_name}, {self.name}"
+        return f"{self.method_name}, {self.name}"
 
 
 def results_of(groups: Sequence[Group], switches: Switches | None = None) -> tuple[Result, ...]:
@@ -136,9 +136,9 @@ def _result(group: Group, name: str, switches: Switches) -> Result:
     if calibrated is not None and len(calibrated.nonconformities) == calibrated.n:
         report = report_of(calibrated, outcomes, settings)
     return Result(
-        group=group,
+        **{**vars(group), "settings": settings},
         name=name,
-        settings=settings,
+        played=group.settings,
         outcomes=outcomes,
         measures=measures(outcomes, settings),
         calibrated=calibrated,
@@ -184,11 +184,10 @@ def _differs(name: str, then: Settings, now: Settings) -> bool:
 def settings_statement(results: Sequence[Result]) -> tuple[str, ...]:
     """Return what was changed after the runs were played, a sentence; none if nothing was."""
     changes = dict.fromkeys(
-        f"{part.name} = {getattr(result.settings, part.name)} instead of "
-        f"{getattr(result.group.settings, part.name)}"
+        f"{part.name} = {getattr(result.settings, part.name)} instead of {getattr(result.played, part.name)}"
         for result in results
         for part in fields(Settings)
-        if _differs(part.name, result.group.settings, result.settings)
+        if _differs(part.name, result.played, result.settings)
     )
     if not changes:
         return ()

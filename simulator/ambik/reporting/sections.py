@@ -126,10 +126,10 @@ def _overview(material: Material, results: Sequence[Result]) -> Iterator[Section
     if not results and not remarks:
         return
     columns: Columns = {
-        "run or file": lambda result: result.group.source,
-        "data": lambda result: result.group.version or result.group.dataset,
+        "run or file": lambda result: result.source,
+        "data": lambda result: result.version or result.dataset,
         Column("tasks", 0): lambda result: len(result.outcomes),
-        Column("people", 0): lambda result: result.group.people or None,
+        Column("people", 0): lambda result: result.people or None,
     }
     yield Section(
         name="overview",
@@ -138,13 +138,13 @@ def _overview(material: Material, results: Sequence[Result]) -> Iterator[Section
         remarks=tuple(dict.fromkeys(remarks)),
         data={
             result.label: {
-                "source": result.group.source,
-                "dataset": result.group.dataset,
-                "version": result.group.version,
-                "context": result.group.context,
-                "dialogue": result.group.dialogue,
+                "source": result.source,
+                "dataset": result.dataset,
+                "version": result.version,
+                "context": result.context,
+                "dialogue": result.dialogue,
                 "tasks": len(result.outcomes),
-                "people": result.group.people,
+                "people": result.people,
                 "settings": result.settings,
             }
             for result in results
@@ -161,11 +161,11 @@ def _if(holds: bool, text: str) -> list[str]:
 
 def people_section(results: Sequence[Result]) -> Section | None:
     """Return people's sets beside prediction sets; None if no task was decided on by both."""
-    people = [result for result in results if result.group.method == "person"]
-    models = [result for result in results if result.group.method != "person"]
+    people = [result for result in results if result.method == "person"]
+    models = [result for result in results if result.method != "person"]
     if not people or not models:
         return None
-    decisions = (decision for result in people for decision in result.group.decisions)
+    decisions = (decision for result in people for decision in result.decisions)
     outcomes = (outcome for result in models for outcome in result.outcomes)
     compared = compare_sets(decisions, outcomes, models[0].settings)
     return sets_section(compared) if compared.pairs else None

@@ -35,8 +35,7 @@ def result_table(
 ) -> Table:
     """Return a row for each result, its method and robot first, and the rows `below`."""
     rows = [
-        [result.group.method_name, result.name, *(cell(result) for cell in columns.values())]
-        for result in results
+        [result.method_name, result.name, *(cell(result) for cell in columns.values())] for result in results
     ]
     return Table(["method", "robot", *columns], [*rows, *below], title, name)
 
@@ -44,14 +43,13 @@ def result_table(
 def is_published(results: Iterable[Result]) -> bool:
     """Return True if results are on the paper's data; of scenarios, on others than the built-in ones."""
     return any(
-        _is_foreign(result) if result.group.dataset == "knowno" else result.group.version == "paper"
-        for result in results
+        _is_foreign(result) if result.dataset == "knowno" else result.version == "paper" for result in results
     )
 
 
 def _is_foreign(result: Result) -> bool:
     tasks = {scenario.task for scenario in load_scenarios()}
-    items = (decision.item for decision in result.group.decisions)
+    items = (decision.item for decision in result.decisions)
     return not any(isinstance(item, ScenarioItem) and item.scenario.task in tasks for item in items)
 
 
@@ -107,9 +105,9 @@ def table_6(results: Sequence[Result]) -> Section | None:
 
 def _reference_value(result: Result) -> float | None:
     """Return the published code's "CP value" of the same calibration; it is no threshold to be used."""
-    if not result.group.calibration:
+    if not result.calibration:
         return None
-    value = calibrate(result.group.calibration, replace(result.settings, cp_rule="reference")).q_hat
+    value = calibrate(result.calibration, replace(result.settings, cp_rule="reference")).q_hat
     return None if value == float("inf") else value
 
 
@@ -125,7 +123,7 @@ def table_7(results: Sequence[Result]) -> Section | None:
     reasons = dict.fromkeys(
         f"ICR of {result.label}: not counted {reasons}"
         for result in shown
-        if result.group.method != BASELINE and (reasons := result.measures.overall.icr.reasons)
+        if result.method != BASELINE and (reasons := result.measures.overall.icr.reasons)
     )
     remarks = [*reasons, *_notes(published, "table_7", "nohelp")]
     return _section("table_7", "Table 7: ICR", shown, _by_type("icr"), below=below, remarks=remarks)
@@ -133,7 +131,7 @@ def table_7(results: Sequence[Result]) -> Section | None:
 
 def table_8(results: Sequence[Result]) -> Section | None:
     """Return help rate and success rate on KnowNo's scenarios."""
-    shown = [result for result in results if result.group.dataset == "knowno"]
+    shown = [result for result in results if result.dataset == "knowno"]
     published = is_published(shown)
     below = [
         [NAMES[method], "paper", *map(_number, paper()["table_8"][method]), None, None]
@@ -259,13 +257,13 @@ def _predicted(result: Result, report: CoverageReport) -> str:
 
 def exchange(results: Sequence[Result]) -> Section | None:
     """Return shares before and after what was answered, by type; None if nobody could ask in any run."""
-    shown = [result for result in results if result.group.exchanges]
+    shown = [result for result in results if result.exchanges]
     if not shown:
         return None
     rows: list[list[Cell]] = []
     data: dict[str, Any] = {}
     for result in shown:
-        exchanges = result.group.exchanges
+        exchanges = result.exchanges
         users = dict.fromkeys("person" if "/" not in each.user else each.user for each in exchanges)
         data[result.label] = {"users": [*users]}
         for kind in (ALL, *dict.fromkeys(each.before.item.type for each in exchanges)):
@@ -274,11 +272,11 @@ def exchange(results: Sequence[Result]) -> Section | None:
             when_needed, when_not = (measured[name] for name in ASKED)
             data[result.label][kind] = {**measured, "asked": when_needed or when_not}
             values = (measured[name] for name in ("right before", "right after", "questions", RELEVANT))
-            names = (result.group.method_name, result.name, SHORT.get(kind, kind))
+            names = (result.method_name, result.name, SHORT.get(kind, kind))
             rows.append([*names, *values, len(of_kind)])
     asked: Columns = {
         **{name: partial(_asked, data, name) for name in ASKED},
-        Column("episodes", 0): lambda result: len(result.group.exchanges),
+        Column("episodes", 0): lambda result: len(result.exchanges),
     }
     heads = ("method", "robot", "type", "right before", "right after", "questions", "relevant")
     right = Table([*heads, Column("episodes", 0)], rows, name="right")
@@ -316,7 +314,7 @@ def _section(
 
 
 def _of_pairs(results: Iterable[Result]) -> list[Result]:
-    return [result for result in results if result.group.dataset == "ambik"]
+    return [result for result in results if result.dataset == "ambik"]
 
 
 def _by_type(measure: str) -> dict[str, Callable[[Result], Interval | None]]:
@@ -333,7 +331,7 @@ def _printed(values: Mapping[str, Sequence[float | None]]) -> dict[Column, Calla
     """Return a column for each of the paper's models, with what it prints of the method."""
 
     def cell(place: int, result: Result) -> float | None:
-        printed = values.get(result.group.method)
+        printed = values.get(result.method)
         return None if printed is None else _number(printed[place])
 
     models = paper()["models"] if values else ()
@@ -342,7 +340,7 @@ def _printed(values: Mapping[str, Sequence[float | None]]) -> dict[Column, Calla
 
 def _methods(results: Iterable[Result]) -> list[Any]:
     """Return the methods of the paper that are there, in its order."""
-    there = {result.group.method for result in results}
+    there = {result.method for result in results}
     return [method for method in METHODS if method in there]
 
 

@@ -67,7 +67,8 @@ def test_decisions_on_added_pairs_are_a_group_of_their_own_with_its_oddities():
 def test_one_part_alone_may_be_asked_for_and_other_data_are_left_whole():
     assert [len(one.decisions) for one in told_apart([group()], "added")] == [8]
     assert [one.part for one in told_apart([group("paper")], "released")] == ["released"]
-    assert told_apart([group("paper")]) == (group("paper"),)
+    whole = group("paper")
+    assert told_apart([whole]) == (whole,)
 
 
 def test_a_run_may_be_of_one_part(tmp_path):
