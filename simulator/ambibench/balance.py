@@ -35,7 +35,7 @@ NONE: Final = -1
 PLACE: Final[str] = table("features")["place"]
 SENTENCE: Final = ["a", "b", "word_a", "word_b", "place"]
 """The columns that tell the sentences of a pair apart."""
-_COLUMNS: Final = ["prompt", "position", "pair", "first", "design", "x", *SENTENCE]
+_COLUMNS: Final = ["prompt", "position", "pair", "first", "design", "x", *SENTENCE, "list_a", "list_b"]
 # With fewer per cell a chi-square test is not to be trusted, and is left out.
 _PER_CELL: Final = 5
 
@@ -68,7 +68,7 @@ class Encoded(NamedTuple):
         examples: a row per example whose sentence fits a template of its pair: numbers of its prompt and of
             its position, from 0; `first`, whether feature a is salient; `design`, the kind of prompt; `x`,
             whether its label is X; coded values of its features, as the sentence says; numbers of its words
-            in the lists of these values, and of its place.
+            in the lists of these values, and of its place; the names of these lists.
         outside: sentences that fit no template of their pair.
         miscoded: number of examples whose codes differ from what the sentence says.
     """
@@ -284,16 +284,16 @@ def _neighbours(rows: pd.DataFrame, values: pd.Series[Any]) -> tuple[pd.Series[A
 
 
 @lru_cache(maxsize=8192)
-def _codes(pair: Pair, sentence: str) -> tuple[int, ...] | None:
-    """Return values, words and place of a sentence as numbers; None if it is outside the templates."""
+def _codes(pair: Pair, sentence: str) -> tuple[int | str, ...] | None:
+    """Return values, words and place of a sentence as numbers, and its lists; None outside the templates."""
     try:
         read = read_sentence(sentence, pair)
     except InputError:
         return None
-    word_a = _numbers(lists_of(pair, 0)[not read.a])[read.words["a"]]
-    word_b = _numbers(lists_of(pair, 1)[not read.b])[read.words["b"]]
+    list_a, list_b = lists_of(pair, 0)[not read.a], lists_of(pair, 1)[not read.b]
     place = _numbers(PLACE)[read.words["place"]] if "place" in read.words else NONE
-    return int(read.a), int(read.b), word_a, word_b, place
+    words = _numbers(list_a)[read.words["a"]], _numbers(list_b)[read.words["b"]]
+    return int(read.a), int(read.b), *words, place, list_a, list_b
 
 
 @cache

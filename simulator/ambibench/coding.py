@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from typing import Final, Literal, NamedTuple, get_args
@@ -46,35 +45,21 @@ class Mark(Form):
 CODING: Final = JudgingForm(kind=KIND, model=Mark, about="episode")
 
 
-class Disagreement(NamedTuple):
-    """An output that two raters sorted differently.
-
-    Attributes:
-        first: the category by the first of the two; `second` by the other.
-        decided: the third's word, None before there is one.
-    """
-
-    episode_id: str
-    first: Category
-    second: Category
-    decided: Category | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class Agreement(NamedTuple):
     """The agreement of two raters.
 
     Attributes:
         raters: the two, in the order of their names.
         observed: share of equal categories, with a bootstrap interval over outputs.
         kappa: Cohen's, likewise; 1 if both always say the same one thing.
-        disagreements: where they differ; `first` is of the first of `raters`.
+        differing: outputs that the two sorted differently; `decided` those of them that a third has sorted.
     """
 
     raters: tuple[str, str]
     observed: Interval
     kappa: Interval
-    disagreements: tuple[Disagreement, ...]
+    differing: int
+    decided: int
 
 
 # ---- sets of outputs
@@ -123,20 +108,19 @@ def agreement(judgments: Iterable[Judgment]) -> tuple[Agreement, ...]:
 
     The word of a third, who sees nothing but what others differ on, is not compared.
     """
-    pairs: defaultdict[tuple[str, str], list[Disagreement]] = defaultdict(list)
-    for episode, opinions in _opinions(judgments).items():
+    pairs: defaultdict[tuple[str, str], list[tuple[Category, Category, bool]]] = defaultdict(list)
+    for opinions in _opinions(judgments).values():
         if len(opinions.blind) >= RATERS:
             (first, mine), (second, theirs) = sorted(opinions.blind.items())
-            decided = opinions.decided.category if opinions.decided else None
-            pairs[first, second].append(Disagreement(episode, mine.category, theirs.category, decided))
-    return tuple(_agreement(raters, pairs[raters]) for raters in sorted(pairs))
-
-
-def _agreement(raters: tuple[str, str], pairs: Sequence[Disagreement]) -> Agreement:
-    first, second = [pair.first for pair in pairs], [pair.second for pair in pairs]
-    observed, kappa = cluster_kappa(first, second, range(len(pairs)), resamples=RESAMPLES)
-    differing = tuple(pair for pair in pairs if pair.first != pair.second)
-    return Agreement(raters=raters, observed=observed, kappa=kappa, disagreements=differing)
+            decided = opinions.decided is not None
+            pairs[first, second].append((mine.category, theirs.category, decided))
+    agreements = []
+    for raters, outputs in sorted(pairs.items()):
+        first, second, _ = zip(*outputs, strict=True)
+        observed, kappa = cluster_kappa(first, second, range(len(outputs)), resamples=RESAMPLES)
+        differing = [third for mine, theirs, third in outputs if mine != theirs]
+        agreements.append(Agreement(raters, observed, kappa, len(differing), sum(differing)))
+    return tuple(agreements)
 
 
 def _category(form: Mark) -> Category:

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from threading import Timer
 from typing import Annotated, Any, Final
 
@@ -21,14 +20,13 @@ from rich.console import Console
 
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.balance import (
+    NONE,
     PLACE,
     SENTENCE,
     Check,
     designs,
     encode,
     examples_checks,
-    has_place,
-    lists_of,
     sentences_of,
     uniform,
 )
@@ -84,13 +82,9 @@ class Statistics:
     """The statistics of a sample.
 
     Attributes:
-        prompts: how many.
-        sentences: in all of them.
         tested: prompts that count in tests; those with the same sentences (paired designs) count once.
-        lists: the word lists.
         outside: sentences outside the templates, each once.
         miscoded: examples whose codes differ from what their sentence says.
-        checks: all tests.
         cells: see `count_cells`.
         repeats: by pair the sentences seen, how many differ, and how many there can be.
         oracle: instruction kind -> accuracy of the oracle in setting "instruction" (check C2.oracle_4.2).
@@ -206,33 +200,24 @@ def count_cells(prompts: Sequence[Prompt]) -> pd.DataFrame:
 
 
 def _word_lists(examples: pd.DataFrame) -> Iterator[WordList]:
-    seen: Counter[tuple[str, int]] = Counter()
-    for pair in PAIR_NAMES:
-        rows = examples[examples["pair"] == pair]
-        words = [(PLACE, rows["place"])] if has_place(pair) else []
-        for which, (value, word) in enumerate((("a", "word_a"), ("b", "word_b"))):
-            true, false = lists_of(pair, which)
-            words += [(true, rows.loc[rows[value] == 1, word]), (false, rows.loc[rows[value] == 0, word])]
-        for name, numbers in words:
-            seen.update((name, number) for number in numbers)
+    placed = examples.loc[examples["place"] != NONE, "place"]
+    seen = Counter((PLACE, number) for number in placed)
+    for feature in ("a", "b"):
+        seen.update(zip(examples[f"list_{feature}"], examples[f"word_{feature}"], strict=True))
     for name in LISTS:
         counts = {word: seen[name, number] for number, word in enumerate(slot_words(name))}
         unseen = tuple(word for word, count in counts.items() if not count)
-        p = _some_unseen(len(counts), sum(counts.values())) if unseen else 1.0
+        size, draws = len(counts), sum(counts.values())
+        # At most so likely do draws leave out one of equally likely words or more.
+        p = min(1.0, size * (1 - 1 / size) ** draws) if unseen else 1.0
         yield WordList(name, counts, unseen, p)
 
 
-def _some_unseen(size: int, draws: int) -> float:
-    """Return at most how likely `draws` leave out one of `size` equally likely words or more."""
-    return float(min(1.0, size * (1 - 1 / size) ** draws))
-
-
 def _repeats(examples: pd.DataFrame) -> pd.DataFrame:
-    counts = []
-    for pair in PAIR_NAMES:
-        rows = examples.loc[examples["pair"] == pair, SENTENCE]
-        counts.append((pair, len(rows), len(rows.drop_duplicates()), sentences_of(pair)))
-    return pd.DataFrame(counts, columns=["pair", "seen", "different", "possible"])
+    groups = examples.groupby("pair").agg(seen=("pair", "size")).reindex(PAIR_NAMES, fill_value=0)
+    different = examples.drop_duplicates(["pair", *SENTENCE])["pair"].value_counts()
+    groups["different"] = different.reindex(PAIR_NAMES, fill_value=0)
+    return groups.assign(possible=list(map(sentences_of, PAIR_NAMES))).rename_axis("pair").reset_index()
 
 
 def _oracle(prompts: Sequence[Prompt]) -> dict[str, float]:
@@ -258,7 +243,13 @@ def stats_command(
 ) -> None:
     """Are AmbiBench prompts what they should be? Words, coins, repetitions; the exit code is 1 if not."""
     with patience(Console(stderr=True), "Drawing and counting"):
-        samples = of_data(data, alpha) if data is not None else of_drawn(sentences, seed, alpha)
+        if data is None:
+            samples = of_drawn(sentences, seed, alpha)
+        else:
+            prompts = [item for item in load_items(data, setting=None) if not isinstance(item, AwsPrompt)]
+            if not prompts:
+                raise InputError(f"data {data!r} hold no prompt with labels")
+            samples = {data: statistics(prompts, alpha=alpha)}
     if as_json:
         typer.echo(json.dumps({title: sample.to_json() for title, sample in samples.items()}, indent=1))
     else:
@@ -277,18 +268,6 @@ def of_drawn(sentences: int, seed: int, alpha: float = ALPHA) -> dict[str, Stati
         f"Setting 4.3, multiple examples, seed {seed}": statistics(episodes, alpha=alpha, whole=True),
         f"Setting 4.2, instruction, seed {seed}": statistics(queries, alpha=alpha, whole=True),
     }
-
-
-def of_data(data: str | Path, alpha: float = ALPHA) -> dict[str, Statistics]:
-    """Return statistics of prompts that are there already, by title.
-
-    Raises:
-        InputError: if there are none.
-    """
-    prompts = [item for item in load_items(data, setting=None) if not isinstance(item, AwsPrompt)]
-    if not prompts:
-        raise InputError(f"data {str(data)!r} hold no prompt with labels")
-    return {str(data): statistics(prompts, alpha=alpha)}
 
 
 @contextmanager
@@ -329,20 +308,13 @@ def statistics_report(samples: dict[str, Statistics]) -> Report:
 
 def cells_table(cells: pd.DataFrame) -> Table:
     """Return prompts by salient feature, value labelled X, and format."""
-    by = ["feature", "polarity"]
-    held = cells[cells["prompts"] > 0]
-    rows = [
-        [str(feature), str(polarity), *_by_format(group)]
-        for (feature, polarity), group in held.groupby(by, sort=False)
-    ]
-    rows.append(["all", "", *_by_format(cells)])
+    groups = cells[cells["prompts"] > 0].groupby(["feature", "polarity"], sort=False)
+    rows = []
+    for names, group in [*groups, (("all", ""), cells)]:
+        parts = (*(group[group["format"] == form] for form in FORMATS), group)
+        rows.append([*names, *(f"{part['prompts'].sum()} ({part['examples'].sum()})" for part in parts)])
     title = "Prompts (examples) by salient feature, value labelled X, and format"
     return Table(["feature", "X is", *FORMATS, "both"], rows, title)
-
-
-def _by_format(cells: pd.DataFrame) -> list[str]:
-    parts = (*(cells[cells["format"] == form] for form in FORMATS), cells)
-    return [f"{part['prompts'].sum()} ({part['examples'].sum()})" for part in parts]
 
 
 def _lists_and_repeats(sample: Statistics) -> Iterator[Table]:

@@ -19,9 +19,8 @@ from simulator.ambibench.features import PAIR_NAMES, Kind, Pair, Setting
 from simulator.ambibench.oracle import exact_curve
 from simulator.ambibench.reporting.frame import (
     TITLES,
-    Pivot,
+    Means,
     balanced,
-    by_level,
     means,
     pair_title,
     pivot,
@@ -38,11 +37,9 @@ from simulator.stats import Interval
 INTERVALS: Final = "95 % bootstrap intervals over prompts, and over people."
 LEVELS: Final[tuple[Kind, ...]] = ("uninformative", "informative")
 ORACLE: Final = "oracle (exact)"
-EXAMPLE: Final = "example"
 HALF: Final = Level(0.5, "chance")
 # The model that the paper shows by itself in Fig. 19.
 ALONE: Final = "t0pp"
-_AS_THEY_ARE: Final[Mapping[str, str]] = {}
 _AWS: Final = {
     "first": ("first name of its origin", "askback run ambibench --setting aws --model NAME"),
     "second": ("after a second name", "askback run ambibench --setting aws --second-name --model NAME"),
@@ -64,53 +61,29 @@ class Drawn(NamedTuple):
 # ---- marks and panels
 
 
-def curves(table: Pivot, titles: Mapping[str, str] = _AS_THEY_ARE) -> list[Line]:
-    """Return a line over k for each row of a table."""
-    return [curve(titles.get(name, name), points) for name, points in table.items()]
+def _curves(points: Means) -> list[Line]:
+    """Return lines over k, the second column of means, one for each level of the first."""
+    return [_curve(TITLES.get(name, name), line) for name, line in pivot(points).items()]
 
 
-def curve(
-    name: str, points: Mapping[Any, Interval], *, style: Style = "solid", colour: str | None = None
-) -> Line:
-    """Return a line through points at k = 1, 2, …."""
-    return Line(name=name, x=[int(k) for k in points], style=style, colour=colour, **_values(points))
+def _by_actor(trials: pd.DataFrame, measure: str = "correct") -> list[Line]:
+    return _curves(means(trials, measure, ("actor", "k")))
 
 
-def bars(
-    table: Pivot, titles: Mapping[str, str] = _AS_THEY_ARE, levels: Mapping[str, str] = TITLES
-) -> list[Bars]:
-    """Return bars for each row of a table: one for each level that has a value."""
+def _curve(name: str, points: Mapping[Any, Interval], **look: Any) -> Line:
+    return Line(name=name, x=[int(k) for k in points], **look, **_values(points))
+
+
+def _bars(points: Means) -> list[Bars]:
+    """Return bars over the second column of means, for each level of the first."""
     return [
         Bars(
-            name=titles.get(name, name),
-            categories=[levels.get(level, level) for level in points],
-            **_values(points),
+            name=TITLES.get(name, name),
+            categories=[TITLES.get(level, level) for level in bars],
+            **_values(bars),
         )
-        for name, points in table.items()
+        for name, bars in pivot(points).items()
     ]
-
-
-def oracle_line(trials: pd.DataFrame) -> Line:
-    """Return the Bayes-optimal learner's exact expectation, as far as trials go."""
-    length = longest(trials)
-    return Line(ORACLE, list(range(1, length + 1)), exact_curve(length).bayes, style="dashed", colour="ink")
-
-
-def longest(trials: pd.DataFrame) -> int:
-    """Return the last k that there is."""
-    return int(max(present(trials, "k"), default=0))
-
-
-def k_panel(title: str, marks: Sequence[Line], y_label: str = "accuracy", *, chance: bool = True) -> Panel:
-    """Return lines over k, from 0 to 1."""
-    last = int(max(max(line.x) for line in marks))
-    ticks = [1, *range(5, last + 1, 5)] if last >= 5 else list(range(1, last + 1))
-    return Panel(title, EXAMPLE, y_label, (*marks, *([HALF] if chance else [])), x_ticks=ticks)
-
-
-def bar_panel(title: str, marks: Sequence[Bars], x_label: str = "salient feature") -> Panel:
-    """Return grouped bars, from 0 to 1."""
-    return Panel(title, x_label, "accuracy", (*marks, HALF))
 
 
 def _values(points: Mapping[Any, Interval]) -> dict[str, Any]:
@@ -121,6 +94,35 @@ def _values(points: Mapping[Any, Interval]) -> dict[str, Any]:
         "high": [max(*point.reach, point.value) for point in points.values()],
         "n": [point.n for point in points.values()],
     }
+
+
+def longest(trials: pd.DataFrame) -> int:
+    """Return the last k that there is."""
+    return int(max(present(trials, "k"), default=0))
+
+
+def _k_panel(
+    title: str,
+    lines: Sequence[Line],
+    y_label: str = "accuracy",
+    levels: Sequence[Level] = (HALF,),
+    oracle: int = 0,
+) -> list[Panel]:
+    """Return a panel of lines over k, from 0 to 1; none without lines. `oracle`: the last k of its line."""
+    if not lines:
+        return []
+    marks = list(lines)
+    if oracle:
+        exact = exact_curve(oracle).bayes
+        marks.append(Line(ORACLE, list(range(1, oracle + 1)), exact, style="dashed", colour="ink"))
+    last = int(max(max(line.x) for line in marks))
+    ticks = [1, *range(5, last + 1, 5)] if last >= 5 else list(range(1, last + 1))
+    return [Panel(title, "example", y_label, (*marks, *levels), x_ticks=ticks)]
+
+
+def _bar_panel(title: str, marks: Sequence[Bars], x_label: str = "salient feature") -> list[Panel]:
+    """Return a panel of grouped bars, from 0 to 1; none without bars."""
+    return [Panel(title, x_label, "accuracy", (*marks, HALF))] if marks else []
 
 
 def _drawn(
@@ -140,6 +142,13 @@ def _drawn(
         caption = f"{caption} Not in it, for lack of data: {names}."
     grid = min(columns, len(panels)) or None
     return Drawn(Figure(name, title, tuple(panels), caption, grid), lacks)
+
+
+def _of_models(
+    name: str, title: str, panels: list[Panel], setting: Setting, kind: Kind, **look: Any
+) -> Drawn:
+    """Return a figure of models alone, or the run that it lacks."""
+    return _drawn(name, title, panels, [] if panels else [_run_missing(setting, kind)], **look)
 
 
 def _run_missing(setting: Setting, kind: Kind | None = None, fold: Pair | None = None) -> str:
@@ -172,16 +181,14 @@ def figure_2(trials: pd.DataFrame) -> Drawn:
     for kind in LEVELS:
         here = where(trials, setting="instruction", kind=kind)
         missing += _missing(here, "instruction", kind)
-        if marks := bars(pivot(means(here, "correct", ("actor", "feature")))):
-            panels.append(bar_panel(f"{kind} instruction", marks))
+        panels += _bar_panel(f"{kind} instruction", _bars(means(here, "correct", ("actor", "feature"))))
     return _drawn("figure-2", "Accuracy from an instruction and two examples", panels, missing, 1)
 
 
 def figure_3(trials: pd.DataFrame) -> Drawn:
     """Draw section 4.3: accuracy over k, with the oracle."""
     here = _multiple(trials)
-    lines = curves(pivot(means(here, "correct", ("actor", "k"))))
-    panels = [k_panel("", [*lines, oracle_line(here)])] if lines else []
+    panels = _k_panel("", _by_actor(here), oracle=longest(here))
     return _drawn("figure-3", "Accuracy by example", panels, _missing(here, "multiple", "uninformative"))
 
 
@@ -190,14 +197,13 @@ def figure_4(trials: pd.DataFrame) -> Drawn:
     panels, missing = [], []
     for pair in PAIR_NAMES:
         here = where(trials, setting="ft_eval", fold=pair)
-        lines = curves(pivot(means(here[here["variant"].isna()], "correct", ("actor", "k"))))
+        lines = _by_actor(here[here["variant"].isna()])
         for variant in present(here, "variant"):
-            for line in curves(pivot(means(where(here, variant=variant), "correct", ("actor", "k")))):
+            for line in _by_actor(where(here, variant=variant)):
                 named = variant in line.name
                 lines.append(line if named else replace(line, name=f"{line.name}, finetuned ({variant})"))
-        if lines:
-            panels.append(k_panel(pair_title(pair), [*lines, oracle_line(here)]))
-        else:
+        panels += _k_panel(pair_title(pair), lines, oracle=longest(here))
+        if not lines:
             missing.append(_run_missing("ft_eval", fold=pair))
     return _drawn("figure-4", "Accuracy by example on a held-out pair", panels, missing, 3)
 
@@ -207,7 +213,12 @@ def figure_5(trials: pd.DataFrame) -> Drawn:
     outputs = where(trials, setting="verbalise")
     by_actor = pivot(shares(outputs, "correct", ("actor", "feature")))
     panels = [
-        Panel(actor, "salient feature", "share that names the task", bars({"names the task": points}))
+        Panel(
+            actor,
+            "salient feature",
+            "share that names the task",
+            _bars({("names the task", feature): share for feature, share in points.items()}),
+        )
         for actor, points in by_actor.items()
     ]
     missing = [
@@ -239,31 +250,30 @@ def figure_6(trials: pd.DataFrame) -> Drawn:
 
 
 def _region(buckets: pd.DataFrame, category: str) -> Stacked:
-    points = by_level(shares(buckets, category, ("origin",)))
+    points = shares(buckets, category, "origin")
+    values = _values(points)
     name = category if category == "invalid" else f"{category} region"
-    values = [point.value for point in points.values()]
-    return Stacked(
-        name, [TITLES[origin] for origin in points], values, [point.n for point in points.values()]
-    )
+    return Stacked(name, [TITLES[origin] for origin in points], values["y"], values["n"])
 
 
 def figure_7(trials: pd.DataFrame) -> Drawn:
     """Draw App. C: probability of X or Y over k, models only."""
-    lines = curves(pivot(means(_multiple(trials, role="model"), "valid", ("actor", "k"))))
-    panels = [k_panel("", lines, "probability of X or Y", chance=False)] if lines else []
+    lines = _by_actor(_multiple(trials, role="model"), "valid")
+    panels = _k_panel("", lines, "probability of X or Y", levels=())
     return _of_models("figure-7", "Valid answers by example", panels, "multiple", "uninformative")
 
 
 def figure_8(trials: pd.DataFrame) -> Drawn:
     """Draw App. D: the bracket against ``wug``, for models that have had both."""
     bracket, wug = _multiple(trials, role="model"), where(trials, setting="wug", role="model")
-    kinds: tuple[tuple[str, Pivot, Style], ...] = (
-        ("[category withheld]", pivot(means(bracket, "correct", ("actor", "k"))), "solid"),
-        ("wug", pivot(means(wug, "correct", ("actor", "k"))), "dashed"),
+    by = ("actor", "k")
+    kinds: tuple[tuple[str, Mapping[Any, Mapping[Any, Interval]], Style], ...] = (
+        ("[category withheld]", pivot(means(bracket, "correct", by)), "solid"),
+        ("wug", pivot(means(wug, "correct", by)), "dashed"),
     )
     both = [actor for actor in kinds[0][1] if actor in kinds[1][1]]
     lines = [
-        curve(f"{actor}, {name}", points[actor], style=style, colour=colour)
+        _curve(f"{actor}, {name}", points[actor], style=style, colour=colour)
         for colour, actor in zip(cycle(COLOURS), both, strict=False)
         for name, points, style in kinds
     ]
@@ -271,17 +281,13 @@ def figure_8(trials: pd.DataFrame) -> Drawn:
     missing = [_run_missing(setting) for setting, played in needed if not len(played)]
     if not lines and not missing:
         missing = ["no model has played both settings multiple and wug: play the other one, too"]
-    panels = [k_panel("", lines)] if lines else []
-    return _drawn("figure-8", "A category withheld, and a wug", panels, missing)
+    return _drawn("figure-8", "A category withheld, and a wug", _k_panel("", lines), missing)
 
 
 def by_model(trials: pd.DataFrame, name: str, kind: Kind) -> Drawn:
     """Draw section 4.2: each model by salient feature."""
     here = where(trials, setting="instruction", kind=kind, role="model")
-    by_actor = means(here, "correct", ("actor", "feature"))
-    by_feature = pivot({(feature, actor): value for (actor, feature), value in by_actor.items()})
-    marks = bars(by_feature, TITLES, _AS_THEY_ARE)
-    panels = [bar_panel("", marks, "model")] if marks else []
+    panels = _bar_panel("", _bars(means(here, "correct", ("feature", "actor"))), "model")
     title = f"Accuracy by model and salient feature, {kind} instruction"
     return _of_models(name, title, panels, "instruction", kind)
 
@@ -289,8 +295,7 @@ def by_model(trials: pd.DataFrame, name: str, kind: Kind) -> Drawn:
 def by_format(trials: pd.DataFrame, name: str, kind: Kind) -> Drawn:
     """Draw section 4.2: mean over models by salient feature and format."""
     here = where(trials, setting="instruction", kind=kind, role="model")
-    marks = bars(pivot(balanced(here, "correct", ("format", "feature"), "actor")), TITLES)
-    panels = [bar_panel("", marks)] if marks else []
+    panels = _bar_panel("", _bars(balanced(here, "correct", ("format", "feature"), "actor")))
     title = f"Accuracy by salient feature and format, {kind} instruction"
     caption = f"Mean over {len(present(here, 'actor'))} models. {INTERVALS}"
     return _of_models(name, title, panels, "instruction", kind, caption=caption)
@@ -299,10 +304,10 @@ def by_format(trials: pd.DataFrame, name: str, kind: Kind) -> Drawn:
 def figures_14_18(trials: pd.DataFrame) -> Drawn:
     """Draw section 4.3: a panel per model, a line per salient feature."""
     here = _multiple(trials, role="model")
-    by = ("feature", "k")
     panels = [
-        k_panel(actor, curves(pivot(means(where(here, actor=actor), "correct", by)), TITLES))
+        panel
         for actor in present(here, "actor")
+        for panel in _k_panel(actor, _curves(means(where(here, actor=actor), "correct", ("feature", "k"))))
     ]
     title = "Accuracy by example and salient feature"
     return _of_models("figures-14-18", title, panels, "multiple", "uninformative", columns=3)
@@ -323,15 +328,8 @@ def figure_19(trials: pd.DataFrame) -> Drawn:
         missing.append(_run_missing("multiple", "uninformative"))
     if not alone:
         missing.append(f"no {ALONE} in setting multiple: call a model so with --actor NAME={ALONE}")
-    panels = [k_panel(title, curves(pivot(table), TITLES)) for title, table in tables.items()]
+    panels = [panel for title, table in tables.items() for panel in _k_panel(title, _curves(table))]
     return _drawn("figure-19", "Accuracy by example and format", panels, missing, 2)
-
-
-def _of_models(
-    name: str, title: str, panels: list[Panel], setting: Setting, kind: Kind, **look: Any
-) -> Drawn:
-    """Return a figure of models alone, or the run that it lacks."""
-    return _drawn(name, title, panels, [] if panels else [_run_missing(setting, kind)], **look)
 
 
 FIGURES: Final[Mapping[str, Callable[[pd.DataFrame], Drawn]]] = {

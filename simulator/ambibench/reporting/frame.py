@@ -7,7 +7,7 @@ are flagged follows spec section 10.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Final, Literal, get_args
 
@@ -78,10 +78,9 @@ _LEVELS: Final[Mapping[str, Iterable[str]]] = {
 }
 _PLACE: Final = ["actor", "setting", "prompt_id", "seed", "actor_id", "k", "run_id", "repeat"]
 
-Means = dict[tuple[Any, ...], Interval]
-"""Levels of the columns asked for, in their order -> mean with its interval; `n` counts different trials."""
-Pivot = Mapping[Any, Mapping[Any, Interval]]
-"""Means by two columns: level of the first -> level of the second -> mean."""
+By = str | tuple[str, ...]
+Means = Mapping[Any, Interval]
+"""Level of a column, or levels of several -> mean with its interval; `n` counts different trials."""
 
 
 def trial_frame(records: Iterable[TrialRecord], labels: Mapping[str, str] | None = None) -> pd.DataFrame:
@@ -144,37 +143,33 @@ def pair_title(pair: Pair) -> str:
     return " / ".join(TITLES[feature] for feature in PAIRS[pair])
 
 
-def means(trials: pd.DataFrame, measure: str, by: Sequence[str], *, seed: int = SEED) -> Means:
+def means(trials: pd.DataFrame, measure: str, by: By) -> Means:
     """Return the mean of a measure in each group of trials that agree in the columns `by`.
 
     Trials without a value, or without a level of one of the columns, are left out.
     """
-    known = trials.loc[trials[measure].notna(), [*by, measure, "unit", "trial"]]
     return {
         levels: cluster_bootstrap(
-            group[measure].tolist(), group["unit"].tolist(), seed=seed, resamples=RESAMPLES
+            group[measure].tolist(), group["unit"].tolist(), seed=SEED, resamples=RESAMPLES
         )._replace(n=group["trial"].nunique())
-        for levels, group in known.groupby(list(by), observed=True)
+        for levels, group in _groups(trials, measure, by)
     }
 
 
-def shares(trials: pd.DataFrame, category: str, by: Sequence[str]) -> Means:
+def shares(trials: pd.DataFrame, category: str, by: By) -> Means:
     """Return the share of a category among the sorted trials of each group."""
     in_it = (trials["category"] == category).astype(float).where(trials["category"].notna())
     return means(trials.assign(in_category=in_it), "in_category", by)
 
 
-def balanced(trials: pd.DataFrame, measure: str, by: Sequence[str], over: str) -> Means:
+def balanced(trials: pd.DataFrame, measure: str, by: By, over: str) -> Means:
     """Return the mean, over the levels of a column, of the means at each: figures that average over actors.
 
     Each level counts the same, however many trials it has. Units are resampled whole, with all their
     levels; a level that a resample misses is left out of that resample.
     """
-    known = trials.loc[trials[measure].notna(), list(dict.fromkeys([*by, over, measure, "unit", "trial"]))]
-    return {
-        levels: _mean_of_means(group, measure, over)
-        for levels, group in known.groupby(list(by), observed=True)
-    }
+    groups = _groups(trials, measure, by)
+    return {levels: _mean_of_means(group, measure, over) for levels, group in groups}
 
 
 def pivot(means: Means) -> dict[Any, dict[Any, Interval]]:
@@ -185,9 +180,9 @@ def pivot(means: Means) -> dict[Any, dict[Any, Interval]]:
     return table
 
 
-def by_level(means: Means) -> dict[Any, Interval]:
-    """Return means by a single column, by its levels."""
-    return {level: value for (level,), value in means.items()}
+def _groups(trials: pd.DataFrame, measure: str, by: By) -> Iterator[tuple[Any, pd.DataFrame]]:
+    columns = by if isinstance(by, str) else list(by)
+    yield from trials[trials[measure].notna()].groupby(columns, observed=True)
 
 
 def _mean_of_means(group: pd.DataFrame, measure: str, over: str) -> Interval:

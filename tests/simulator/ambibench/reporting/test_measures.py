@@ -75,7 +75,7 @@ def test_accuracy_at_each_k_is_a_bootstrap_over_episodes():
 
 def test_a_pooled_mean_resamples_prompts_not_labels():
     records = episodes()
-    told = means(trial_frame(records), "correct", ("actor",))["m",]
+    told = means(trial_frame(records), "correct", "actor")["m"]
     assert told[:3] == pytest.approx(by_hand(records))
     rows = sorted(records, key=lambda one: (one.prompt_id, one.k))
     shared = cluster_bootstrap([one.correct for one in rows], [one.prompt_id for one in rows], resamples=1000)
@@ -87,7 +87,7 @@ def test_a_pooled_mean_resamples_prompts_not_labels():
 def test_prompts_of_different_length_weigh_by_their_labels():
     records = [*episodes(prompts=3), *episodes(prompts=5, length=2, seed=9)[4:]]
     records = list({(one.prompt_id, one.k): one for one in records}.values())
-    told = means(trial_frame(records), "correct", ("actor",))["m",]
+    told = means(trial_frame(records), "correct", "actor")["m"]
     assert told[:3] == pytest.approx(by_hand(records))
 
 
@@ -105,7 +105,7 @@ def test_people_are_resampled_as_participants():
                     correct=float(person % 3 == 0),
                 )
             )
-    told = means(trial_frame(records), "correct", ("actor",))["people",]
+    told = means(trial_frame(records), "correct", "actor")["people"]
     rows = sorted(records, key=lambda one: (one.prompt_id, one.actor_id))
     values = [one.correct for one in rows]
     assert told == pytest.approx(cluster_bootstrap(values, [one.actor_id for one in rows], resamples=1000))
@@ -115,7 +115,7 @@ def test_people_are_resampled_as_participants():
 
 def test_a_mean_of_means_counts_every_level_the_same():
     records = [one for one in episodes(length=4) if not (one.prompt_id in ("p1", "p2") and one.k > 2)]
-    told = balanced(trial_frame(records), "correct", ("actor",), "k")["m",]
+    told = balanced(trial_frame(records), "correct", "actor", "k")["m"]
     at = {k: [one for one in records if one.k == k] for k in range(1, 5)}
     assert told.value == pytest.approx(fmean(fmean(one.correct for one in some) for some in at.values()))
     per_k = {
@@ -136,7 +136,7 @@ def test_a_mean_of_means_counts_every_level_the_same():
 
 def test_the_mean_over_models_resamples_the_prompts_that_they_share():
     records = [*episodes("m"), *episodes("other", prompts=5)]
-    told = balanced(trial_frame(records), "correct", ("setting",), "actor")["multiple",]
+    told = balanced(trial_frame(records), "correct", "setting", "actor")["multiple"]
     each = [[one.correct for one in records if one.actor_id == name] for name in ("m", "other")]
     assert told.value == pytest.approx(fmean(map(fmean, each)))
     assert told.low < told.value < told.high
@@ -149,19 +149,19 @@ def test_groups_come_in_the_order_of_their_levels():
         trial(prompt_id=name, salient_feature=name, k=12 - place) for place, name in enumerate(features)
     ]
     found = trial_frame(records)
-    assert [feature for (feature,) in means(found, "correct", ("feature",))] == [
+    assert list(means(found, "correct", "feature")) == [
         "subject",
         "pronoun",
         "negation",
     ]
-    assert [k for (k,) in means(found, "correct", ("k",))] == [10, 11, 12]
+    assert list(means(found, "correct", "k")) == [10, 11, 12]
 
 
 def test_what_has_no_value_is_left_out():
     records = [trial(prompt_id="a", correct=0.0), trial(prompt_id="b", correct=None, raw_answer=None)]
     found = trial_frame(records)
-    assert means(found, "correct", ("actor",))["m",].n == 1
-    assert means(found, "bayes", ("actor",)) == {}
+    assert means(found, "correct", "actor")["m"].n == 1
+    assert means(found, "bayes", "actor") == {}
 
 
 def test_shares_are_of_what_is_sorted():
@@ -180,8 +180,8 @@ def test_the_order_of_trials_does_not_matter():
     Random(3).shuffle(mixed)
     mixed.sort(key=lambda one: one.actor_id != "m")  # actors come as they first appear
     renamed = [replace(one, prompt_id=f"p{9 - int(one.prompt_id[1:])}") for one in records]
-    for by in (("actor",), ("actor", "k"), ("feature",)):
+    for by in ("actor", ("actor", "k"), "feature"):
         told = means(trial_frame(records), "correct", by)
         assert told == means(trial_frame(mixed), "correct", by)
-        if by != ("feature",):
+        if by != "feature":
             assert told == means(trial_frame(renamed), "correct", by)

@@ -19,8 +19,13 @@ from simulator.ambibench.generation import (
 )
 from simulator.ambibench.oracle import exact_curve
 from simulator.ambibench.reporting.frame import trial_frame
-from simulator.ambibench.reporting.tables import named_tables
+from simulator.ambibench.reporting.tables import table_sections
 from simulator.ambibench.trial_log import trials_of_runs
+
+
+def named_tables(trials, agreements=()):
+    """Every table that there is data for, by the name of its file."""
+    return dict(table for section in table_sections(trials, agreements) for table in section.named_tables())
 
 
 def by_name(table):

@@ -262,7 +262,7 @@ def test_a_run_is_summed_up_over_its_labels(askback, tmp_path, log_path):
     askback("run", "--data", path, "--model", "offline/random", "--run", "r")
     with LogReader(log_path) as reader:
         told = mean_over_labels(run_scores(reader, "r"), "accuracy")
-        pooled = means(read_results(reader, ["r"]).frame, "correct", ("actor",))["offline/random",]
+        pooled = means(read_results(reader, ["r"]).frame, "correct", "actor")["offline/random"]
     assert told[:3] == pytest.approx(pooled[:3])
     assert (told.n, pooled.n) == (2, 22), "episodes, and labels"
 
