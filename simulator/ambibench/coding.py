@@ -116,9 +116,9 @@ def agreement(judgments: Iterable[Judgment]) -> tuple[Agreement, ...]:
             pairs[first, second].append((mine.category, theirs.category, decided))
     agreements = []
     for raters, outputs in sorted(pairs.items()):
-        first, second, _ = zip(*outputs, strict=True)
-        observed, kappa = cluster_kappa(first, second, range(len(outputs)), resamples=RESAMPLES)
-        differing = [third for mine, theirs, third in outputs if mine != theirs]
+        mine, theirs, _ = zip(*outputs, strict=True)
+        observed, kappa = cluster_kappa(mine, theirs, range(len(outputs)), resamples=RESAMPLES)
+        differing = [decided for first, second, decided in outputs if first != second]
         agreements.append(Agreement(raters, observed, kappa, len(differing), sum(differing)))
     return tuple(agreements)
 

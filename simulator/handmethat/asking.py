@@ -18,7 +18,7 @@ from logs.rows import Judgment, Turn
 from simulator.asking import Asked, Need
 from simulator.benchmark import AskingNotes
 from simulator.handmethat.items import task_from_row
-from simulator.handmethat.players.belief import believe, candidates, destinations
+from simulator.handmethat.players.robots import believe, candidates, destinations
 from simulator.handmethat.playing import HUMAN, ROBOT, Options
 from simulator.handmethat.score import options_of, score_episode
 from simulator.handmethat.task import Task

@@ -42,8 +42,8 @@ BENCHMARK: Final = Benchmark[Any, Any](
     report=ReportSpec(
         help="Tables of several runs side by side: by level, by questions asked, and the gain per question.",
     ),
-    checker=later("simulator.handmethat.data_command:checker"),
-    register=later("simulator.handmethat.data_command:register"),
+    checker=later("simulator.handmethat.checking:checker"),
+    register=later("simulator.handmethat.checking:register"),
     studies=attribute("simulator.handmethat.assignment:HouseholdStudy"),
     sessions=attribute("simulator.handmethat.sessions:HandMeThatSessions"),
     research=attribute("simulator.handmethat.research:RESEARCH"),
@@ -57,7 +57,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
             "Train a robot for HandMeThat; then `askback run handmethat --robot seq2seq:robot.pt`.",
         ),
         "pack handmethat": Command(
-            "simulator.handmethat.data_command:pack_handmethat",
+            "simulator.handmethat.checking:pack_handmethat",
             "Put episodes into one file from which each is read at once: for training in environments.",
         ),
         "generate handmethat": Command(

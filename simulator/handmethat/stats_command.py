@@ -21,10 +21,9 @@ from simulator.handmethat.generate_command import (
 )
 from simulator.handmethat.generation.attempts import FREE
 from simulator.handmethat.generation.batch import run_batch
-from simulator.handmethat.generation.facts import facts_of
 from simulator.handmethat.generation.journal import Tally
 from simulator.handmethat.sample import Sample
-from simulator.handmethat.statistics import statistics, statistics_report, to_csv
+from simulator.handmethat.statistics import facts_of, statistics, statistics_report, to_csv
 from simulator.reporting import print_report
 from simulator.runner.engine import LOCAL
 from simulator.runner.options import ExecutorOption, JsonOption, RootSeedOption

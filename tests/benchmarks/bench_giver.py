@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import yaml
 from rows import Row, main
 
-from simulator.handmethat.builtin import builtin_tasks
+from simulator.handmethat.data import builtin_tasks
 from simulator.handmethat.env.asking import read_mentions
 from simulator.handmethat.env.questions import Answer, answer
 from simulator.handmethat.hierarchy import STATES

@@ -16,8 +16,7 @@ from typing import Any
 from rows import Row, main
 
 from simulator.handmethat.data import episode_files, load_tasks
-from simulator.handmethat.files.episode import read_file
-from simulator.handmethat.files.filetext import write_file
+from simulator.handmethat.files.episode import read_file, write_file
 from simulator.handmethat.files.packed import Packed, write_packed
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from playing import episode, number, rows
 
 from simulator.handmethat.data import load_tasks
-from simulator.handmethat.files.filetext import write_file
+from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.task import Task
 
 # Where the robot stands at the beginning (spec 9.1).

@@ -23,9 +23,9 @@ from simulator.ambik.files import kinds as ambik
 from simulator.clarq.results import read_results
 from simulator.commands.files import check_files
 from simulator.errors import AskbackError
-from simulator.handmethat.builtin import builtin_tasks
+from simulator.handmethat.data import builtin_tasks
+from simulator.handmethat.files.episode import file_text
 from simulator.handmethat.files.episode import read_file as read_episode
-from simulator.handmethat.files.filetext import file_text
 from simulator.handmethat.files.split import read_split
 from simulator.jsonlines import write_lines
 from simulator.models.prices import read_prices

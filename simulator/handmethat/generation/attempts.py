@@ -15,8 +15,7 @@ from random import Random
 from typing import Any, Final
 
 from simulator.errors import InputError
-from simulator.handmethat.files.filetext import file_text
-from simulator.handmethat.generation.facts import Facts, facts_of
+from simulator.handmethat.files.episode import file_text
 from simulator.handmethat.generation.generate import (
     TOO_LARGE,
     Generated,
@@ -28,6 +27,7 @@ from simulator.handmethat.generation.generate import (
 from simulator.handmethat.items import task_to_row
 from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.handmethat.profiles import Profile, load_profile
+from simulator.handmethat.statistics import Facts, facts_of
 from simulator.handmethat.task import LEVELS, Level
 from simulator.seeds import derive_seed
 

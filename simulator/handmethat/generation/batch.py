@@ -14,14 +14,22 @@ from typing import Any, Final, NamedTuple
 
 from simulator.errors import InputError
 from simulator.handmethat.files.episode import read_file
-from simulator.handmethat.files.names import Name, Style
-from simulator.handmethat.files.split import FOLDER, PARTS, SPLIT_FILE, Part, make_split, write_split
+from simulator.handmethat.files.split import (
+    FOLDER,
+    PARTS,
+    SPLIT_FILE,
+    Name,
+    Part,
+    Style,
+    make_split,
+    write_split,
+)
 from simulator.handmethat.generation.attempts import Attempt, Job, Plan, make_attempt
-from simulator.handmethat.generation.facts import Facts
 from simulator.handmethat.generation.journal import Journal, Tally
 from simulator.handmethat.items import task_to_row
 from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.profiles import load_profile
+from simulator.handmethat.statistics import Facts
 from simulator.handmethat.task import Level
 from simulator.runner.engine import HERE, Engine
 from simulator.runner.spreading import in_order

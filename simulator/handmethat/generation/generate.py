@@ -14,7 +14,7 @@ from typing import Final
 from simulator.handmethat.actions import Action
 from simulator.handmethat.env.game import Game
 from simulator.handmethat.env.scripts import expert_demo
-from simulator.handmethat.files.names import Name, Style
+from simulator.handmethat.files.split import Name, Style
 from simulator.handmethat.goals.formula import to_formula
 from simulator.handmethat.goals.model import Goal, goal_holds
 from simulator.handmethat.goals.templates import instantiate

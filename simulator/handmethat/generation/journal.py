@@ -19,7 +19,7 @@ from pydantic import BaseModel, PlainSerializer, ValidationError
 from simulator.errors import InputError
 from simulator.field_faults import first_fault
 from simulator.handmethat.generation.attempts import Plan
-from simulator.handmethat.generation.facts import Facts
+from simulator.handmethat.statistics import Facts
 
 JOURNAL: Final = ".generation.jsonl"
 RESULT: Final = "generation.json"

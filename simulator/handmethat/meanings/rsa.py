@@ -26,8 +26,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from simulator.errors import InputError
-from simulator.handmethat.builtin import builtin_rewards
-from simulator.handmethat.files.names import parse_name
+from simulator.handmethat.data import builtin_rewards
+from simulator.handmethat.files.split import parse_name
 from simulator.handmethat.goals.formula import parse_goal
 from simulator.handmethat.meanings.enumerate import Floats
 from simulator.handmethat.meanings.model import QUESTS, Meaning

@@ -22,16 +22,17 @@ from typing import Final, NamedTuple
 
 from simulator.handmethat.env.observe import shows, visible
 from simulator.handmethat.env.scripts import script_for
-from simulator.handmethat.players.belief import (
+from simulator.handmethat.players.knows import InsiderKnows, questions_for
+from simulator.handmethat.players.robots import (
+    STOP,
     Belief,
     believe,
     best_question,
     candidates,
     destinations,
+    one_of,
     tools_for,
 )
-from simulator.handmethat.players.knows import InsiderKnows, questions_for
-from simulator.handmethat.players.robots import STOP, one_of
 from simulator.handmethat.playing import Play
 from simulator.handmethat.scene import sample_scene
 from simulator.handmethat.world import BitSet, State, World, bit_set, entities, location_of

@@ -10,7 +10,7 @@ import pytest
 
 from simulator.errors import InputError
 from simulator.handmethat.data import draw_tasks
-from simulator.handmethat.files.filetext import write_file
+from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.sample import Sample, Stratum, makeup, sampled
 from simulator.handmethat.task import Task
 

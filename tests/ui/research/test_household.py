@@ -14,7 +14,7 @@ from markup import office_at, page_at
 from logs import LogReader, LogWriter
 from logs.rows import Run
 from simulator.handmethat.data import list_episodes, load_episode
-from simulator.handmethat.files.filetext import write_file
+from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.meanings.rsa import rsa_view
 from simulator.handmethat.playing import Posed
 from simulator.handmethat.reveal import percent

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from simulator.handmethat.builtin import builtin_tasks
-from simulator.handmethat.players.belief import believe, candidates
+from simulator.handmethat.data import builtin_tasks
 from simulator.handmethat.players.listening import guards, hear
+from simulator.handmethat.players.robots import believe, candidates
 from simulator.handmethat.world import bit_set
 
 BENCH = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "bench_giver.py"))

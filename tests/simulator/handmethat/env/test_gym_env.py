@@ -19,7 +19,7 @@ from simulator.errors import InputError
 from simulator.handmethat.env.game import Costs, Game
 from simulator.handmethat.env.gym_env import MOST_ENTITIES, HandMeThat, StructuredObserver
 from simulator.handmethat.env.scripts import expert_commands
-from simulator.handmethat.files.filetext import write_file
+from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.players.robots import random_command
 from simulator.handmethat.scene import sample_scene

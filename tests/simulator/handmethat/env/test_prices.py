@@ -6,7 +6,7 @@ from math import log2
 
 import pytest
 
-from simulator.handmethat.builtin import builtin_tasks
+from simulator.handmethat.data import builtin_tasks
 from simulator.handmethat.env.asking import read_question, table
 from simulator.handmethat.env.commands import LONGEST_COMMAND
 from simulator.handmethat.env.game import Game

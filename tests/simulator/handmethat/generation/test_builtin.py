@@ -7,8 +7,7 @@ from collections import Counter
 import pytest
 
 from simulator.errors import InputError
-from simulator.handmethat.builtin import builtin_rewards, builtin_tasks
-from simulator.handmethat.data import load_tasks
+from simulator.handmethat.data import builtin_rewards, builtin_tasks, load_tasks
 from simulator.handmethat.env.game import Game
 from simulator.handmethat.goals.formula import parse_goal
 from simulator.handmethat.meanings.model import QUESTS

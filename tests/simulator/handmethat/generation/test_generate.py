@@ -12,8 +12,7 @@ import pytest
 
 from simulator.handmethat.actions import carry_out
 from simulator.handmethat.env.game import Game
-from simulator.handmethat.files.episode import task_from_json
-from simulator.handmethat.files.filetext import file_text
+from simulator.handmethat.files.episode import file_text, task_from_json
 from simulator.handmethat.generation import generate as module
 from simulator.handmethat.generation.generate import Generated, Rejection, add_demo, generate, serves
 from simulator.handmethat.goals.formula import parse_goal

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from simulator.errors import InputError
-from simulator.handmethat.builtin import builtin_tasks
-from simulator.handmethat.data import list_episodes, load_episode
+from simulator.handmethat.data import builtin_tasks, list_episodes, load_episode
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.meanings.rsa import MOST, profile_of, rsa_view
 from simulator.handmethat.task import Task

@@ -11,9 +11,10 @@ from simulator.handmethat.goals.templates import instantiate
 from simulator.handmethat.planner.exact import (
     ExactSearch,
     SearchLimitError,
+    Symmetry,
+    needed_operators,
 )
 from simulator.handmethat.planner.exact_bound import LowerBound
-from simulator.handmethat.planner.exact_prune import Symmetry, needed_operators
 from simulator.handmethat.planner.grounding import ground
 from simulator.handmethat.planner.relaxed import UNREACHABLE, wanted
 from simulator.handmethat.planner.relevance import find_targets

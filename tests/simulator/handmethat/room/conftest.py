@@ -11,7 +11,7 @@ import pytest
 
 from logs.rows import Ending, Episode, Turn
 from simulator.handmethat import graph
-from simulator.handmethat.files.filetext import write_file
+from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.playing import Posed
 from simulator.handmethat.room import ROOM

@@ -8,9 +8,9 @@ import pytest
 
 from simulator.errors import InputError, SeatError
 from simulator.handmethat.meanings.model import Meaning, describe
-from simulator.handmethat.players.belief import believe, best_question, candidates, entropy
 from simulator.handmethat.players.knows import Question, questions_for
 from simulator.handmethat.players.models import ROBOT_PURPOSE, read_reply
+from simulator.handmethat.players.robots import believe, best_question, candidates, entropy
 from simulator.handmethat.playing import Options, Play
 from simulator.handmethat.room import ROOM
 from simulator.handmethat.score import score_episode

@@ -10,7 +10,7 @@ import pytest
 import app
 from logs import LogReader
 from simulator.errors import InputError
-from simulator.handmethat.files.filetext import write_file
+from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.runs import EpisodeSelection, parse_levels
 
 

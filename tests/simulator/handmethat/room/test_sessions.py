@@ -8,7 +8,7 @@ from logs import LogReader, LogWriter
 from simulator import catalog
 from simulator.blocks import Meter, Talk
 from simulator.errors import ConflictError, InputError
-from simulator.handmethat.builtin import builtin_tasks
+from simulator.handmethat.data import builtin_tasks
 from simulator.handmethat.playing import Posed
 from simulator.handmethat.room import ROOM
 from simulator.handmethat.sessions import HandMeThatSessions

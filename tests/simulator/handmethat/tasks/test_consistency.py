@@ -11,7 +11,7 @@ import pytest
 from simulator.handmethat.actions import Action
 from simulator.handmethat.checking import check_folder, doubts
 from simulator.handmethat.env.scripts import expert_commands
-from simulator.handmethat.files.filetext import write_file
+from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.task import Task
 

@@ -13,7 +13,7 @@ import pytest
 from simulator.errors import InputError
 from simulator.handmethat.checking import check_folder
 from simulator.handmethat.data import load_tasks
-from simulator.handmethat.files.filetext import write_file
+from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.files.split import FOLDER, SPLIT_FILE, Part, make_split, write_split
 from simulator.handmethat.task import Level, Task
 

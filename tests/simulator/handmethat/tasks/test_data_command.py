@@ -10,9 +10,9 @@ import pytest
 
 from simulator import datasets
 from simulator.errors import InputError
+from simulator.handmethat.checking import checker, find_episodes, register
 from simulator.handmethat.data import load_tasks
-from simulator.handmethat.data_command import checker, find_episodes, register
-from simulator.handmethat.files.filetext import write_file
+from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.files.split import FOLDER, SPLIT_FILE, make_split, write_split
 from simulator.handmethat.task import Task
 from simulator.tables.registering import say_added

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from simulator.errors import InputError
-from simulator.handmethat.files.episode import check_file, read_file, task_from_json
-from simulator.handmethat.files.filetext import file_text, write_file
+from simulator.handmethat.files.episode import check_file, file_text, read_file, task_from_json, write_file
 from simulator.handmethat.hierarchy import hierarchy
 from simulator.handmethat.items import item_row, task_from_row, task_to_row
 from simulator.handmethat.task import Task

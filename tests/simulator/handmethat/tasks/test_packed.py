@@ -13,7 +13,7 @@ import app
 from simulator.errors import InputError
 from simulator.handmethat.data import draw_tasks, load_tasks, task_source
 from simulator.handmethat.env.gym_env import HandMeThat
-from simulator.handmethat.files.filetext import write_file
+from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.files.packed import Packed, write_packed
 from simulator.handmethat.files.split import FOLDER, SPLIT_FILE, Part, make_split, write_split
 from simulator.handmethat.sample import Sample

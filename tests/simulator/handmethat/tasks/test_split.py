@@ -10,8 +10,15 @@ import pytest
 from shared_data import SHARED
 
 from simulator.errors import InputError
-from simulator.handmethat.files.names import Name, parse_name
-from simulator.handmethat.files.split import PARTS, Part, make_split, read_split, write_split
+from simulator.handmethat.files.split import (
+    PARTS,
+    Name,
+    Part,
+    make_split,
+    parse_name,
+    read_split,
+    write_split,
+)
 
 HEAD = SHARED / "handmethat" / "HandMeThat_data_info.head.json"
 NAMES = ["task-bring_me-10-0-1.json", "task-move_to-9-0-4.json", "task-bring_me-10-1-0.json"]
