@@ -116,8 +116,8 @@ def agreement(judgments: Iterable[Judgment]) -> tuple[Agreement, ...]:
             pairs[first, second].append((mine.category, theirs.category, decided))
     agreements = []
     for raters, outputs in sorted(pairs.items()):
-        mine, theirs, _ = zip(*outputs, strict=True)
-        observed, kappa = cluster_kappa(mine, theirs, range(len(outputs)), resamples=RESAMPLES)
+        one_rater, other, _ = zip(*outputs, strict=True)
+        observed, kappa = cluster_kappa(one_rater, other, range(len(outputs)), resamples=RESAMPLES)
         differing = [decided for first, second, decided in outputs if first != second]
         agreements.append(Agreement(raters, observed, kappa, len(differing), sum(differing)))
     return tuple(agreements)

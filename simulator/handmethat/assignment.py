@@ -21,10 +21,9 @@ from pydantic import PositiveInt
 from simulator.errors import InputError
 from simulator.handmethat.data import BUILTIN, draw_tasks
 from simulator.handmethat.items import BENCHMARK
-from simulator.handmethat.playing import GIVER, HUMAN, PARTNER, ROBOT, EpisodeRules, Posed
+from simulator.handmethat.playing import GIVER, HUMAN, PARTNER, ROBOT, EpisodeRules, Posed, Protocol
 from simulator.handmethat.sample import Sample
 from simulator.handmethat.task import Task
-from simulator.handmethat.views import Protocol
 from simulator.studies import Cell
 from simulator.studies.opposite import OppositeSettings, OppositeStudy
 from trees import Language

@@ -17,15 +17,15 @@ from simulator.field_options import HIDDEN, Option
 from simulator.fields import EpisodeOptions, Fields
 from simulator.handmethat.env.commands import LONGEST_COMMAND
 from simulator.handmethat.env.game import LIMIT, CommandList, Game, GameState, Outcome
-from simulator.handmethat.env.observe import visible
+from simulator.handmethat.env.observe import Mode, visible
 from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.task import Task
-from simulator.handmethat.views import Mode, Protocol
 from trees import Language
 
 # Why a command was not even tried: questions are not allowed (any more), or one thing has been taken already.
 Refusal = Literal["", "no_questions", "no_more_questions", "one_thing"]
 Over = Literal["", "success", "stopped", "limit"]
+Protocol = Literal["free", "paper"]
 
 ROBOT: Final = "robot"
 HUMAN: Final = "human"

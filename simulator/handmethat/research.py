@@ -10,7 +10,6 @@ from simulator.blocks import (
     Block,
     Card,
     Cell,
-    Facts,
     Passage,
     Span,
     Table,
@@ -18,21 +17,19 @@ from simulator.blocks import (
     Text,
     Translated,
     Walk,
-    Words,
     message,
 )
 from simulator.errors import AskbackError
 from simulator.handmethat import graph, show
 from simulator.handmethat.data import list_episodes, load_episode
+from simulator.handmethat.env.observe import Mode
 from simulator.handmethat.goals.templates import activity_title
 from simulator.handmethat.items import task_from_row
 from simulator.handmethat.meanings.enumerate import Floats
 from simulator.handmethat.meanings.rsa import rsa_view
 from simulator.handmethat.playing import Posed
-from simulator.handmethat.reveal import counts_block, demo_block, percent, readings_blocks
+from simulator.handmethat.reveal import counts_card, demo_card, percent, readings_card
 from simulator.handmethat.task import Task
-from simulator.handmethat.views import Mode
-from simulator.plan_blocks import Story
 from simulator.research import DataPages, Entry, Look, ResearchPages, Setting
 from simulator.runner.turns import task_turns
 from trees import Language
@@ -57,22 +54,13 @@ def episode(look: Look, id: str) -> Sequence[Block]:
         *show.watch(Posed(task, language), turns, step, mode=mode),
         Card(message("result.log"), [Talk(show.lines(graph.rebuild(turns[: step + 1])))]),
         Card(message("research.about_turn"), [Passage([Span(details)])], folded=True),
-        _meant(task, language),
-        Card(message("result.readings"), readings_blocks(show.readings(task, language))),
+        show.meant(task, language),
+        readings_card(task, language),
     )
 
 
 def _language(language: str) -> Language:
     return "zh" if language == "zh" else "en"
-
-
-def _meant(task: Task, language: Language) -> Card:
-    facts: list[tuple[Words, Words]] = [
-        (message("result.said"), show.instruction_text(task, language)),
-        (message("result.meant"), show.meaning_text(task, task.meaning, language)),
-        (message("result.level", level=task.level), show.why(task, language)),
-    ]
-    return Card(message("result.said_meant"), [Facts(facts)])
 
 
 def entries(data: str) -> list[Entry]:
@@ -97,15 +85,14 @@ def shown(data: str, name: str, language: str) -> Sequence[Block]:
     """Return an episode of a data set with everything that it holds."""
     task, spoken = load_episode(data, name), _language(language)
     goal = "\n\n".join(show.goal_lines(task, spoken))
-    story: list[Block] = [Story(message("story"), show.story_steps(task, spoken), message("story_none"))]
     return (
-        _meant(task, spoken),
-        Card(message("before"), [*story, *([Text(goal, "muted")] if goal else [])]),
-        Card(message("result.readings"), readings_blocks(show.readings(task, spoken))),
-        Card(message("result.counts"), [counts_block(show.counts(task))]),
+        show.meant(task, spoken),
+        Card(message("before"), [show.story(task, spoken), *([Text(goal, "muted")] if goal else [])]),
+        readings_card(task, spoken),
+        counts_card(task),
         *_rsa(task, spoken),
         show.before(Posed(task, spoken)).plan(),
-        Card(message("result.demo"), [demo_block(task.demo)]),
+        demo_card(task),
     )
 
 

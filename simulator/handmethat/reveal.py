@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
 
+from logs.rows import Turn
 from simulator.bar_blocks import Amount, Amounts
-from simulator.blocks import Block, Card, Detail, Facts, Figure, Table, Talk, Text, Verdict, message
-from simulator.handmethat.playing import HUMAN
-from simulator.handmethat.views import Reading, Replay
-from simulator.plan_blocks import Story
+from simulator.blocks import Block, Card, Detail, Facts, Figure, Table, Talk, Text, Verdict, Words, message
+from simulator.handmethat import graph, show
+from simulator.handmethat.goals.templates import activity_title
+from simulator.handmethat.house import offer, sentence, wording
+from simulator.handmethat.meanings.model import matching
+from simulator.handmethat.playing import HUMAN, ROBOT, Play, Step
+from simulator.handmethat.score import options_of, score_episode
+from simulator.handmethat.task import Task
 from simulator.runner.declared_views import Result
+from trees import Language
 
-_COUNTS: Final[Mapping[str, str]] = {"goal": "g", "utterance": "u", "heard": "r", "meaning": "m"}
 _LEAST: Final = 0.015
 """The least share of a bar, so that it can be seen."""
+
+
+class Replay(NamedTuple):
+    """An ended episode, out of its logged turns."""
+
+    play: Play
+    steps: Sequence[Step]
+    turns: Sequence[Turn]
+
+
+def replay(task: Task, language: Language, turns: Sequence[Turn]) -> Replay:
+    """Return an ended episode, played again."""
+    play = Play(task, language, options_of(turns), text=False)
+    return Replay(play, play.steps(graph.rebuild(turns)["commands"]), turns)
 
 
 def result(replay: Replay, seat: str, *, in_study: bool) -> Result:
@@ -27,13 +47,18 @@ def result(replay: Replay, seat: str, *, in_study: bool) -> Result:
         note = Text(message("result.reveal_note"), "muted")
         revealed = (Card(message("result.reveal"), [note, *revealed], True),)
     did = tuple(_told_to_human(replay)) if seat == HUMAN else ()
-    return Result(language=replay.language, moves=(), blocks=(_verdict(replay), *did, *revealed))
+    return Result(language=replay.play.language, moves=(), blocks=(_verdict(replay), *did, *revealed))
+
+
+def _over(replay: Replay) -> str:
+    return replay.steps[-1].over if replay.steps else ""
 
 
 def _verdict(replay: Replay) -> Verdict:
-    scores, good = replay.scores, bool(replay.scores["success"])
-    figures = ("score", "moves", "questions", "raw_sum")
-    text = "success_text" if good else "failure_limit" if replay.over == "limit" else "failure_text"
+    scores = score_episode(replay.play.task, replay.turns)
+    good, limit = scores.success, _over(replay) == "limit"
+    text = "success_text" if good else "failure_limit" if limit else "failure_text"
+    cost = _whole(scores.question_cost)
     return Verdict(
         heading=message("result.success" if good else "result.failure"),
         text=message(f"result.{text}"),
@@ -41,97 +66,109 @@ def _verdict(replay: Replay) -> Verdict:
         figures=[
             Figure(
                 message(f"result.{name}"),
-                _whole(scores[name]),
-                message(f"result.{name}_note", cost=_whole(scores["question_cost"])),
+                _whole(getattr(scores, name)),
+                message(f"result.{name}_note", cost=cost),
             )
-            for name in figures
+            for name in ("score", "moves", "questions", "raw_sum")
         ],
-        kicker=message("result.end_limit" if replay.over == "limit" else "result.end"),
+        kicker=message("result.end_limit" if limit else "result.end"),
     )
 
 
 def _told_to_human(replay: Replay) -> Iterator[Block]:
-    why = message(f"result.over_{replay.over or 'early'}", deed=replay.carried_out, limit=replay.limit)
+    """Yield why it was over, and what the robot did and asked, with the human's answers."""
+    play, over = replay.play, _over(replay)
+    carried = [step.command for step in replay.steps if play.carried_out(step.outcome)]
+    # A robot that stops thinks it is done, or has given up.
+    ended = "gave_up" if over == "stopped" and not carried else over or "early"
+    deed = _in_words(play, carried[-1]) if carried else ""
+    why = message(f"result.over_{ended}", deed=deed, limit=play.options.limit)
     yield Card(message("result.why_over"), [Text(why)])
-    rows = [
-        [deed.text, deed.answer or (message("result.did_failed") if deed.failed else "")]
-        for deed in replay.deeds
-    ]
+    said = graph.rebuild(replay.turns)["lines"]
+    turns = enumerate(pairwise(said))
+    answers = {number: answer[2] for number, (_, answer) in turns if answer[1] == "answer"}
+    moves = (number for number, line in enumerate(said) if line[0] == ROBOT)
+    rows: list[list[Words]] = []
+    for number, step in zip(moves, replay.steps, strict=False):
+        if step.question:
+            words = step.command.removeprefix("question:").strip().rstrip("?？")
+            text = sentence(wording(play.language)["question"].format(text=words))
+            rows.append([text, answers.get(number, "")])
+        else:
+            failed = step.refused or step.outcome.error
+            rows.append([_in_words(play, step.command), message("result.did_failed") if failed else ""])
     head = (message("result.did"), message("result.did_answered"))
     none = Text(message("result.did_nothing"), "muted")
     yield Card(message("result.did"), [Table(rows, head) if rows else none])
 
 
+def _in_words(play: Play, command: str) -> str:
+    read = play.game.reader.read(command)
+    if read.kind == "action":
+        return offer(play, command).label
+    return sentence(str(wording(play.language)["plain"].get(read.kind, command)))
+
+
 def _explained(replay: Replay) -> Iterator[Block]:
-    level = message("result.level", level=replay.level)
-    meant = Facts(
-        [
-            (message("result.said"), replay.instruction),
-            (message("result.meant"), replay.meaning),
-            (level, replay.why),
-        ]
-    )
-    yield Card(message("result.said_meant"), [meant])
-    yield Card(message("result.readings"), readings_blocks(replay.readings))
-    yield Card(message("result.counts"), [counts_block(replay.counts)])
-    goal = "\n\n".join(part for part in (replay.goal_title, *replay.goal) if part)
-    story = Story(message("story"), replay.story, message("story_none"))
+    task, language = replay.play.task, replay.play.language
+    yield show.meant(task, language)
+    yield readings_card(task, language)
+    yield counts_card(task)
+    title = "" if task.goal_index is None else activity_title(task.goal_index, language)
+    goal = "\n\n".join(part for part in (title, *show.goal_lines(task, language)) if part)
     behind = [Detail(message("result.goal"), Text(goal))] if goal else []
-    yield Card(message("before"), [story, *behind])
-    yield Card(message("result.demo"), [demo_block(replay.demo)])
-    yield Card(message("result.log"), [Talk(replay.lines)], folded=True)
+    yield Card(message("before"), [show.story(task, language), *behind])
+    yield demo_card(task)
+    yield Card(message("result.log"), [Talk(show.lines(graph.rebuild(replay.turns)))], folded=True)
 
 
-def demo_block(demo: Sequence[str]) -> Block:
+def demo_card(task: Task) -> Card:
     """Return the expert's commands, which are English words in either language."""
-    if not demo:
-        return Text(message("result.demo_none"), "muted")
-    return Facts([(str(number), command) for number, command in enumerate(demo, start=1)], language="en")
+    commands = [(str(number), command) for number, command in enumerate(task.demo, start=1)]
+    none = Text(message("result.demo_none"), "muted")
+    return Card(message("result.demo"), [Facts(commands, language="en") if commands else none])
 
 
-def readings_blocks(readings: Sequence[Reading]) -> Sequence[Block]:
+def readings_card(task: Task, language: Language) -> Card:
     """Return the meanings that the words left open, with their probabilities where these are known."""
-    known = [(reading, reading.probability) for reading in readings if reading.probability is not None]
-    if not known:
-        return (Text(message("result.no_readings"), "muted"),)
-    top = max(chance for _, chance in known) or 1.0
-    rows = [
-        Amount(
-            name=reading.text,
-            share=chance / top,
-            value=percent(chance),
-            note=message(
-                "result.one_thing" if reading.objects == 1 else "result.things", count=reading.objects
-            ),
-            badge=message(f"result.{mark}_mark") if (mark := _mark(reading)) else "",
-            look="right" if reading.meant else "wrong" if reading.heard else "",
+    title = message("result.readings")
+    if not task.listener:
+        return Card(title, (Text(message("result.no_readings"), "muted"),))
+    top = max(chance for _, chance in task.listener) or 1.0
+    rows = []
+    for meaning, chance in task.listener:
+        meant, heard = meaning == task.meaning, meaning == task.heard
+        mark = "both" if meant and heard else "meant" if meant else "heard" if heard else ""
+        things = matching(task.world, task.current, meaning.description).bit_count()
+        rows.append(
+            Amount(
+                name=show.meaning_text(task, meaning, language),
+                share=chance / top,
+                value=percent(chance),
+                note=message("result.one_thing" if things == 1 else "result.things", count=things),
+                badge=message(f"result.{mark}_mark") if mark else "",
+                look="right" if meant else "wrong" if heard else "",
+            )
         )
-        for reading, chance in known
-    ]
     head = (message("result.reading"), message("result.probability"))
-    return (Text(message("result.readings_text"), "muted"), Amounts(rows, head))
+    return Card(title, (Text(message("result.readings_text"), "muted"), Amounts(rows, head)))
 
 
-def _mark(reading: Reading) -> str:
-    if reading.meant and reading.heard:
-        return "both"
-    return "meant" if reading.meant else "heard" if reading.heard else ""
-
-
-def counts_block(counts: Mapping[str, int]) -> Amounts:
+def counts_card(task: Task) -> Card:
     """Return the sizes of A(G), A(u), A(r) and A(m) as bars on one scale."""
-    known = {key: counts[name] for name, key in _COUNTS.items() if name in counts}
-    most = max(known.values(), default=1) or 1
+    sets = {"g": task.useful, "u": task.in_utterance, "r": task.in_heard, "m": task.in_meaning}
+    most = max(map(len, sets.values())) or 1
     rows = [
         Amount(
             name=message(f"result.counts_{key}"),
-            share=max(_LEAST, count / most),
-            value=str(count),
+            share=max(_LEAST, len(pairs) / most),
+            value=str(len(pairs)),
             look="right" if key == "m" else "wrong" if key == "r" else "",
         )
-        for key, count in known.items()
+        for key, pairs in sets.items()
     ]
-    return Amounts(rows, (message("result.counts"), message("result.count")))
+    title = message("result.counts")
+    return Card(title, [Amounts(rows, (title, message("result.count")))])
 
 
 def percent(chance: float) -> str:
@@ -142,6 +179,6 @@ def percent(chance: float) -> str:
     return "< 0.1 %" if share < 0.05 else f"{share:.1f} %"
 
 
-def _whole(value: float | None) -> str:
+def _whole(value: float) -> str:
     """Return a score with a true minus sign."""
-    return f"{value or 0:.0f}".replace("-", "\N{MINUS SIGN}")
+    return f"{value:.0f}".replace("-", "\N{MINUS SIGN}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, cast
 
 from logs.rows import Ending, Item, Judgment, Turn, content_hash
 from simulator.handmethat import graph, show
@@ -14,8 +14,8 @@ from simulator.handmethat.players.asking import AskingRobot
 from simulator.handmethat.players.models import ModelGiver, ModelRobot, OfflineGiver
 from simulator.handmethat.players.robots import LEARNED, ExpertRobot, HeuristicRobot, RandomRobot, load_robot
 from simulator.handmethat.playing import HUMAN, PARTNER, ROBOT, Options, Play, Posed
+from simulator.handmethat.reveal import Replay, replay
 from simulator.handmethat.score import score_episode, score_rows
-from simulator.handmethat.views import Replay
 from simulator.models import ChatModel
 from simulator.runner.declared_views import SeatPage
 from simulator.runner.rooms import ActiveEpisode, Room, Take, refuse_unknown
@@ -71,6 +71,8 @@ class HandMeThatRoom(Room[graph.Table, graph.State]):
     scored = staticmethod(
         lambda id, item, turns, judgments, options: score_rows(id, score_episode(item.task, turns))
     )
+    seat_due = staticmethod(lambda table, state: graph.due(state))
+    status = staticmethod(lambda table, state: graph.ending(state))
 
     def item_row(self, item: Posed) -> Item:
         """Return the task as a row of the log; in another language than English it is another item."""
@@ -92,14 +94,6 @@ class HandMeThatRoom(Room[graph.Table, graph.State]):
         """Return what makes a turn of a reply of `seat`."""
         return graph.robot_turn if seat == ROBOT else graph.answer_turn
 
-    def seat_due(self, table: graph.Table, state: graph.State) -> str | None:
-        """Return the seat that is to move."""
-        return graph.due(state)
-
-    def status(self, table: graph.Table, state: graph.State) -> Literal["completed", "truncated"] | None:
-        """Return completed by success or a stop, truncated at the limit."""
-        return graph.ending(state)
-
     def view(
         self, live: ActiveEpisode, state: graph.State, seat: str, ending: Ending | None, warning: str | None
     ) -> SeatPage:
@@ -109,7 +103,7 @@ class HandMeThatRoom(Room[graph.Table, graph.State]):
 
     def replay(self, item: Posed, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay:
         """Return an ended episode, with what was meant."""
-        return show.replay(item.task, item.language, turns)
+        return replay(item.task, item.language, turns)
 
     def table(self, live: ActiveEpisode) -> graph.Table:
         """Return the graph's context."""

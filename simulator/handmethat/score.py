@@ -20,10 +20,10 @@ from typing import Any, Final
 from logs.rows import Score, Turn
 from simulator.errors import InputError
 from simulator.handmethat.env.game import Costs
+from simulator.handmethat.env.observe import Mode
 from simulator.handmethat.env.questions import question_cost
-from simulator.handmethat.playing import ROBOT, Options, Play, Step
+from simulator.handmethat.playing import ROBOT, Options, Play, Protocol, Step
 from simulator.handmethat.task import Task
-from simulator.handmethat.views import Mode, Protocol
 from simulator.runner import rooms
 from simulator.runner.turns import task_turns
 

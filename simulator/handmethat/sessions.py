@@ -13,9 +13,8 @@ from simulator.errors import InputError
 from simulator.fields import Fields
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.playing import GIVER, HUMAN, PARTNER, Posed
-from simulator.handmethat.reveal import result
+from simulator.handmethat.reveal import Replay, result
 from simulator.handmethat.task import LEVELS, Task
-from simulator.handmethat.views import Replay
 from simulator.runner.declared import read_rules
 from simulator.runner.declared_views import Result
 from simulator.runner.lobby import Opponent, require_choice

@@ -7,34 +7,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from itertools import pairwise
 from typing import Final
 
 from logs.rows import Ending, Turn
 from simulator.benchmark import Due, Move
-from simulator.blocks import Block, Card, Chips, Detail, Meter, Points, Talk, Text, message
+from simulator.blocks import Block, Card, Chips, Detail, Facts, Meter, Points, Talk, Text, Words, message
 from simulator.errors import InputError
 from simulator.handmethat import graph
 from simulator.handmethat.actions import domain
+from simulator.handmethat.env.observe import Mode
 from simulator.handmethat.env.questions import price_rule
 from simulator.handmethat.goals.formula import parse_goal
-from simulator.handmethat.goals.templates import activity_title, describe_goal
+from simulator.handmethat.goals.templates import describe_goal
 from simulator.handmethat.house import House, offer, sentence, wording
-from simulator.handmethat.meanings.model import Meaning, matching
+from simulator.handmethat.meanings.model import Meaning
 from simulator.handmethat.meanings.render import label, render_meaning, render_story, render_utterance
 from simulator.handmethat.players.knows import questions_for
 from simulator.handmethat.playing import HUMAN as HUMAN_SEAT
-from simulator.handmethat.playing import ROBOT, Options, Play, Posed, Step
-from simulator.handmethat.score import options_of, score_episode
+from simulator.handmethat.playing import ROBOT, Options, Play, Posed
+from simulator.handmethat.score import options_of
 from simulator.handmethat.task import Task
-from simulator.handmethat.views import Deed, Mode, Reading, Replay
 from simulator.handmethat.world import HUMAN
 from simulator.plan_blocks import Caller, Menu, Offer, Story, StoryStep, Suggestions
 from simulator.runner.declared_views import SeatPage
 from trees import Language
 
-_METRICS: Final = ("success", "score", "raw_sum", "moves", "questions", "question_cost", "invalid")
 _PLAIN: Final = ("look", "stop")
 _QUESTION: Final = re.compile(r"^\s*(?:question|问题|提问)\s*[:：]\s*", re.IGNORECASE)
 
@@ -210,63 +207,6 @@ def details(turn: Turn) -> Mapping[str, object]:
     return {name: turn.payload[name] for name in shown if turn.payload.get(name) not in (None, "", [], {})}
 
 
-def replay(task: Task, language: Language, turns: Sequence[Turn]) -> Replay:
-    """Return an ended episode with everything that was hidden, out of its logged turns."""
-    scores, state = asdict(score_episode(task, turns)), graph.rebuild(turns)
-    play = Play(task, language, options_of(turns), text=False)
-    steps = play.steps(state["commands"])
-    carried = [step.command for step in steps if play.carried_out(step.outcome)]
-    over = steps[-1].over if steps else ""
-    return Replay(
-        language=language,
-        task_id=task.id,
-        level=task.level,
-        quest=task.meaning.quest,
-        limit=play.options.limit,
-        story=story_steps(task, language),
-        instruction=instruction_text(task, language),
-        meaning=meaning_text(task, task.meaning, language),
-        goal=goal_lines(task, language),
-        goal_title="" if task.goal_index is None else activity_title(task.goal_index, language),
-        why=why(task, language),
-        readings=readings(task, language),
-        counts=counts(task),
-        lines=lines(state),
-        deeds=deeds(play, steps, state["lines"]),
-        # A robot that stops thinks it is done, or has given up.
-        over="gave_up" if over == "stopped" and not carried else over,
-        carried_out=_in_words(play, carried[-1]) if carried else "",
-        demo=task.demo,
-        scores={metric: float(scores[metric]) for metric in _METRICS},
-    )
-
-
-def deeds(play: Play, steps: Sequence[Step], said: Sequence[Sequence[str]]) -> tuple[Deed, ...]:
-    """Return what the robot did and asked, in words, with the human's answers."""
-    answers = {
-        number: answer[2] for number, (asked, answer) in enumerate(pairwise(said)) if answer[1] == "answer"
-    }
-    moves = (number for number, line in enumerate(said) if line[0] == ROBOT)
-    views = []
-    for number, step in zip(moves, steps, strict=False):
-        if step.question:
-            words = step.command.removeprefix("question:").strip().rstrip("?？")
-            text = sentence(wording(play.language)["question"].format(text=words))
-            views.append(Deed(text=text, answer=answers.get(number, "")))
-            continue
-        failed = bool(step.refused or step.outcome.error)
-        views.append(Deed(text=_in_words(play, step.command), failed=failed))
-    return tuple(views)
-
-
-def _in_words(play: Play, command: str) -> str:
-    read = play.game.reader.read(command)
-    if read.kind == "action":
-        return offer(play, command).label
-    plain: Mapping[str, str] = wording(play.language)["plain"]
-    return sentence(plain.get(read.kind, command))
-
-
 def instruction_text(task: Task, language: Language) -> str:
     """Return the utterance in words; the same at every look."""
     return said(task, task.utterance, language)
@@ -306,45 +246,26 @@ def story_steps(task: Task, language: Language) -> tuple[StoryStep, ...]:
     return tuple(steps)
 
 
-def counts(task: Task) -> dict[str, int]:
-    """Return how many objects are meant, said, useful and heard, and how many of those said are useful."""
-    useful = set(task.useful)
-    return {
-        "meaning": len(task.in_meaning),
-        "utterance": len(task.in_utterance),
-        "goal": len(task.useful),
-        "heard": len(task.in_heard),
-        "useful_in_utterance": sum(pair in useful for pair in dict.fromkeys(task.in_utterance)),
-    }
-
-
 def why(task: Task, language: Language) -> str:
     """Return why the task is of its level, in a sentence."""
-    sizes = counts(task)
-    sentence: str = wording(language)["why"][task.level]
-    return sentence.format(
-        meant=sizes["meaning"],
-        said=sizes["utterance"],
-        useful=sizes["useful_in_utterance"],
-        heard=sizes["heard"],
+    useful = set(task.useful)
+    pattern: str = wording(language)["why"][task.level]
+    return pattern.format(
+        meant=len(task.in_meaning),
+        said=len(task.in_utterance),
+        useful=sum(pair in useful for pair in dict.fromkeys(task.in_utterance)),
+        heard=len(task.in_heard),
     )
 
 
-def readings(task: Task, language: Language) -> tuple[Reading, ...]:
-    """Return the meanings that the utterance left open, likeliest first; m and r at least."""
-    listed: dict[Meaning, float | None] = dict(task.listener)
-    for meaning in (task.meaning, task.heard):
-        listed.setdefault(meaning, None)
-    return tuple(
-        Reading(
-            text=meaning_text(task, meaning, language),
-            probability=probability,
-            meant=meaning == task.meaning,
-            heard=meaning == task.heard,
-            objects=matching(task.world, task.current, meaning.description).bit_count(),
-        )
-        for meaning, probability in listed.items()
-    )
+def meant(task: Task, language: Language) -> Card:
+    """Return what was said and meant, and how hard that is."""
+    facts: list[tuple[Words, Words]] = [
+        (message("result.said"), instruction_text(task, language)),
+        (message("result.meant"), meaning_text(task, task.meaning, language)),
+        (message("result.level", level=task.level), why(task, language)),
+    ]
+    return Card(message("result.said_meant"), [Facts(facts)])
 
 
 def picture() -> Sequence[Block]:

@@ -140,7 +140,12 @@ def _curve(part: Slice) -> Table:
     bayes, literal, known = (dict(enumerate(values, start=1)) for values in exact)
     # Every actor's trials have it; a prompt counts once however many have answered it.
     same = means(part.trials.drop_duplicates(["prompt", "k"]), "bayes", "k")
-    oracles = {ORACLE: bayes, SAME: same, "literal (exact)": literal, "task known": known}
+    oracles: dict[str, Mapping[Any, Cell]] = {
+        ORACLE: bayes,
+        SAME: same,
+        "literal (exact)": literal,
+        "task known": known,
+    }
     return _by_k(part, "correct", f"Accuracy by k: {part.title}", "curve", oracles)
 
 
@@ -185,11 +190,11 @@ def _people(trials: pd.DataFrame, people: pd.DataFrame) -> Table:
 
 def _cells(labels: pd.DataFrame) -> Table:
     """Return accuracy per actor, setting, instruction, fold, feature, format and k, in long form."""
-    by = ["actor", "setting", "kind", "feature", "format", "k"]
+    by = ("actor", "setting", "kind", "feature", "format", "k")
     rows: list[list[Cell]] = []
     unfolded = labels[labels["fold"].isna()]
     for fold, trials in ((None, unfolded), *((fold, where(labels, fold=fold)) for fold in PAIR_NAMES)):
-        valid = trials.groupby(by, observed=True)["valid"].mean().dropna().to_dict()
+        valid = trials.groupby(list(by), observed=True)["valid"].mean().dropna().to_dict()
         for levels, value in means(trials, "correct", by).items():
             rows.append([*levels[:3], fold, *levels[3:], value, valid.get(levels)])
     heads = ["actor", "setting", "instruction", "fold", "feature", "format", "k", "accuracy", "valid"]

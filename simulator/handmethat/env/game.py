@@ -21,13 +21,12 @@ from simulator.handmethat.env.commands import (
     Reader,
     normalize,
 )
-from simulator.handmethat.env.observe import Observer, TextStyle, collapse, reference_text
+from simulator.handmethat.env.observe import Mode, Observer, TextStyle, collapse, reference_text
 from simulator.handmethat.env.questions import Answer, answer, question_cost
 from simulator.handmethat.env.valid import Offers
 from simulator.handmethat.meanings.model import Grounding, Quest
 from simulator.handmethat.meanings.render import render_description, render_story, render_utterance
 from simulator.handmethat.task import Task
-from simulator.handmethat.views import Mode
 from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set
 from trees import Language
 

@@ -22,11 +22,10 @@ from simulator.errors import InputError
 from simulator.handmethat.data import task_source
 from simulator.handmethat.env.commands import LONGEST_COMMAND
 from simulator.handmethat.env.game import LIMIT, CommandList, Costs, Game, GameState, Outcome
-from simulator.handmethat.env.observe import visible
+from simulator.handmethat.env.observe import Mode, visible
 from simulator.handmethat.env.scripts import expert_commands
 from simulator.handmethat.hierarchy import STATES, hierarchy
 from simulator.handmethat.task import Task
-from simulator.handmethat.views import Mode
 from simulator.handmethat.world import HUMAN, BitSet, State, World
 from trees import Language
 

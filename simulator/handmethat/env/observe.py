@@ -18,7 +18,6 @@ from simulator.handmethat.env.commands import Command, CommandError
 from simulator.handmethat.env.questions import official_questions
 from simulator.handmethat.hierarchy import STATES, TABLES
 from simulator.handmethat.meanings.render import display_name
-from simulator.handmethat.views import Mode
 from simulator.handmethat.words import word
 from simulator.handmethat.world import (
     HUMAN,
@@ -76,6 +75,7 @@ def _at(world: World, state: State, container: int, lids: bool) -> BitSet:
 
 __all__ = ["Observer", "TextStyle", "collapse", "reference_text", "wording"]
 
+Mode = Literal["full", "partial"]
 TextStyle = Literal["readable", "reference"]
 _FIRST: Final = State._fields.index(STATES[0])
 _LAST: Final = _FIRST + len(STATES)

@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence
 
+from simulator.handmethat.env.observe import Mode
 from simulator.handmethat.learn.config import DrrnConfig
 from simulator.handmethat.learn.seen import PAD, Seen, Vocabulary, build_vocabulary, read, reading_game, seen
 from simulator.handmethat.learn.seq2seq import pad, update
 from simulator.handmethat.task import Task
-from simulator.handmethat.views import Mode
 from simulator.seeds import derive_seed
 
 Numbers = tuple[int, ...]

@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import Final, Literal
 
 from simulator.handmethat.env.game import Game, GameState
+from simulator.handmethat.env.observe import Mode
 from simulator.handmethat.env.scripts import histories
 from simulator.handmethat.task import Task
-from simulator.handmethat.views import Mode
 
 PAD: Final = 0
 UNKNOWN: Final = 1

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
+from simulator.handmethat.env.observe import Mode
 from simulator.handmethat.learn.config import Seq2SeqConfig
 from simulator.handmethat.learn.seen import (
     BEGIN,
@@ -29,7 +30,6 @@ from simulator.handmethat.learn.seen import (
     reading_game,
 )
 from simulator.handmethat.task import Task
-from simulator.handmethat.views import Mode
 
 Rows = tuple[list[int], list[int], list[int]]
 """An example as numbers of words: history, task, and command with begin and end marks."""

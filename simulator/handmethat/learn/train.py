@@ -11,7 +11,7 @@ import torch
 from rich.console import Console
 
 from simulator.errors import InputError
-from simulator.handmethat.env.observe import reference_text
+from simulator.handmethat.env.observe import Mode, reference_text
 from simulator.handmethat.env.scripts import expert_commands
 from simulator.handmethat.learn.config import DrrnConfig, Seq2SeqConfig
 from simulator.handmethat.learn.drrn import Drrn, train_drrn, words_of
@@ -20,7 +20,6 @@ from simulator.handmethat.learn.seen import Oracle
 from simulator.handmethat.learn.seq2seq import Seq2Seq, examples_of, number, train_seq2seq
 from simulator.handmethat.learn.seq2seq import words_of as words_of_examples
 from simulator.handmethat.task import Task
-from simulator.handmethat.views import Mode
 from simulator.runner.progress import updates_bar
 from simulator.seeds import derive_seed
 

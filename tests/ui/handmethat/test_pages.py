@@ -13,12 +13,12 @@ from visiting import Page as Reader
 from simulator.bar_blocks import Amounts
 from simulator.blocks import Card
 from simulator.handmethat import show
-from simulator.handmethat.playing import Posed
-from simulator.handmethat.reveal import counts_block, percent, readings_blocks, result
+from simulator.handmethat.data import builtin_tasks
+from simulator.handmethat.playing import Play, Posed
+from simulator.handmethat.reveal import Replay, counts_card, percent, result
 from simulator.handmethat.room import ROOM
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.handmethat.show import asked, meaning_text
-from simulator.handmethat.views import Reading, Replay
 from simulator.plan_blocks import Menu, Places, Suggestions
 from simulator.runner.declared_views import SeatPage
 from simulator.seats import Reply
@@ -194,15 +194,23 @@ async def test_the_result_tells_what_was_meant(
     page = Page(ended(room, view, await sessions.replay(view.episode_id, "robot"), language))
     page.check_references()
     words = "".join(page.texts)
-    for told in (replay.meaning, replay.instruction, replay.why, *replay.demo, *replay.goal):
+    task = replay.play.task
+    for told in (
+        meaning_text(task, task.meaning, language),
+        show.instruction_text(task, language),
+        show.why(task, language),
+        *task.demo,
+        *show.goal_lines(task, language),
+    ):
         assert told in words
-    known = [reading for reading in replay.readings if reading.probability is not None]
-    assert all(reading.text in words and percent(reading.probability or 0) in words for reading in known)
+    for meaning, chance in task.listener:
+        assert meaning_text(task, meaning, language) in words
+        assert percent(chance) in words
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_who_gave_the_instruction_is_told_what_the_robot_did(
-    sessions: HandMeThatSessions, room: Room, language: Any
+    sessions: HandMeThatSessions, room: Room, language: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     view = await begin(sessions, language, others={"human": "person"})
     id = view.episode_id
@@ -216,13 +224,19 @@ async def test_who_gave_the_instruction_is_told_what_the_robot_did(
     for part in ("dance", own["result.did_failed"], "where is it?", "over there"):
         assert part.lower() in told.lower()
     assert own["result.over_gave_up"] in told
-    stopped = replace(replay_of(sessions, id), over="stopped", carried_out="Give it away", deeds=())
-    told = "".join(Page(ended(room, human, result(stopped, "human", in_study=False), language)).texts)
-    assert own["result.over_stopped"].format(deed="Give it away") in told
+    replay = replay_of(sessions, id)
+    early = replay._replace(steps=())
+    told = "".join(Page(ended(room, human, result(early, "human", in_study=False), language)).texts)
+    assert own["result.over_early"] in told
     assert own["result.did_nothing"] in told
     view = await sessions.view(id, "robot")
     robots = "".join(Page(ended(room, view, await sessions.replay(id, "robot"), language)).texts)
     assert own["result.over_gave_up"] not in robots
+    monkeypatch.setattr(Play, "carried_out", lambda self, outcome: True)
+    told = "".join(Page(ended(room, human, result(replay, "human", in_study=False), language)).texts)
+    start, end = own["result.over_stopped"].split("{deed}")
+    assert start in told
+    assert end in told
 
 
 async def test_in_a_study_the_answer_is_folded_away(sessions: HandMeThatSessions, room: Room) -> None:
@@ -230,22 +244,10 @@ async def test_in_a_study_the_answer_is_folded_away(sessions: HandMeThatSessions
     shown = result(replay, "robot", in_study=True)
     folded = [block for block in shown.blocks if isinstance(block, Card) and block.folded]
     page = ended(room, replace(view, study=True), shown)
-    assert len(folded) == 1 and page.index("What was meant, and why") < page.index(replay.meaning)
-    assert page.index("<details") < page.index(replay.meaning)
-    assert replay.meaning not in ended(room, replace(view, study=True), None)
-
-
-def test_readings_as_bars() -> None:
-    def reading(chance: float | None, **more: bool) -> Reading:
-        return Reading(text="x", probability=chance, objects=1, **({"meant": False, "heard": False} | more))
-
-    _, bars = readings_blocks((reading(0.5, heard=True), reading(0.25, meant=True), reading(None)))
-    assert isinstance(bars, Amounts)
-    assert [(row.share, row.value, row.look) for row in bars.rows] == [
-        (1.0, "50 %", "wrong"),
-        (0.5, "25 %", "right"),
-    ]
-    assert len(readings_blocks(())) == 1
+    meant = meaning_text(replay.play.task, replay.play.task.meaning, "en")
+    assert len(folded) == 1 and page.index("What was meant, and why") < page.index(meant)
+    assert page.index("<details") < page.index(meant)
+    assert meant not in ended(room, replace(view, study=True), None)
 
 
 @pytest.mark.each(
@@ -257,7 +259,11 @@ def test_probabilities_for_people(chance: float, said: str) -> None:
 
 
 def test_counts_on_one_scale() -> None:
-    bars = counts_block({"meaning": 2, "utterance": 20, "goal": 10, "heard": 0, "useful_in_utterance": 3})
+    task = builtin_tasks()[0]
+    pair = task.in_meaning[:1]
+    sized = replace(task, in_meaning=pair * 2, in_utterance=pair * 20, useful=pair * 10, in_heard=())
+    (bars,) = counts_card(sized).blocks
+    assert isinstance(bars, Amounts)
     assert [(row.name.name[-1], row.value, row.share) for row in bars.rows] == [  # type: ignore[union-attr]
         ("g", "10", 0.5),
         ("u", "20", 1.0),

@@ -10,6 +10,7 @@ from simulator.blocks import Meter, Talk
 from simulator.errors import ConflictError, InputError
 from simulator.handmethat.data import builtin_tasks
 from simulator.handmethat.playing import Posed
+from simulator.handmethat.reveal import result
 from simulator.handmethat.room import ROOM
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.models import ScriptModel
@@ -144,14 +145,15 @@ async def test_whom_a_person_plays_with_by_default_asks_back(server):
                 view = await play(server.builtin, episode, ["I do not understand."], seat="human")
             assert asked in (1, 2), (task.id, mode)
             turns = server.reader.turns(episode)
-            replay = ROOM.replay(Posed(task, "en"), turns, ())
-            assert [bool(deed.answer) for deed in replay.deeds[:asked]] == [True] * asked
-            assert len(replay.deeds) == sum(turn.seat == "robot" for turn in turns)
-            assert (replay.over == "success") == bool(replay.scores["success"])
-            assert replay.over != ""
-            assert (
-                bool(replay.carried_out) == (replay.over in ("success", "stopped")) or replay.over == "limit"
-            )
+            shown = result(ROOM.replay(Posed(task, "en"), turns, ()), "human", in_study=False)
+            _, why, did, *_ = shown.blocks
+            rows = did.blocks[0].rows
+            assert [bool(answer) for _, answer in rows[:asked]] == [True] * asked
+            assert len(rows) == sum(turn.seat == "robot" for turn in turns)
+            text = why.blocks[0].text
+            over = text.name.removeprefix("result.over_")
+            assert over in ("success", "stopped", "gave_up", "limit")
+            assert over == "limit" or bool(text.fields["deed"]) == (over != "gave_up")
 
 
 async def test_any_task_of_a_level(server):

@@ -7,11 +7,12 @@ from random import Random
 
 import pytest
 
-from simulator.blocks import Card, Chips, Detail, Meter, Talk
+from simulator.blocks import Card, Chips, Detail, Meter, Talk, message
 from simulator.handmethat import show
 from simulator.handmethat.graph import view_for
 from simulator.handmethat.hierarchy import STATES
 from simulator.handmethat.meanings.model import Meaning, describe
+from simulator.handmethat.reveal import readings_card, replay, result
 from simulator.handmethat.room import ROOM
 from simulator.handmethat.world import bit_set, entities, location_of, start_state
 from simulator.plan_blocks import Caller, Menu, Places, Suggestions
@@ -209,19 +210,19 @@ async def test_the_human_sees_what_is_meant_and_what_is_asked(run, kitchen):
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-async def test_the_replay_tells_everything(run, kitchen, lamp, language):
-    told = replace(kitchen, listener=((kitchen.utterance, 0.25),), goal="(open box#0)")
+async def test_the_result_tells_everything(run, kitchen, lamp, language):
+    told = replace(kitchen, listener=((kitchen.utterance, 0.5), (kitchen.meaning, 0.25)), goal="(open box#0)")
+    assert "3" in show.why(told, language)
     played = await run(told, [ASK, *lamp], language=language)
-    replay = show.replay(told, language, played.turns)
-    assert replay.counts == {"meaning": 1, "utterance": 3, "goal": 1, "heard": 1, "useful_in_utterance": 1}
-    assert "3" in replay.why
-    assert [(one.meant, one.heard, one.probability, one.objects) for one in replay.readings] == [
-        (False, False, 0.25, 3),
-        (True, True, None, 1),
+    verdict, _, readings, *_ = result(replay(told, language, played.turns), "robot", in_study=False).blocks
+    assert verdict.figures[0].value == "86"
+    rows = readings.blocks[1].rows
+    assert [(row.share, row.value, row.look, row.note.fields.get("count")) for row in rows] == [
+        (1.0, "50 %", "", 3),
+        (0.5, "25 %", "right", 1),
     ]
-    assert replay.scores["score"] == 86
-    assert replay.goal
-    assert replay.goal_title
+    assert rows[1].badge == message("result.both_mark")
+    assert len(readings_card(kitchen, language).blocks) == 1
 
 
 async def test_in_full_mode_every_thing_is_shown_once(run, task):

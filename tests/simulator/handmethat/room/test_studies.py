@@ -12,7 +12,7 @@ from simulator.handmethat import show
 from simulator.handmethat.assignment import HouseholdStudy
 from simulator.handmethat.benchmark import BENCHMARK
 from simulator.handmethat.reports import scored_episodes
-from simulator.handmethat.reveal import result
+from simulator.handmethat.reveal import replay, result
 from simulator.handmethat.room import ROOM
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.models import ScriptModel
@@ -108,7 +108,7 @@ async def test_a_study_s_episode_is_read_like_any_other(server, data, lamp):
         "utterance",
     ]
     shown = await server.sessions.replay(episode, "robot")
-    assert shown == result(show.replay(posed.task, "en", turns[3:]), "robot", in_study=True)
+    assert shown == result(replay(posed.task, "en", turns[3:]), "robot", in_study=True)
     assert shown.blocks[1].folded, "more of its episodes may follow"
     (row,) = scored_episodes(server.reader, ["study-s"]).to_dict("records")
     logged = {score.metric: score.value for score in server.reader.scores(run_id="study-s")}
