@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -16,6 +18,8 @@ from simulator.handmethat.task import Task
 from simulator.handmethat.world import NOTHING, State, World, bit_set, entities, start_state
 
 MakeWorld = Callable[..., tuple[World, State]]
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))  # bench_giver
 
 
 @pytest.fixture
