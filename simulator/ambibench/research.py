@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import astuple
+from math import exp
 from typing import Final
 
 from logs import LogReader
 from logs.rows import Run
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.coding import set_key
+from simulator.ambibench.features import PAIRS, value_name
 from simulator.ambibench.items import item_from_row
 from simulator.ambibench.oracle import best_guess
-from simulator.ambibench.show import bars, rule
+from simulator.ambibench.prompt import Prompt
+from simulator.ambibench.score import logged_table
+from simulator.ambibench.show import plot_card, rule, text_card
 from simulator.ambibench.views import Replay, ReplayTrial, TextReplay, replay
 from simulator.blocks import Block, Card, Cell, Chips, Facts, Passage, Span, Table, Text, Words, message
 from simulator.blocks import Look as CellLook
@@ -37,12 +42,11 @@ def episode(look: Look, id: str) -> Sequence[Block]:
         (message("result.known"), known),
         (message("research.rule"), rule(seen.item.hypothesis)),
     ]
-    plot = bars(seen, "research.said")
     return (
         Card(message("research.result"), [Facts(facts)]),
-        Card(message("result.plot"), [Text(message("result.plot_text"), "muted"), plot]),
+        plot_card(seen, "research.said"),
         Card(message("research.trials"), [Passage([Span(seen.item.instruction)]), _trials(seen)]),
-        Card(message("result.text"), [Passage([Span(seen.text)])], folded=True),
+        text_card(seen),
     )
 
 
@@ -62,25 +66,27 @@ def _texts(seen: TextReplay, categories: str) -> tuple[Block, ...]:
 def _trials(seen: Replay) -> Table:
     names = ("k", "sentence", "values", "gold", "said", "read", "best", "sure", "p_x", "p_y", "p_valid")
     head = [message(f"research.{name}") for name in (*names, "tokens", "time", "keys")]
-    return Table([_row(trial) for trial in seen.trials], head, rest=(2, 7, 8, 9, 10, 11, 13))
+    return Table([_row(seen.item, trial) for trial in seen.trials], head, rest=(2, 7, 8, 9, 10, 11, 13))
 
 
-def _row(trial: ReplayTrial) -> Sequence[object]:
-    score, best, keys = trial.score, best_guess(trial.belief.p_x), trial.keys_used
-    head = (Cell(str(trial.k), "muted"), trial.sentence, f"{trial.value_a}, {trial.value_b}")
-    belief = (best or Cell(message("research.guess"), "muted"), f"{trial.belief.p_gold:.3f}")
-    if score is None:
-        said = Cell(message("research.given" if not trial.shown else "research.open"), "muted")
-        return (*head, Cell(trial.gold, "strong"), said, "", *belief, *[""] * 6)
+def _row(item: Prompt, trial: ReplayTrial) -> Sequence[object]:
+    score, (sentence, a, b, gold), belief = trial.score, astuple(trial.example), trial.belief
+    values = (value_name(feature, code) for feature, code in zip(PAIRS[item.pair], (a, b), strict=True))
+    head = (Cell(str(belief.k), "muted"), sentence, ", ".join(values), Cell(gold, "strong"))
+    best = (best_guess(belief.p_x) or Cell(message("research.guess"), "muted"), f"{belief.p_gold:.3f}")
+    if trial.turn is None or score is None:
+        said = Cell(message("research.open" if trial.asked else "research.given"), "muted")
+        return (*head, said, "", *best, *[""] * 6)
     looks: dict[float, CellLook] = {1.0: "right", 0.0: "wrong"}
+    keys = trial.turn.payload.get("keys_used")
+    tokens = sorted(logged_table(trial.turn) or (), key=lambda token: -token[1])[:_TOKENS]
     return (
         *head,
-        Cell(trial.gold, "strong"),
-        Cell(trial.answer or "", looks.get(score.correct, "muted")),
+        Cell(trial.turn.text, looks.get(score.correct, "muted")),
         score.answer if score.answer in ("X", "Y") else message("research.neither"),
-        *belief,
+        *best,
         *(_NOTHING if share is None else f"{share:.3f}" for share in (score.p_x, score.p_y, score.p_valid)),
-        "  ".join(f"{token.text!r} {token.probability:.3f}" for token in trial.tokens[:_TOKENS]),
+        "  ".join(f"{token!r} {exp(logprob):.3f}" for token, logprob in tokens),
         _NOTHING if score.seconds is None else message("result.seconds", seconds=f"{score.seconds:.1f}"),
         "" if keys is None else message(f"research.{'keyboard' if keys else 'mouse'}"),
     )

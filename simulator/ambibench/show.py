@@ -7,6 +7,7 @@ from typing import Final
 
 from simulator.ambibench.features import Feature, Format, Hypothesis, instruction, value_name
 from simulator.ambibench.oracle import best_guess
+from simulator.ambibench.prompt import whole_text
 from simulator.ambibench.views import Feedback, ParticipantView, Replay, ReplayTrial
 from simulator.bar_blocks import BarRow, Bars
 from simulator.blocks import (
@@ -91,9 +92,9 @@ def result_blocks(replay: Replay) -> tuple[Block, ...]:
     """Return how an episode went, and what could have been known when."""
     return (
         verdict(replay),
-        Card(message("result.plot"), [Text(message("result.plot_text"), "muted"), bars(replay)]),
+        plot_card(replay),
         Card(message("result.trials"), [Passage([Span(replay.item.instruction)]), table(replay)]),
-        Card(message("result.text"), [Passage([Span(replay.text)])], folded=True),
+        text_card(replay),
     )
 
 
@@ -128,27 +129,20 @@ def rule(task: Hypothesis) -> Message:
     )
 
 
-def hypothesis(task: Hypothesis) -> Message:
-    """Return what X means, in words."""
-    return message("result.hypothesis", value=value(task.feature, task.x_is))
-
-
 def value(feature: Feature, coded: bool) -> Message:
     """Return a value of a feature in words."""
     return message(f"value.{feature}.{value_name(feature, coded)}")
 
 
-def bars(replay: Replay, answers: str = "result.you") -> Bars:
+def plot_card(replay: Replay, answers: str = "result.you") -> Card:
     """Return the probabilities of the four rules before each label, and below them labels and answers.
 
-    Args:
-        replay: the episode.
-        answers: the name of the text that the answers are called by.
+    `answers`: the name of the text that the answers are called by.
     """
     trials = replay.trials
     rows = [
         BarRow(
-            hypothesis(task),
+            message("result.hypothesis", value=value(task.feature, task.x_is)),
             [trial.belief.posterior[task] for trial in trials],
             message("result.true_rule") if task == replay.item.hypothesis else "",
         )
@@ -157,16 +151,22 @@ def bars(replay: Replay, answers: str = "result.you") -> Bars:
     best = [best_guess(trial.belief.p_x) for trial in trials]
     strips = (
         (message("result.best"), [Cell(guess or "?", "" if guess else "muted") for guess in best]),
-        (message("result.gold"), [Cell(trial.gold) for trial in trials]),
+        (message("result.gold"), [Cell(trial.example.label) for trial in trials]),
         (message(answers), [_letter(trial) for trial in trials]),
     )
-    return Bars(rows, strips, message("result.plot_label"))
+    bars = Bars(rows, strips, message("result.plot_label"))
+    return Card(message("result.plot"), [Text(message("result.plot_text"), "muted"), bars])
+
+
+def text_card(replay: Replay) -> Card:
+    """Return the whole prompt, labels and all, folded away."""
+    return Card(message("result.text"), [Passage([Span(whole_text(replay.item))])], folded=True)
 
 
 def _letter(trial: ReplayTrial) -> Cell:
-    if trial.score is None:
+    if trial.turn is None or trial.score is None:
         return Cell("")
-    answer = (trial.answer or "").strip()
+    answer = trial.turn.text.strip()
     return Cell(answer if len(answer) == 1 else _NOTHING, "right" if trial.score.correct == 1 else "wrong")
 
 
@@ -179,14 +179,14 @@ def table(replay: Replay) -> Table:
 
 def _row(trial: ReplayTrial) -> Sequence[object]:
     score, best = trial.score, best_guess(trial.belief.p_x)
-    if score is None:
+    if trial.turn is None or score is None:
         answer, time = Cell(message("result.given"), "muted"), None
     else:
-        answer, time = Cell(trial.answer or "", "right" if score.correct == 1 else "wrong"), score.seconds
+        answer, time = Cell(trial.turn.text, "right" if score.correct == 1 else "wrong"), score.seconds
     return (
-        Cell(str(trial.k), "muted"),
-        trial.sentence,
-        Cell(trial.gold, "strong"),
+        Cell(str(trial.belief.k), "muted"),
+        trial.example.sentence,
+        Cell(trial.example.label, "strong"),
         answer,
         best or Cell(message("result.guess"), "muted"),
         sum(chance > 0 for chance in trial.belief.posterior.values()),

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp
 from typing import Any, NamedTuple
 
 from logs.rows import Ending, Judgment, Turn
 from simulator.ambibench.aws import AwsPrompt
-from simulator.ambibench.features import PAIRS, Format, Label, Setting, value_name
+from simulator.ambibench.features import Format, Label, Setting
 from simulator.ambibench.items import item_record
 from simulator.ambibench.oracle import Belief, beliefs
 from simulator.ambibench.players import gives_feedback
-from simulator.ambibench.prompt import PARTICIPANT, Item, Prompt, Trial, setting_of, trials, whole_text
+from simulator.ambibench.prompt import (
+    PARTICIPANT,
+    Example,
+    Item,
+    Prompt,
+    Trial,
+    scored_positions,
+    setting_of,
+    trials,
+)
 from simulator.ambibench.score import TrialScore, category, logged_rules, read_answer, score_trials
 from simulator.runner.declared_views import SeatPage
 from simulator.runner.one_seat import OneSeatTable, State, step_due
@@ -48,45 +56,22 @@ class ParticipantView(SeatPage):
     feedback: Feedback | None = None
 
 
-class Token(NamedTuple):
-    """A line of a table of token probabilities, as it came."""
-
-    text: str
-    probability: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayTrial:
+class ReplayTrial(NamedTuple):
     """One position of a prompt, with what was hidden.
 
     Attributes:
-        value_a: the name of its value of feature a; `value_b` of feature b.
-        answer: as typed or written; None where nothing was asked, or nothing answered.
-        score: of the answer, likewise; read as it was when it was played.
+        example: with its right label.
         belief: the Bayes-optimal learner's, before this label is seen.
-        tokens: the table at the label's place, most probable first; empty for written answers.
-        shown: what the participant saw; empty where nothing was asked.
-        keys_used: of people: whether they went on by keyboard; None if that is not known.
+        asked: whether the label was asked for.
+        turn: the answer; None where nothing was asked, or nothing answered.
+        score: of the answer, likewise; read as it was when it was played.
     """
 
-    k: int
-    sentence: str
-    value_a: str
-    value_b: str
-    gold: Label
-    answer: str | None
-    score: TrialScore | None
+    example: Example
     belief: Belief
-    tokens: tuple[Token, ...] = ()
-    shown: str = ""
-    keys_used: bool | None = None
-
-    @property
-    def p_gold(self) -> float | None:
-        """The probability that a model gave to the right label."""
-        if self.score is None:
-            return None
-        return self.score.p_x if self.gold == "X" else self.score.p_y
+    asked: bool
+    turn: Turn | None
+    score: TrialScore | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,23 +79,16 @@ class Replay:
     """An ended episode of labels.
 
     Attributes:
-        item: the prompt, with what the task was about.
         trials: every position of the prompt, also those that were not asked for.
     """
 
     item: Prompt
     trials: tuple[ReplayTrial, ...]
-    comment: str = ""
 
     @property
     def scores(self) -> tuple[TrialScore, ...]:
         """Of the labels that were asked for."""
         return tuple(trial.score for trial in self.trials if trial.score is not None)
-
-    @property
-    def text(self) -> str:
-        """The whole prompt, labels and all."""
-        return whole_text(self.item)
 
     @property
     def correct(self) -> float:
@@ -125,7 +103,7 @@ class Replay:
     @property
     def known(self) -> int | None:
         """The position before which one hypothesis is left."""
-        return next((trial.k for trial in self.trials if trial.belief.identified), None)
+        return next((trial.belief.k for trial in self.trials if trial.belief.identified), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,32 +173,10 @@ def replay(item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment] = ()
         )
     answers = {turn.payload["k"]: turn for turn in turns if turn.payload["kind"] == "answer"}
     scores = {score.k: score for score in score_trials(item, turns, *logged_rules(turns))}
-    shown = {trial.k: trial.text for trial in trials(item)}
-    comment = next((turn.text for turn in turns if turn.payload["kind"] == "comment"), "")
+    asked = scored_positions(item)
+    pairs = zip(item.examples, beliefs(item), strict=True)
     positions = (
-        _position(item, belief, answers.get(belief.k), scores.get(belief.k), shown.get(belief.k, ""))
-        for belief in beliefs(item)
+        ReplayTrial(example, belief, belief.k in asked, answers.get(belief.k), scores.get(belief.k))
+        for example, belief in pairs
     )
-    return Replay(item=item, trials=tuple(positions), comment=comment)
-
-
-def _position(
-    item: Prompt, belief: Belief, turn: Turn | None, score: TrialScore | None, shown: str
-) -> ReplayTrial:
-    a, b = PAIRS[item.pair]
-    example = item.examples[belief.k - 1]
-    table = (turn.payload.get("table") if turn else None) or []
-    tokens = (Token(text, exp(logprob)) for text, logprob in table)
-    return ReplayTrial(
-        k=belief.k,
-        sentence=example.sentence,
-        value_a=value_name(a, example.a),
-        value_b=value_name(b, example.b),
-        gold=example.label,
-        answer=turn.text if turn else None,
-        score=score,
-        belief=belief,
-        tokens=tuple(sorted(tokens, key=lambda token: -token.probability)),
-        shown=shown,
-        keys_used=turn.payload.get("keys_used") if turn else None,
-    )
+    return Replay(item=item, trials=tuple(positions))

@@ -139,14 +139,15 @@ async def test_the_table_tells_right_from_wrong_and_known_from_guessed(actions: 
     visit, played = await finished(actions, log)
     rows = result_blocks(played)[2].blocks[1].rows
     for (_, sentence, gold, answer, best, left, _), trial in zip(rows, played.trials, strict=True):
-        assert (sentence, gold.text, answer.text) == (trial.sentence, trial.gold, trial.answer)
-        assert answer.look == ("right" if trial.answer == trial.gold else "wrong")
-        assert look_of(best) == "muted" or best == trial.gold
+        right = trial.example.label
+        assert (sentence, gold.text, answer.text) == (trial.example.sentence, right, trial.turn.text)
+        assert answer.look == ("right" if trial.turn.text == right else "wrong")
+        assert look_of(best) == "muted" or best == right
         assert left == sum(chance > 0 for chance in trial.belief.posterior.values())
     assert look_of(rows[0][4]) == "muted"
     assert played.known is None or played.trials[played.known - 1].belief.identified
     read = words(visit.html)
-    assert all(trial.sentence in read for trial in played.trials)
+    assert all(trial.example.sentence in read for trial in played.trials)
     assert f"{played.correct:g} of 20 right" in read
 
 
@@ -154,7 +155,7 @@ async def test_the_result_of_one_question(actions: Actions, log: Log) -> None:
     visit, played = await finished(actions, log, setting="instruction")
     rows = result_blocks(played)[2].blocks[1].rows
     assert [look_of(row[3]) for row in rows[:2]] == ["muted", "muted"]
-    right = played.trials[2].gold == "X"
+    right = played.trials[2].example.label == "X"
     assert ("That was right" in words(visit.html)) == right
 
 

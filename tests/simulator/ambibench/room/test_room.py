@@ -7,7 +7,6 @@ import pytest
 from logs.rows import Judgment
 from simulator.ambibench.generation import draw_multiple, generate_instruction, generate_multiple
 from simulator.ambibench.oracle import beliefs
-from simulator.ambibench.prompt import whole_text
 from simulator.ambibench.room import ROOM
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.models import ModelOptions, load_model
@@ -73,25 +72,21 @@ async def test_the_replay_shows_what_was_hidden(people, prompt):
     said = ["yes", "ready", *["X"] * 20, "odd"]
     played = await people(prompt, said, study=True)
     replay = ROOM.replay(prompt, played.turns, ())
-    assert (replay.text, replay.comment, len(replay.scores)) == (whole_text(prompt), "odd", 20)
-    assert replay.item == prompt
+    assert (replay.item, len(replay.scores)) == (prompt, 20)
     assert replay.correct == sum(one.label == "X" for one in prompt.examples)
     thought = beliefs(prompt)
     assert replay.oracle == sum(one.bayes for one in thought)
     for trial, belief, example in zip(replay.trials, thought, prompt.examples, strict=True):
         assert trial.belief == belief
         assert sum(trial.belief.posterior.values()) == pytest.approx(1)
-        assert (trial.sentence, trial.gold, trial.answer) == (example.sentence, example.label, "X")
-        assert (trial.value_a, trial.value_b) == (
-            "religious" if example.a else "secular",
-            "he" if example.b else "she",
-        )
+        assert (trial.example, trial.asked, trial.turn.text) == (example, True, "X")
 
 
 async def test_positions_that_were_not_asked_for_are_in_the_replay(people, single):
     played = await people(single, ["ready", "X"])
     replay = ROOM.replay(single, played.turns, ())
-    assert [trial.answer for trial in replay.trials] == [None, None, "X"]
+    assert [trial.turn and trial.turn.text for trial in replay.trials] == [None, None, "X"]
+    assert [trial.asked for trial in replay.trials] == [False, False, True]
     assert (len(replay.scores), replay.oracle) == (1, 1.0)
     assert [trial.score is None for trial in replay.trials] == [True, True, False]
 
