@@ -272,7 +272,6 @@ def _controls(examples: pd.DataFrame, count: int) -> Iterator[Check]:
 
 
 def _couples(rows: pd.DataFrame, by: list[str]) -> int:
-    """Return how many couples of rows agree in some columns."""
     sizes = rows.groupby(by).size()
     return int((sizes * (sizes - 1) // 2).sum())
 

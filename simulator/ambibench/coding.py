@@ -172,7 +172,6 @@ def _show(text: str, feature: Feature) -> list[Block]:
 
 
 def _of_run(reader: LogReader, run_id: str) -> Iterator[tuple[str, str, Feature]]:
-    """Yield episode, output and salient feature of what was played to its end."""
     items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
     for episode, turns, _ in played_to_end(reader, run_id, reader.uncounted_participants(run_id)):
         item = items[episode.item_hash]

@@ -22,7 +22,7 @@ from simulator.ambibench.features import (
     Setting,
     Variant,
 )
-from simulator.ambibench.files import looks_like_items, read_items
+from simulator.ambibench.files import looks_like_items, read_file
 from simulator.ambibench.generation import (
     LENGTH,
     MAX_PER_NAME,
@@ -232,7 +232,7 @@ def duplicates_of(data: str | Path) -> tuple[Fault, ...]:
     if data == BUILTIN:
         return ()
     path, _ = datasets.locate(data, BENCHMARK, BUILTIN)
-    return tuple(fault for file in _files(path) for fault in read_items(file)[1] if fault.code == CODE)
+    return tuple(fault for file in _files(path) for fault in read_file(file)[1] if fault.code == CODE)
 
 
 def _fits(item: Item, levels: Mapping[str, str | None]) -> bool:
@@ -277,14 +277,14 @@ def _read_path(path: Path, duplicates: Duplicates) -> tuple[Item, ...]:
     places: dict[str, Path] = {}
     held: list[Item] = []
     for file in _files(path):
-        items, warnings = read_items(file, duplicates)
+        pieces, warnings = read_file(file, duplicates)
         faults = [fault for fault in warnings if fault.code != CODE]
         if faults:
             raise InputError(first_and_more(faults))
-        for item in items:
+        for item, _ in pieces:
             if places.setdefault(item.id, file) != file:
                 raise InputError(f"item {item.id} stands both in {places[item.id]} and in {file}")
-        held += items
+            held.append(item)
     return tuple(held)
 
 

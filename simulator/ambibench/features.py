@@ -173,7 +173,6 @@ def slot_words(slot: str) -> tuple[str, ...]:
 
 
 def _slots(pair: Pair, a: bool, b: bool) -> dict[str, str]:
-    """Return the word lists of the places of a template."""
     first, second = PAIRS[pair]
     return {"a": value_name(first, a), "b": value_name(second, b), "place": table("features")["place"]}
 

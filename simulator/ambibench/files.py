@@ -68,18 +68,6 @@ class _Raw(NamedTuple):
         return id if isinstance(id, str) else None
 
 
-def read_items(
-    path: str | Path, duplicates: Duplicates = "refuse"
-) -> tuple[tuple[Item, ...], tuple[Fault, ...]]:
-    """Return the items of a file, and what is wrong with the rest of it; see `read_file`.
-
-    Raises:
-        InputError: if the file cannot be read at all.
-    """
-    items, faults = read_file(path, duplicates)
-    return tuple(item for item, _ in items), faults
-
-
 def read_file(
     path: str | Path, duplicates: Duplicates = "refuse"
 ) -> tuple[tuple[Found, ...], tuple[Fault, ...]]:
@@ -167,7 +155,6 @@ def _pieces(path: Path) -> Iterator[_Raw]:
 
 
 def _document(path: Path, text: str) -> Iterator[_Raw]:
-    """Yield the one object of a file, or the prompts of its groups."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:

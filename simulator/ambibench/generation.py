@@ -320,7 +320,6 @@ def _prompt(
 
 
 def _cells(seed: int, what: str, per_cell: int, design: Design) -> Iterator[tuple[str, int, Feature, Format]]:
-    """Yield name, seed, salient feature and format of every prompt of a set."""
     if design == "stratified":
         for feature, form, number in product(FEATURES, FORMATS, range(per_cell)):
             name = f"{what}-{feature}-{form}-{number:02}"

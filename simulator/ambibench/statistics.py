@@ -343,7 +343,6 @@ def _checks_table(sample: Statistics) -> Table:
 
 
 def _verdict(sample: Statistics) -> Iterator[tuple[bool, str]]:
-    """Yield what can be right or wrong, and whether it is right."""
     lists, short = len(sample.lists), len(sample.short)
     unseen = sum(bool(words.unseen) for words in sample.lists)
     few = f" ({unseen - short} not whole yet, as may be in so few sentences)" if unseen > short else ""

@@ -100,7 +100,6 @@ def _hosted(order: Training, lines: Sequence[str], console: Console) -> None:
 
 
 def _train(order: Training, records: Sequence[Mapping[str, str]], folder: Path, console: Console) -> None:
-    """Train and say how the loss went."""
     require_local("peft") if order.method == "lora" else require_local()
     import torch
 

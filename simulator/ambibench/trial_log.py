@@ -47,10 +47,9 @@ def trials_of_runs(
     """
     asked: _Asked = {}
     return tuple(
-        record
+        _record(fields, turn, mode, tie)
         for run in dict.fromkeys(runs)
         for fields, turn in _fields_of_run(reader, run, asked, exclude_aborted)
-        for record in (_record(fields, turn, mode, tie),)
     )
 
 
@@ -72,13 +71,8 @@ def _fields_of_run(
         if played.episode.participant_id not in gone
         and _counts(played, endings.get(played.episode.id), exclude_aborted)
     ]
-
-    def place(played: Played) -> tuple[str, int, str]:
-        item, _ = asked[played.episode.item_hash]
-        return item.id, played.episode.repeat, played.episode.id
-
-    for played in sorted(counting, key=place):
-        episode, turns = played.episode, played.turns
+    counting.sort(key=lambda played: _place(played.episode, asked))
+    for episode, turns in counting:
         (item, fields), ending = asked[episode.item_hash], endings.get(episode.id)
         if ending is not None and seat_failed(episode, ending):
             turns = list(with_silence(item, episode.id, turns))
@@ -98,6 +92,10 @@ def _fields_of_run(
                 history: dict[str, Any] = {} if before is None else {"history": before}
                 yield {**fields[k], **facts, **history, "trial_id": trial_id}, turn
                 before = trial_id
+
+
+def _place(episode: Episode, asked: _Asked) -> tuple[str, int, str]:
+    return asked[episode.item_hash][0].id, episode.repeat, episode.id
 
 
 def _counts(played: Played, ending: Ending | None, exclude_aborted: bool) -> bool:
@@ -191,7 +189,6 @@ def _fields_by_position(item: Item) -> dict[int, dict[str, Any]]:
 
 
 def _label_fields(prompt: Prompt, belief: Belief) -> dict[str, Any]:
-    """Return what is known of a label that is asked for, and what the Bayes-optimal learner thinks of it."""
     example = prompt.examples[belief.k - 1]
     return {
         "k": belief.k,

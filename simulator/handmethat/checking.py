@@ -113,7 +113,6 @@ def doubts(task: Task) -> Iterator[Doubt]:
 
 
 def _level(task: Task) -> int:
-    """Return the level that the sets of objects make."""
     sets = (task.in_meaning, task.in_utterance, task.in_heard, task.useful)
     meant, uttered, heard, useful = map(frozenset, sets)
     if meant == uttered:
@@ -280,7 +279,6 @@ def _all_of(folder: Path, sets: Mapping[Path, Sequence[Path]]) -> dict[str, Path
 
 
 def _split_of(sets: Mapping[Path, Sequence[Path]], made: Path) -> dict[str, Path]:
-    """Return the split file of the sets, or one made of theirs; nothing if none has one."""
     places = dict.fromkeys(place / SPLIT_FILE for home in sets for place in (home, home.parent))
     splits = [file for file in places if file.is_file()]
     if len(splits) > 1:

@@ -194,15 +194,8 @@ def answer_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]
 
 def utterance_turn(table: Table, state: State) -> tuple[Turn, Update]:
     """The instruction. Its payload says how the episode is played, so that turns can be scored alone."""
-    options = table.play.options
-    payload = {
-        "kind": "utterance",
-        "mode": options.mode,
-        "protocol": options.protocol,
-        "limit": options.limit,
-        "max_questions": options.max_questions,
-        "longest": options.longest,
-    }
+    logged = ("mode", "protocol", "limit", "max_questions", "longest")
+    payload = {"kind": "utterance", **{name: getattr(table.play.options, name) for name in logged}}
     return _turn(table, state, HUMAN, Reply(), table.play.game.utterance, payload, {})
 
 
@@ -313,7 +306,6 @@ def _heard(table: Table, state: State) -> Heard:
 
 
 def _history(table: Table, state: State) -> tuple[tuple[str, str], ...]:
-    """Return each command or question so far, and what came back."""
     outcomes: list[str] = []
     answered = table.play.game.observer.table["answered"]
     for seat, kind, text, outcome in state["lines"]:

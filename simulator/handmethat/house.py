@@ -186,7 +186,6 @@ class House:
         return _CLASSES[self._class(thing)]
 
     def _keys(self, entity: int) -> dict[str, str]:
-        """Return colour, size and states, each with its word; of what has a lid it is told otherwise."""
         traits, language = self._traits[entity], self._play.language
         words = {value: observed(language)["value_words"][value] for value in _values(traits)}
         for field, truth in zip(traits.states, truths(self._state, traits, entity), strict=True):
@@ -224,6 +223,5 @@ def _values(traits: Traits) -> list[str]:
 
 
 def _drawn(is_open: bool, keys: Mapping[str, str]) -> list[str]:
-    """Return the states in which a place is drawn."""
     worn = "dusty" in keys or "stained" in keys
     return ["open" if is_open else "closed", *["on"] * ("toggled" in keys), *["worn"] * worn]

@@ -216,7 +216,6 @@ class Play:
         return self.task.world.kinds[outcome.command.args[0]].movable
 
     def _taken(self) -> int | None:
-        """Return the thing that was picked up first."""
         taken = (step.outcome.command for step in self._steps if step.outcome.action)
         return next((command.args[0] for command in taken if command.verb in _TAKES), None)
 

@@ -123,7 +123,6 @@ def _rsa(task: Task, language: Language) -> Sequence[Block]:
 
 
 def _grid(values: Floats) -> Table:
-    """Return probabilities, meanings down, utterances across."""
     rows = [[f"m{place}", *map(_chance, row)] for place, row in enumerate(values, start=1)]
     return Table(rows, ["", *(f"u{place}" for place in range(1, values.shape[1] + 1))])
 

@@ -180,5 +180,4 @@ def percent(chance: float) -> str:
 
 
 def _whole(value: float) -> str:
-    """Return a score with a true minus sign."""
     return f"{value:.0f}".replace("-", "\N{MINUS SIGN}")

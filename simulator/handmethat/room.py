@@ -22,8 +22,6 @@ from simulator.runner.rooms import ActiveEpisode, Room, Take, refuse_unknown
 from simulator.seats import Seat
 from trees import Language
 
-_STEPS_PER_MOVE = 2
-_OTHER_STEPS = 6
 _ROBOTS: Final[Mapping[str, Callable[[], Seat]]] = {
     "offline/random": RandomRobot,
     "offline/heuristic": HeuristicRobot,
@@ -71,6 +69,8 @@ class HandMeThatRoom(Room[graph.Table, graph.State]):
     scored = staticmethod(
         lambda id, item, turns, judgments, options: score_rows(id, score_episode(item.task, turns))
     )
+    # Instruction and last words, and two steps per move.
+    steps = staticmethod(lambda table: 2 * table.play.options.limit + 6)
     seat_due = staticmethod(lambda table, state: graph.due(state))
     status = staticmethod(lambda table, state: graph.ending(state))
 
@@ -85,10 +85,6 @@ class HandMeThatRoom(Room[graph.Table, graph.State]):
     def read_item(self, row: Item) -> Posed:
         """Return the task out of its row."""
         return Posed(task_from_row(row), cast(Language, row.language))
-
-    def steps(self, table: graph.Table) -> int:
-        """Return the most steps: instruction and last words, and two per move."""
-        return _STEPS_PER_MOVE * table.play.options.limit + _OTHER_STEPS
 
     def take(self, seat: str) -> Take[graph.Table, graph.State]:
         """Return what makes a turn of a reply of `seat`."""

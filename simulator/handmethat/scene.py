@@ -164,7 +164,6 @@ def _lay_out(
 
 
 def _places_of(uniform: _Uniform, places: list[tuple[int, int]], things: int) -> list[int]:
-    """Return where each of some things lies: any of `places`, of a movable place any one that there is."""
     many = len(places)
     if all(count == 1 for _, count in places):
         begins = [begin for begin, _ in places]

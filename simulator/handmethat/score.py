@@ -29,33 +29,20 @@ from simulator.runner.turns import task_turns
 
 VERSION: Final = "handmethat-1"
 _METRICS: Final = (
-    "success",
-    "score",
-    "raw_sum",
-    "moves",
-    "moves_of_success",
-    "questions",
-    "question_cost",
+    *("success", "score", "raw_sum", "moves", "moves_of_success"),
+    *("questions", "question_cost"),
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeScores:
-    """The metrics of one episode.
+    """The metrics of one episode; see the module.
 
     Attributes:
-        success: whether the human got what was meant.
-        score: see the module.
-        raw_sum: see the module.
-        moves: commands and questions.
         moves_of_success: `moves`; None without success.
         questions: how many were answered.
         question_cost: their points, a positive number.
         invalid: commands that led to nothing (not understood, not possible, refused).
-        level: hardness of the task, 1 to 4.
-        quest: bring_me, move_to or change_state.
-        mode: what the robot saw.
-        protocol: ``free`` or ``paper``.
         over: ``success``, ``stopped`` or ``limit``; empty if the turns stop before.
     """
 

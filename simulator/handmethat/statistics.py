@@ -80,7 +80,6 @@ def spread(measure: str, values: Sequence[float]) -> dict[str, Any]:
 
 
 def _numbers(spread: Mapping[str, Any]) -> list[float]:
-    """Return the numbers of a spread in the order of `_SPREAD`."""
     return [spread["mean"], spread["sd"], spread["least"], *spread["quantiles"], spread["most"]]
 
 
@@ -145,25 +144,12 @@ def _counts(values: pd.Series[Any]) -> dict[Any, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """One episode.
+    """One episode; see `MEASURES`. What is not known of it is None.
 
     Attributes:
-        level: hardness.
-        strict: whether the paper defines that level for it (spec 12.1 #19); None if unknown.
-        quest: what is asked for.
-        goal: number of the goal's template; None if unknown.
-        subgoals: conjuncts of the goal; None if unknown.
-        plan: actions of the human's whole plan.
-        shown: actions that the human has done before asking, T.
-        objects: entities of the household, locations included.
-        pool: meanings that might be meant; None if unknown.
-        specifiers: of the utterance.
-        words: of the utterance in English.
-        meant: |A(m)|.
-        said: |A(u)|.
-        useful: |A(G)|.
-        heard: |A(r)|.
-        demo: expert commands; None if there is no demonstration.
+        strict: whether the paper defines its level for it (spec 12.1 #19).
+        goal: number of the goal's template.
+        plan: actions of the human's whole plan; `shown` those done before asking.
     """
 
     level: Level

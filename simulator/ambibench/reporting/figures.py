@@ -75,7 +75,6 @@ def _curve(name: str, points: Mapping[Any, Interval], **look: Any) -> Line:
 
 
 def _bars(points: Means) -> list[Bars]:
-    """Return bars over the second column of means, for each level of the first."""
     return [
         Bars(
             name=TITLES.get(name, name),
@@ -121,7 +120,6 @@ def _k_panel(
 
 
 def _bar_panel(title: str, marks: Sequence[Bars], x_label: str = "salient feature") -> list[Panel]:
-    """Return a panel of grouped bars, from 0 to 1; none without bars."""
     return [Panel(title, x_label, "accuracy", (*marks, HALF))] if marks else []
 
 
@@ -147,12 +145,10 @@ def _drawn(
 def _of_models(
     name: str, title: str, panels: list[Panel], setting: Setting, kind: Kind, **look: Any
 ) -> Drawn:
-    """Return a figure of models alone, or the run that it lacks."""
     return _drawn(name, title, panels, [] if panels else [_run_missing(setting, kind)], **look)
 
 
 def _run_missing(setting: Setting, kind: Kind | None = None, fold: Pair | None = None) -> str:
-    """Return what is missing, and the command that plays it."""
     what, options = f"setting {setting}", f"--setting {setting}"
     if kind is not None:
         what, options = f"{what} with {kind} instructions", f"{options} --kind {kind}"

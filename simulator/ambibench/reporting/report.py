@@ -26,7 +26,7 @@ from simulator.ambibench.reporting.tables import table_sections
 from simulator.ambibench.room import ROOM
 from simulator.ambibench.score import Mode, Tie, excess
 from simulator.ambibench.trial_log import trials_of_runs
-from simulator.duplicates import Duplicates, DuplicatesOption
+from simulator.duplicates import DuplicatesOption
 from simulator.errors import InputError
 from simulator.fields import Fields
 from simulator.figures import Cell, Column, Table
@@ -100,36 +100,27 @@ def read_results(
     reader: LogReader | None,
     runs: Sequence[str] = (),
     files: Sequence[Path] = (),
+    settings: Settings | None = None,
     *,
-    mode: Mode | None = None,
-    tie: Tie | None = None,
-    labels: Mapping[str, str] | None = None,
     exclude_aborted: bool = False,
-    duplicates: Duplicates = "refuse",
 ) -> Results:
-    """Return the results of some runs and of trials in files.
+    """Return the results of some runs, and of trials in files as `records.read_trial_file` takes them.
 
-    Args:
-        reader: of the log; None if only files are read.
-        runs: names of runs.
-        files: JSON lines as `records.read_trial_file` takes them.
-        mode: how tables of probabilities are read; None: as each run or file says.
-        tie: what a tie counts; None: as each run or file says.
-        labels: actor, or a pattern with ``*``, -> what it is called; ``person`` stands for all people.
-        exclude_aborted: leave out what a failing seat aborted.
-        duplicates: what becomes of trials that a file holds twice.
+    `reader`: of the log; None if only files are read.
 
     Raises:
-        InputError: if a run is of another benchmark, or a file is wrong.
+        InputError: if a run is of another benchmark, or a setting or file is wrong.
         NotInLog: if there is no such run.
     """
-    read = [read_trial_file(path, duplicates) for path in files]
-    trials = [scored(trial, mode, tie) for file in read for trial in file.rows]
+    settings = settings or Settings()
+    rules = settings.score_mode, settings.tie
+    read = [read_trial_file(path, settings.duplicates) for path in files]
+    trials = [scored(trial, *rules) for file in read for trial in file.rows]
     if reader is not None:
-        trials = [*trials_of_runs(reader, runs, mode, tie, exclude_aborted=exclude_aborted), *trials]
+        trials = [*trials_of_runs(reader, runs, *rules, exclude_aborted=exclude_aborted), *trials]
     return Results(
         trials=tuple(trials),
-        frame=trial_frame(trials, labels),
+        frame=trial_frame(trials, settings.labels()),
         agreements=() if reader is None else agreement(judgments_of(reader, runs)),
         faults=(*(fault for file in read for fault in file.faults), *_excesses(trials)),
     )
@@ -149,7 +140,14 @@ def run_sections(source: Frames) -> Iterator[Section]:
     source.problems.faults.extend(results.faults)
     yield from table_sections(results.frame, results.agreements)
     if source.draws:
-        yield figures_section(results.frame, numbers)
+        drawn = {number: FIGURES[number](results.frame) for number in numbers}
+        lacks = ((number, lack) for number, (_, missing) in drawn.items() for lack in missing)
+        yield Section(
+            name="figures",
+            title="The paper's figures",
+            figures=[figure for figure, _ in drawn.values() if figure is not None],
+            remarks=[f"figure {number}: {lack}" for number, lack in lacks],
+        )
 
 
 def write_trial_file(source: Frames) -> Iterator[str]:
@@ -169,27 +167,7 @@ def results_of(source: Frames) -> Results:
     files = [*source.files, *settings.from_files]
     if not source.runs and not files:
         raise InputError("Name runs (askback log list shows them), or files.")
-    return read_results(
-        source.log,
-        source.runs,
-        files,
-        mode=settings.score_mode,
-        tie=settings.tie,
-        labels=settings.labels(),
-        exclude_aborted=source.exclude_aborted,
-        duplicates=settings.duplicates,
-    )
-
-
-def figures_section(trials: pd.DataFrame, numbers: Iterable[str]) -> Section:
-    """Return figures of the paper, and what those that are not drawn or not whole lack."""
-    drawn = {number: FIGURES[number](trials) for number in numbers}
-    return Section(
-        name="figures",
-        title="The paper's figures",
-        figures=[figure for figure, _ in drawn.values() if figure is not None],
-        remarks=[f"figure {number}: {lack}" for number, (_, missing) in drawn.items() for lack in missing],
-    )
+    return read_results(source.log, source.runs, files, settings, exclude_aborted=source.exclude_aborted)
 
 
 def _excesses(trials: Iterable[TrialRecord]) -> Iterator[Fault]:

@@ -100,7 +100,6 @@ def _with_long(section: Section, tables: Sequence[Table]) -> Section:
 def _by_level(
     head: str, levels: Iterable[Any], columns: Mapping[str, Mapping[Any, Cell]], title: str, name: str = ""
 ) -> Table:
-    """Return a row per level, with what each column holds of it."""
     rows = [[level, *(column.get(level) for column in columns.values())] for level in levels]
     return Table([head, *columns], rows, title, name)
 
@@ -163,7 +162,6 @@ def _verbalise(outputs: pd.DataFrame) -> Table:
 
 
 def _buckets(buckets: pd.DataFrame) -> Table:
-    """Return shares of the three outcomes by actor, before and after a second name, and by origin."""
     by_region = [shares(buckets, region, ("actor", "second_name", "origin")) for region in REGIONS]
     rows = [
         [actor, second, TITLES[origin], *(table[actor, second, origin] for table in by_region)]
@@ -202,7 +200,6 @@ def _cells(labels: pd.DataFrame) -> Table:
 
 
 def _prompts(labels: pd.DataFrame) -> Table:
-    """Return the mean accuracy of each actor on each prompt."""
     groups = labels.groupby(["actor", "setting", "kind", "prompt"], observed=True)
     rows = groups.agg(
         trials=("correct", "size"), accuracy=("correct", "mean"), oracle=("bayes", "mean")

@@ -189,7 +189,6 @@ def _without(patterns: Iterable[str], words: str) -> str:
 
 @cache
 def _official() -> Mapping[str, Question]:
-    """Return the published questions by their words."""
     questions: dict[str, Question] = {}
     for language in LANGUAGES:
         for key, phrase in table()["official"][language].items():
@@ -213,7 +212,6 @@ def _never() -> tuple[re.Pattern[str], ...]:
 
 
 def _quests(words: str) -> Iterator[Mention]:
-    """Yield what the words ask to do, if it is about that."""
     for quest, verbs in table()["quests"].items():
         if re.search(rf"{table()['doing']}.*?(?:{verbs})|{table()['doing_zh']}.*?(?:{verbs})", words):
             yield Mention("quest", quest)
@@ -338,7 +336,6 @@ class _Sentence:
         self._found = [*kept, *((start, place._replace(value=which)) for which in places or [bits])]
 
     def _describes(self, begin: int, mention: Mention, start: int, bits: BitSet) -> bool:
-        """Return True if a mention says what the thing named at `start` is like: ``red box (box#1)``."""
         if start - begin > _FAR or mention.key not in ("kind", "color", "size"):
             return False
         near = len(self.words[begin:start].split()) <= _NEAR

@@ -354,7 +354,6 @@ class HandMeThat(gymnasium.Env[Any, str]):
 
 
 def _text_spaces(language: Language) -> tuple[spaces.Text, spaces.Text]:
-    """Return the spaces of observations and of commands."""
     letters = string.ascii_letters + string.digits + string.punctuation + " "
     if language != "en":
         letters += _CHINESE + _FULL_WIDTH

@@ -226,7 +226,6 @@ class Observer:
 
 
 def _places_that_differ(world: World, before: State, after: State) -> set[int]:
-    """Return the locations at which something lies, or is, differently in two states."""
     changed: BitSet = 0
     if before.place != after.place:
         pairs = zip(before.place, after.place, strict=True)

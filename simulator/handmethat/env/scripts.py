@@ -114,8 +114,6 @@ def _move(writer: _Writer, entity: int, destination: int) -> bool:
 
 
 def _act_there(verb: str) -> Callable[[_Writer, int], bool]:
-    """Go to the thing and act."""
-
     def change(writer: _Writer, entity: int) -> bool:
         place = location_of(writer.world, writer.state, entity)
         if place < 0:

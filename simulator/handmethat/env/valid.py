@@ -163,7 +163,6 @@ class Offers:
     def _use(
         self, state: State, tool: int, at: int, here: Iterable[int], reachable: Iterable[int]
     ) -> list[str]:
-        """Return what the thing in the hand can clean or cut."""
         world, label, commands = self._world, self._labels[tool], list[str]()
         kind = world.kinds[tool].name
         if not world.of("soakable") >> tool & ~state.soaked >> tool & 1:

@@ -229,7 +229,6 @@ def _numbered(attempt: Attempt, name: str, index: int) -> KeptEpisode:
 
 
 def _check_patience(plan: Plan, idle: Tally, gate: _Gate) -> None:
-    """Stop where waiting is of no use."""
     if idle.given_up >= _GIVEN_UP and idle.given_up == idle.attempts - len(idle.kept):
         causes = ", ".join(f"{cause} {count}" for cause, count in idle.rejections.most_common(3))
         raise InputError(

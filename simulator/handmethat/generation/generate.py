@@ -210,7 +210,6 @@ def _ask(
 def _plan(
     profile: Profile, random: Random, world: World, state: State, goal: Goal, targets: Targets
 ) -> tuple[tuple[int, ...], tuple[Plan, ...]] | None:
-    """Return an order of the subgoals, and a plan for each of them."""
     if profile.whole_plan:
         return plan_whole(world, state, goal, targets, random)
     order = _shuffled(random, len(goal.subgoals))

@@ -30,15 +30,10 @@ Requirement = tuple[str, bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subgoal:
-    """One conjunct of a goal.
+    """One conjunct of a goal: a type or entity x that is wanted in or on y, with states required of each.
 
     Attributes:
-        form: its logical form.
-        x: the type or the entity it is about.
-        y: the type or the entity in or on which x is wanted; None for BE and BE-ALL.
-        relation: how x is to lie there; None where there is no y.
-        of_x: states required of x.
-        of_y: states required of y.
+        y: None for BE and BE-ALL, as is its `relation`.
     """
 
     form: Form

@@ -27,8 +27,6 @@ class Template:
         number: 0 to 68.
         activity: BEHAVIOR-100's name of it.
         in_v2: whether it is one of the 25 of the later public release.
-        titles: language -> the activity in words.
-        patterns: its subgoals, lists written out.
     """
 
     number: int
@@ -220,7 +218,6 @@ def _fill(slots: tuple[Slot, ...], stock: Stock, random: Random) -> list[str] | 
 
 
 def _options(slot: Slot, stock: Stock, values: list[str], type_of: dict[str, str]) -> Sequence[str]:
-    """Return what a slot may be filled with after what has been drawn."""
     if slot.kind == "drawn":
         types = stock.types(slot.name)
         return [kind for kind in types if kind not in values] if slot.tag else types

@@ -12,15 +12,11 @@ from simulator.handmethat.hierarchy import TABLES
 
 
 class _Config(Fields):
-    """A configuration.
+    """A configuration; `embedding` is the width of the word embeddings, `width` that of everything behind.
 
     Attributes:
-        embedding: width of the word embeddings.
-        width: of everything behind them.
-        rate: Adam's learning rate.
         clip: largest norm of a gradient.
         batch: examples or transitions per update.
-        longest_text: words of a text that are read.
     """
 
     kind: ClassVar[str]
@@ -51,9 +47,6 @@ class Seq2SeqConfig(_Config):
     Attributes:
         convolutions: depthwise-separable convolutions per encoder block.
         kernel: width of a convolution, in words.
-        heads: attention heads.
-        updates: updates in all.
-        longest_command: words of a command.
     """
 
     kind = "seq2seq"

@@ -249,7 +249,6 @@ def _play(
     progress: Progress,
     offline: bool,
 ) -> None:
-    """Play one step in every place."""
     readings = [coder.reading(place.read) for place in places]
     offered = [coder.commands(place.read) for place in places]
     with torch.no_grad():

@@ -239,7 +239,6 @@ def _labels(meaning: Meaning, language: str) -> list[str]:
 
 
 def _kind(meaning: Meaning) -> str:
-    """Return the word for its type, else its subclass, else its class; empty if it has none."""
     values = (meaning.get(key) for key in reversed(KIND_KEYS))
     return str(next((value for value in values if value), ""))
 

@@ -128,7 +128,6 @@ def _coarser(kind: Specifier) -> tuple[Specifier, ...]:
 
 
 def _codes(meaning: Meaning, bit: dict[Specifier, int], head: dict[Head, int]) -> list[int]:
-    """Return the codes of what can be said for `meaning`, each once."""
     codes = [head[meaning.quest, meaning.argument]]
     if meaning.quest == "move_to":
         codes.append(head[meaning.quest, None])

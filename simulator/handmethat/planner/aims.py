@@ -298,7 +298,6 @@ def shuffled(items: Sequence[T], random: Random | None) -> list[T]:
 
 
 def _is_possible(option: Option) -> bool:
-    """Return True if it can be met at all."""
     return all(demand.possible or demand.place == NOTHING for demand in option)
 
 
@@ -311,7 +310,6 @@ def _entities_of(choices: Sequence[Choice]) -> BitSet:
 
 
 def _about(world: World, subgoal: Subgoal, choices: Sequence[Choice], grounded: BitSet) -> BitSet:
-    """Return what the subgoal is about, and the tools for that."""
     about = _entities_of(choices)
     states = {name for name, _ in (*subgoal.of_x, *subgoal.of_y)}
     if states & _BY_CLEANING:
@@ -340,7 +338,6 @@ def _distinct(walk: Walk, options: Iterable[Option]) -> list[Option]:
 
 
 def _signature(walk: Walk, demand: Demand) -> tuple[object, ...]:
-    """Return what makes a difference to how `demand` is met."""
     entity, place, states, _, _ = demand
     there: tuple[object, ...] = (place,)
     if place != NOTHING and not walk.is_location[place]:

@@ -262,7 +262,6 @@ def _distinct(walk: Walk, tools: BitSet, fixed: BitSet) -> list[int]:
 
 
 def _cuts(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle]:
-    """Yield the manners of slicing and heating."""
     heaters = jobs.appliances(walk, "heats") if errands.hot else [NOTHING]
     if not (sliced := errands.of("sliced")):
         yield from (ErrandStyle(heater=heater) for heater in heaters)

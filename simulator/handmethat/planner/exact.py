@@ -143,7 +143,6 @@ def _counted(expanded: int, limit: int) -> int:
 
 
 def _trace(came: dict[Facts, tuple[Facts, Operator] | None], facts: Facts) -> tuple[Action, ...]:
-    """Return the actions that led to `facts`."""
     actions = []
     while (step := came[facts]) is not None:
         facts, operator = step

@@ -296,7 +296,6 @@ class LowerBound:
 
 
 def _adders(steps: Iterable[_Step], size: int) -> list[BitSet]:
-    """Return for each fact the operators that add it."""
     adders = [0] * size
     for number, step in enumerate(steps):
         for fact in step.adds:

@@ -290,7 +290,6 @@ def _lid(world: World, container: int) -> tuple[Atom, ...]:
 
 @cache
 def _makes() -> Mapping[str, tuple[str, ...]]:
-    """Return the effects of the human's actions, in the words of the table."""
     table: Any = yaml.safe_load((TABLES / "actions.yaml").read_text(encoding="utf-8"))
     return {f"human-{name}": tuple(row["makes"]) for name, row in table["agent"].items()}
 

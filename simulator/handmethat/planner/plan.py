@@ -148,7 +148,6 @@ def _trips(
 
 
 def _written(world: World, state: State, targets: Targets, trips: Iterable[Trip | None]) -> tuple[Plan, ...]:
-    """Return the actions of each trip; none for None."""
     walk, plans = Walk(world, state, targets.grounded), []
     for trip in trips:
         walk.actions = []

@@ -216,7 +216,6 @@ def _one_of(parts: Sequence[Target]) -> Target:
 
 
 def _common(ways: Sequence[tuple[Facts, int]]) -> Facts:
-    """Return what all of some operators need."""
     common = ways[0][0]
     for needs, _ in ways:
         common &= needs

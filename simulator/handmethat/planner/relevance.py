@@ -81,7 +81,6 @@ def find_targets(world: World, state: State, goal: Goal, distractors: bool) -> T
 
 
 def _siblings(world: World, kind: str) -> BitSet:
-    """Return everything of the subclass of a type."""
     row = hierarchy().kinds.get(kind)
     return world.of(row.subclass) if row and row.movable else 0
 

@@ -154,7 +154,6 @@ def rewards(
 
 
 def _aimed_at(world: World, targets: Targets, profile: Profile) -> BitSet:
-    """Return the things with which help may be worth something."""
     aimed_at = targets.movable
     if profile.substring_targets:
         names = [world.names[entity] for entity in entities(aimed_at)]

@@ -116,7 +116,6 @@ def _within(inner: BitSet, outer: BitSet) -> bool:
 
 
 def _extent(world: World, mention: Mention) -> BitSet:
-    """Return the entities that a mention of things means."""
     if mention.key == "kind":
         return world.of(str(mention.value))
     return int(mention.value) if mention.key in _PLACES else 0

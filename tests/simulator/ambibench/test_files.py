@@ -15,15 +15,21 @@ from simulator.ambibench.files import (
     item_text,
     looks_like_items,
     read_file,
-    read_items,
 )
 from simulator.ambibench.generation import draw_multiple, generate_finetune, generate_instruction
 from simulator.ambibench.prompt import Item, whole_text
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
+from trees.faults import Fault
 
 PUBLISHED = SHARED / "ambibench" / "example_prompts.json"
 ITEMS = generate_instruction(0, per_cell=1)
+
+
+def read_items(path: Path) -> tuple[tuple[Item, ...], tuple[Fault, ...]]:
+    """The items of a file without their lines, and its faults."""
+    items, faults = read_file(path)
+    return tuple(item for item, _ in items), faults
 
 
 def some_of_every_setting() -> list[Item]:

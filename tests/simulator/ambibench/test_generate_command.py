@@ -9,15 +9,22 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from simulator.ambibench.files import read_items
+from simulator.ambibench.files import read_file
 from simulator.ambibench.generate_command import generate_command
 from simulator.ambibench.generation import generate_finetune, generate_instruction, generate_multiple
-from simulator.ambibench.prompt import whole_text
+from simulator.ambibench.prompt import Item, whole_text
 from simulator.errors import InputError
+from trees.faults import Fault
 
 APP = typer.Typer()
 APP.command()(generate_command)
 RUN = CliRunner()
+
+
+def read_items(path: Path) -> tuple[tuple[Item, ...], tuple[Fault, ...]]:
+    """The items of a file without their lines, and its faults."""
+    items, faults = read_file(path)
+    return tuple(item for item, _ in items), faults
 
 
 def generate(out: Path, *options: str) -> Result:

@@ -71,7 +71,7 @@ def test_a_report_holds_trials_endings_and_agreement(log):
 
 def test_rules_may_be_chosen_again(log):
     for tie, accuracy in ((None, 0), ("half", 0.5), ("wrong", 0)):
-        found = read_results(log.reader, ["i"], tie=tie)
+        found = read_results(log.reader, ["i"], settings=report.Settings(tie=tie))
         assert means(found.frame, "correct", "actor")["openai/m"].value == accuracy
 
 
