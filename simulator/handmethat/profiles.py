@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Final, Literal, get_args
 
+import yaml
+
 from simulator.errors import InputError
-from simulator.handmethat.hierarchy import Rules
+from simulator.handmethat.hierarchy import TABLES, Rules
 from simulator.handmethat.scene import SceneRules
 
 Truncation = Literal["v1", "v2", "uniform"]
@@ -92,17 +94,6 @@ _SWITCHES: Final = tuple(
     field.name for kind in (Profile, SceneRules) for field in fields(kind) if field.type == "bool"
 )
 
-# Where profiles follow the paper or mend a bug, and published programs do not.
-_PARITY: Final[Mapping[str, Any]] = {
-    "broken_plans": True,
-    "untargeted_may_help": True,
-    "sampled_reading": True,
-    "useful_reading": True,
-    "subclasses_everywhere": False,
-    "substring_targets": True,
-    "locations_count": True,
-}
-
 
 @cache
 def load_profile(name: str) -> Profile:
@@ -145,46 +136,9 @@ def _chosen(name: str, key: str, value: str) -> Any:
 
 @cache
 def load_profiles() -> Mapping[str, Profile]:
-    """Return the named profiles: ``v1``, ``v2``, both as published to the last quirk, and ``paper``."""
-    published = {"bring_me": 4700.0, "move_to": 4765.0, "change_state": 535.0}
-    v1 = Profile(
-        name="v1",
-        templates="all",
-        scene=SceneRules(counts="v1"),
-        distractors=False,
-        truncation="v1",
-        least_shown=0,
-        mix=published,
-    )
-    v2 = Profile(
-        name="v2",
-        templates="v2",
-        scene=SceneRules(counts="v2"),
-        distractors=True,
-        truncation="v2",
-        least_shown=3,
-    )
+    """Return the named profiles, those of tables/profiles.yaml."""
+    table = yaml.safe_load((TABLES / "profiles.yaml").read_text(encoding="utf-8"))
     return {
-        "v1": v1,
-        "v2": v2,
-        "paper": Profile(
-            name="paper",
-            templates="all",
-            scene=SceneRules(counts="v1"),
-            distractors=False,
-            whole_plan=True,
-            truncation="uniform",
-            least_shown=0,
-            costs="planner",
-            bring_bonus=0,
-            strict=True,
-            all_meanings=True,
-            joint_quests=True,
-            plain_cost=True,
-            literal_sets=True,
-            strict_level4=True,
-            mix=published,
-        ),
-        "v1-reference": replace(v1, name="v1-reference", **_PARITY),
-        "v2-reference": replace(v2, name="v2-reference", **_PARITY),
+        name: Profile(name=name, **{**choices, "scene": SceneRules(**choices["scene"])})
+        for name, choices in table.items()
     }

@@ -29,22 +29,8 @@ SLOTS: Final = 192
 STORY: Final = 128
 """Human actions of a story; of a longer one the last count."""
 COMMAND_VERBS: Final = (
-    "move",
-    "pick-up",
-    "pick-up-from",
-    "put-inside",
-    "put-ontop",
-    "give",
-    "take",
-    "open",
-    "close",
-    "toggle-on",
-    "toggle-off",
-    "heat",
-    "cool",
-    "soak",
-    "slice",
-    "clean",
+    *("move", "pick-up", "pick-up-from", "put-inside", "put-ontop", "give", "take", "open", "close"),
+    *("toggle-on", "toggle-off", "heat", "cool", "soak", "slice", "clean"),
 )
 STORY_VERBS: Final = tuple(domain("human"))
 UTTERANCE: Final = ("quest", *KIND_KEYS, "place", *STATES, "color", "size", "destination", "verb")

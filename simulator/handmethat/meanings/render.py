@@ -112,17 +112,6 @@ def _label_patterns(language: str) -> dict[str, str]:
     return {**table["actions"], **table.get("label_actions", {})}
 
 
-__all__ = [
-    "display_name",
-    "label",
-    "render_action",
-    "render_description",
-    "render_meaning",
-    "render_story",
-    "render_utterance",
-    "text_name",
-]
-
 _Namer = Callable[[int], str]
 
 
