@@ -176,12 +176,8 @@ def generate_items(
 ) -> tuple[Item, ...]:
     """Return all items of a setting, drawn from a seed.
 
-    Args:
-        setting: which.
-        kind: of instruction, in the settings ``instruction`` and ``multiple``; None for uninformative.
-        fold: of the settings ft_train and ft_eval; None for all three.
-        variant: of the setting ft_train; None for both.
-        draw: the options.
+    `kind` is of instruction (None for uninformative), `fold` of the settings ft_train and ft_eval (None for
+    all three), `variant` of ft_train (None for both).
 
     Raises:
         InputError: if an option does not fit the setting.

@@ -120,9 +120,7 @@ class Read(NamedTuple):
     """A sentence, read.
 
     Attributes:
-        pair: the template it was read by.
-        a: coded value of the pair's feature a.
-        b: coded value of feature b.
+        a: coded value of the pair's feature a; `b` of feature b.
         words: slot (``a``, ``b``, ``place``) -> what stands there, its article left out.
     """
 

@@ -57,13 +57,11 @@ def generate_instruction(
 ) -> tuple[Prompt, ...]:
     """Return prompts of 4.2: two examples from opposite groups and a query that breaks the grouping.
 
-    Args:
-        seed: of the whole set; each instruction kind draws prompts of its own.
-        kind: how much the instruction tells.
-        per_cell: prompts per salient feature and format, 12 cells in all.
-        design: ``stratified`` has as many prompts of each salient feature; ``free_coins`` of each pair
-            only, and flips for the feature.
-        location_word: see `features.instruction`.
+    Each instruction kind draws prompts of its own under the seed of the whole set.
+
+    `per_cell`: prompts per salient feature and format, 12 cells in all. `design`: ``stratified`` has as many
+    prompts of each salient feature; ``free_coins`` of each pair only, and flips for the feature.
+    `location_word`: see `features.instruction`.
     """
     return tuple(
         draw_instruction(prompt_seed, feature, form, kind, location_word=location_word, name=name)
@@ -85,13 +83,7 @@ def generate_multiple(
     All instruction kinds have the same sentences under one seed, so that ``wug`` (App. D) and
     ``uninformative`` are compared in pairs.
 
-    Args:
-        seed: of the whole set.
-        kind: how much the instruction tells; ``wug`` makes the setting of that name.
-        per_cell: episodes per salient feature and format.
-        length: examples per episode.
-        design: as for `generate_instruction`.
-        location_word: see `features.instruction`.
+    The kind ``wug`` makes the setting of that name; arguments as for `generate_instruction`.
     """
     # Seeds are derived from one name for all kinds; ids must differ, so that kinds can share a file or a log.
     called = {"uninformative": "multiple", "informative": "multiple-informative", "wug": "wug"}[kind]
@@ -107,14 +99,8 @@ def generate_finetune(
 ) -> tuple[Prompt, ...]:
     """Return the 272 prompts that a fold is finetuned on: 4 tasks x 17 lengths x 2 repeats x 2 formats.
 
-    Args:
-        seed: of the whole set.
-        fold: the pair that is held out.
-        variant: ``ambiguous``: both features vary; ``control``: one is constant within a prompt.
-        control: which feature the control holds constant.
-
-    Returns:
-        Prompts of 4 to 20 examples; the label of the last one is what is learned.
+    They have 4 to 20 examples; the label of the last one is what is learned. In the ``ambiguous`` variant
+    both features vary, in the ``control`` one is constant within a prompt.
     """
     features = [feature for feature in FEATURES if feature not in PAIRS[fold]]
     return tuple(
@@ -146,11 +132,8 @@ def generate_verbalise(
 ) -> tuple[Prompt, ...]:
     """Return whole episodes of 4.3 with a question after them: what is the category?
 
-    Args:
-        seed: of the whole set.
-        question: which of the two that were asked (``what_is`` of text-davinci-002, ``best_guess`` of -003).
-        spelling: with the misspelling of the paper, or without.
-        per_cell: episodes per salient feature and format.
+    `question`: ``what_is`` was asked of text-davinci-002, ``best_guess`` of -003. `spelling`: with the
+    misspelling of the paper, or without. `per_cell`: episodes per salient feature and format.
     """
     asked = str(table("instructions")["questions"][question][spelling])
     return tuple(
@@ -164,10 +147,8 @@ def generate_aws(seed: int, *, followup: bool = False, per_name: int = PER_NAME)
 
     The two examples are different Japanese names. Japanese names are asked about, too, as a control.
 
-    Args:
-        seed: of the whole set.
-        followup: add a third example, a name of the origin that is asked about (another than the query's).
-        per_name: prompts per name; `MAX_PER_NAME` at most (ordered pairs of examples).
+    `followup`: add a third example, a name of the origin that is asked about (another than the query's).
+    `per_name`: prompts per name; `MAX_PER_NAME` at most (ordered pairs of examples).
 
     Raises:
         ValueError: if `per_name` is more than that.
@@ -263,12 +244,7 @@ def draw_finetune(
 def draw_aws(seed: int, origin: str, query: str, *, followup: bool = False, name: str = "") -> AwsPrompt:
     """Return one prompt about a bucket; a seed draws the same two examples with a second name or without.
 
-    Args:
-        seed: of the examples.
-        origin: of the query.
-        query: the name that is asked about.
-        followup: add a third example, another name of the origin.
-        name: the prompt's id.
+    `followup`: add a third example, another name of the origin. `name`: the prompt's id.
     """
     random = Random(seed)
     examples = random.sample([other for other in names(CONTROL) if other != query], 2)

@@ -41,12 +41,9 @@ class Belief:
 
 
 class Curve(NamedTuple):
-    """The learner's expectation at k = 1, 2, … over all episodes of setting 4.3.
+    """The learner's accuracy by each reading at k = 1, 2, … over all episodes of setting 4.3.
 
-    Attributes:
-        bayes: accuracy of the Bayes-optimal reading.
-        literal: accuracy of the literal reading.
-        identified: probability that the task is known before example k.
+    `identified`: probability that the task is known before example k.
     """
 
     bayes: tuple[float, ...]

@@ -103,13 +103,9 @@ def label_payload(
 ) -> dict[str, Any]:
     """Return what is logged with the answer to a trial that asks for a label (spec section 15).
 
-    Args:
-        trial: what was asked.
-        reply: its `Reply.move` may hold the table of token probabilities at the label's place (``table``),
-            how the model was asked (``decoding``) and what a page measures (``shown_at``, ``keys_used``).
-        belief: what the Bayes-optimal learner thinks when this label is due.
-        options: how a table is read.
-        person: whether a person answers: lower case will do.
+    `Reply.move` may hold the table of token probabilities at the label's place (``table``), how the model was
+    asked (``decoding``) and what a page measures (``shown_at``, ``keys_used``). `belief` is the Bayes-optimal
+    learner's when this label is due. A `person` may answer in lower case.
     """
     assert trial.gold is not None
     table = (reply.move or {}).get("table")

@@ -52,8 +52,7 @@ class Example:
     """A sentence with its label.
 
     Attributes:
-        a: coded value of the pair's feature a (spec section 1).
-        b: coded value of feature b.
+        a: coded value of the pair's feature a (spec section 1); `b` of feature b.
     """
 
     sentence: str
@@ -135,11 +134,6 @@ def shown_text(prompt: Prompt, k: int) -> str:
     return "".join(_pieces(prompt)[:k]).rstrip(" ")
 
 
-def asked_text(prompt: Prompt) -> str:
-    """Return the whole prompt and, on a line of its own, the question (spec section 8)."""
-    return f"{whole_text(prompt)}\n{prompt.question}"
-
-
 def completion(prompt: Prompt, k: int) -> str:
     """Return what continues `shown_text`: the label, after a blank in ``qa``."""
     return _BLANK[prompt.format] + prompt.examples[k - 1].label
@@ -219,8 +213,7 @@ class Trial:
     Attributes:
         k: the position in the prompt, from 1; for free text 1.
         text: what the participant sees: right labels before `k`, nothing of what comes after.
-        gold: the right label; None for free text.
-        offset: of that label in the whole text, in characters; None for free text.
+        gold: the right label, and `offset` its place in the whole text, in characters; None for free text.
     """
 
     k: int
@@ -240,7 +233,8 @@ def trials(item: Item) -> tuple[Trial, ...]:
     if isinstance(item, AwsPrompt):
         return (Trial(1, item.text, "text"),)
     if item.setting == "verbalise":
-        return (Trial(1, asked_text(item), "text"),)
+        # The question stands on a line of its own (spec section 8).
+        return (Trial(1, f"{whole_text(item)}\n{item.question}", "text"),)
     text, offsets = whole_text(item), label_offsets(item)
     return tuple(
         Trial(k, text[:offset].rstrip(" "), "label", item.examples[k - 1].label, offset)

@@ -78,13 +78,8 @@ def read_reply(
 ) -> Reading:
     """Return what an answer says, and whether it is right.
 
-    Args:
-        text: as written.
-        table: tokens with log-probabilities at the label's place; None for written answers.
-        gold: the right label.
-        lower: whether a written x or y will do (people).
-        mode: how a table is read.
-        tie: what a tie for the first place counts.
+    `table`: tokens with log-probabilities at the label's place, read by `mode` and `tie` (`read_table`); None
+    for written answers. `lower`: whether a written x or y will do (people).
     """
     if table is not None:
         return read_table(table, gold, mode, tie)
@@ -225,11 +220,8 @@ def score_trials(
 ) -> tuple[TrialScore, ...]:
     """Score every answer of an episode of labels.
 
-    Args:
-        item: what was asked.
-        turns: the episode's; those that answer nothing are passed over.
-        mode: how a table of probabilities is read (a written answer has one reading).
-        tie: what a tie for the first place counts.
+    Turns that answer nothing are passed over. `mode` and `tie` say how a table of probabilities is read; a
+    written answer has one reading.
     """
     thought = beliefs(item)
     scores = []

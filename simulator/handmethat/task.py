@@ -130,26 +130,16 @@ class Task:
 
     Attributes:
         id: the file's name without ``.json``.
-        level: hardness (spec 8).
         goal_index: number of the goal's template; None if unknown.
         task_index: running number within goal and quest type; None if unknown.
-        world: the household.
-        initial: its first state.
         current: its state when the human asks, correct, or as the file gives it (stale states).
-        goal: the goal's formula.
         subgoal: formula of the subgoal that the request serves; None if unknown.
         actions: what the human did, T of them.
         solution: the human's whole plan.
-        meaning: m.
-        utterance: u.
-        heard: r, what a pragmatic listener takes u to mean.
-        in_meaning: A(m).
-        in_utterance: A(u).
-        useful: A(G).
-        in_heard: A(r).
+        meaning: m; `utterance` u, and `heard` r, what a pragmatic listener takes u to mean.
+        in_meaning: A(m); `in_utterance` A(u), `useful` A(G), `in_heard` A(r).
         demo: expert commands; empty if there is none.
-        demo_full: what the expert reads before each command, fully observable (see `env.history`).
-        demo_partial: the same, partially observable.
+        demo_full: what the expert reads before each command, fully observable; `demo_partial` otherwise.
         description: the published rendering of the story and the utterance; None if there is none.
         seed: the wording of the utterance descends from it.
         profile: the profile it was generated with, ``official`` for a published file.

@@ -203,15 +203,8 @@ def train_drrn(
 ) -> Progress:
     """Train in place by playing.
 
-    Args:
-        network: the network.
-        vocabulary: of its texts.
-        tasks: what is played; with their demonstrations if `offline`.
-        mode: what the robot sees.
-        config: sizes, rates, steps.
-        seed: of the draws and the order.
-        offline: give the expert's next command wherever it is valid.
-        tell: is told the steps done and the last loss.
+    `offline`: give the expert's next command wherever it is valid, as `tasks` demonstrate it. `tell` is told
+    the steps done and the last loss.
     """
     target, coder, progress = deepcopy(network), Coder(vocabulary, config.longest_text), Progress()
     optimiser = torch.optim.Adam(network.parameters(), lr=config.rate)

@@ -23,13 +23,13 @@ from simulator.ambibench.items import (
 from simulator.ambibench.prompt import (
     Example,
     Prompt,
-    asked_text,
     check_prompt,
     completion,
     consistent,
     label_offsets,
     scored_positions,
     shown_text,
+    trials,
     whole_text,
 )
 from simulator.errors import InputError
@@ -154,8 +154,8 @@ def test_an_ambiguous_text_names_what_fits() -> None:
 
 def test_a_question_after_the_prompt_is_told_from_examples() -> None:
     prompt = made("qa", setting="verbalise", question="What is the [category withheld]?")
-    assert asked_text(prompt) == f"{whole_text(prompt)}\nWhat is the [category withheld]?"
-    assert replace(prompt_from_text(asked_text(prompt), id="p"), seed=1) == prompt
+    assert trials(prompt)[0].text == f"{whole_text(prompt)}\nWhat is the [category withheld]?"
+    assert replace(prompt_from_text(trials(prompt)[0].text, id="p"), seed=1) == prompt
 
 
 @pytest.mark.each(
