@@ -18,13 +18,10 @@ from simulator.figures import Table
 from simulator.reporting import Report, Section
 from ui.i18n import Strings
 from ui.research.address import Address
-from ui.research.blocks import part, rebuild
-from ui.research.declared import Words
+from ui.research.blocks import Visit, part, rebuild
 from ui.research.office import Office
 from ui.research.report_pages import command_line, show_report
-from ui.research.report_parts import report_parts
-from ui.research.runs import RunCard, run_cards
-from ui.research.view import Visit
+from ui.research.runs import RunCard, Words, run_cards
 
 BY: Final = ("", "kind", "user", "both")
 MEASURES: Final = (
@@ -51,7 +48,7 @@ def asking_page(visit: Visit, office: Office) -> None:
     if not records.askings:
         part(visit, "note", text=t(f"{_SAID}.{'nobody' if runs else 'choose'}"))
         return
-    show_report(visit, report_parts(t, _report(t, records, at)))
+    show_report(visit, _report(t, records, at))
     part(visit, "downloads", query=replace(at, tab="asking").query)
     users = ["--users"] if _splits(at, "user") else []
     command_line(visit, shlex.join(["askback", "report", "asking", *runs, *users]))

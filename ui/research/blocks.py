@@ -17,12 +17,16 @@ from gradio.context import LocalContext
 from markupsafe import Markup, escape
 
 from logs import LogError
+from simulator import catalog
 from simulator.errors import AskbackError
-from ui.i18n import strings
+from simulator.studies.declared import sessions_type
+from ui.declared.pages import link_to
+from ui.i18n import Strings, strings
 from ui.problems import problem_text
 from ui.render.environment import render
-from ui.research.address import RESEARCH, Address
-from ui.research.view import Visit
+from ui.render.frame import Frame, RoomLink
+from ui.research import format
+from ui.research.address import NAVIGATION, RESEARCH, Address
 from ui.security import page_language
 
 TICK: Final = 2.0
@@ -41,6 +45,39 @@ _KEEP: Final = """(...values) => {{
   history.replaceState(history.state, "", at);
   return {answer};
 }}"""
+
+
+def rooms() -> tuple[RoomLink, ...]:
+    """Return the benchmarks that people can play, but for the first, whose entry is the home page."""
+    made = [each for each in catalog.installed() if sessions_type(each) is not None]
+    return tuple(map(link_to, made[1:]))
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A request for a page.
+
+    Attributes:
+        t: the interface's texts.
+        at: the address asked for.
+        again: has the page built anew when it changes.
+    """
+
+    t: Strings
+    at: Address
+    again: gr.Textbox | None = None
+
+    def render(self, template: str, **context: Any) -> str:
+        """Return the markup made from ``templates/research/{template}.html.jinja``."""
+        return render(
+            f"research/{template}",
+            self.t,
+            frame=Frame(self.t, self.at.path, self.at.query, RESEARCH, "research", rooms()),
+            at=self.at,
+            navigation=NAVIGATION,
+            fmt=format,
+            **context,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +117,7 @@ def research_blocks(pages: Sequence[ResearchPage], head: str) -> gr.Blocks:
 def show_page(page: ResearchPage, visit: Visit) -> None:
     """Make the components of a page: its frame, and its own or why it cannot be shown."""
     title = None
-    gr.HTML(visit.render("native"), elem_classes=["ab"], padding=False, apply_default_css=False)
+    html(visit.render("native"))
     with gr.Column(elem_id="ab-content", elem_classes=["rs-native"]):
         try:
             title = page.build(visit)
@@ -93,9 +130,12 @@ def show_page(page: ResearchPage, visit: Visit) -> None:
 
 def part(visit: Visit, template: str, **context: Any) -> gr.HTML:
     """Put markup of ours on a page: ``templates/research/{template}.html.jinja``."""
-    return gr.HTML(
-        markup(visit, template, **context), elem_classes=["ab"], padding=False, apply_default_css=False
-    )
+    return html(markup(visit, template, **context))
+
+
+def html(value: str | None = None, **more: Any) -> gr.HTML:
+    """Return a place for markup of ours."""
+    return gr.HTML(value, elem_classes=["ab"], apply_default_css=False, **{"padding": False, **more})
 
 
 def markup(visit: Visit, template: str, **context: Any) -> str:

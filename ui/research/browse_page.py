@@ -12,21 +12,15 @@ from logs import LogReader, rows
 from simulator.benchmark import Benchmark, Metric
 from simulator.commands.compare import one_benchmark
 from simulator.errors import InputError
-from simulator.figures import Column
-from simulator.figures.tables import shown
 from simulator.research import Look
 from simulator.runner.logged import erased_episodes, seat_failed
 from ui.i18n import Strings
 from ui.research.address import Address
-from ui.research.blocks import follow, part
-from ui.research.declared import Words, look_at, pages_of, parts_of, whole_card
+from ui.research.blocks import Visit, follow, part
 from ui.research.listing import Menu, filters, fits, neighbours, put_menus
 from ui.research.office import Office
 from ui.research.report_pages import show_own
-from ui.research.report_parts import MINUS
-from ui.research.runs import RunCard
-from ui.research.transcript import transcript
-from ui.research.view import Visit
+from ui.research.runs import RunCard, Words, look_at, pages_of, parts_of, transcript, whole_card
 
 MOST: Final = 500
 OUTCOMES: Final = ("success", "part", "failure", "unscored")
@@ -105,14 +99,13 @@ def _show_episodes(visit: Visit, office: Office, look: Look, card: RunCard, word
             found=len(listed),
             total=len(every),
             metrics=benchmark.metrics,
-            value=value,
         )
         with gr.Column(elem_classes=["rs-dialogue"]):
             if not at.episode:
                 part(visit, "note", text=t("research.episodes.choose"), choose=True)
                 return
             shown = transcript(reader, at.episode)
-            part(visit, "episode_head", shown=shown, value=value, previous=previous, next=following)
+            part(visit, "episode_head", shown=shown, previous=previous, next=following)
             put_menus(visit, settings)
             own = pages.episode(look, at.episode)
             show_own(visit, benchmark.name, own, shown.episode.language)
@@ -182,11 +175,6 @@ def fits_address(entry: Entry, at: Address, talked: frozenset[str]) -> bool:
         and fits(entry.fields, at.filters)
         and (not at.text or at.text.casefold() in entry.words.casefold() or entry.id in talked)
     )
-
-
-def value(number: float) -> str:
-    """Return a score as a list shows it."""
-    return shown(int(number) if number == int(number) else number, Column("")).replace("-", MINUS)
 
 
 def _headline(benchmark: Benchmark[Any, Any], scores: Mapping[str, Mapping[str, float]]) -> Metric:

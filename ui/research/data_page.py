@@ -13,11 +13,10 @@ from simulator.errors import AskbackError, InputError
 from simulator.research import BUILTIN, Entry, Shown, research_pages
 from ui.i18n import Strings
 from ui.problems import problem_text
-from ui.research.blocks import part
-from ui.research.declared import Words
+from ui.research.blocks import Visit, part
 from ui.research.listing import Menu, filters, fits, neighbours, put_menus, several
 from ui.research.report_pages import show_own
-from ui.research.view import Visit
+from ui.research.runs import Words
 
 MOST: Final = 300
 _VALUES: Final = 40

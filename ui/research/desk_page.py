@@ -12,8 +12,6 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
@@ -42,16 +40,14 @@ from simulator.errors import AskbackError, InputError, SeatError
 from simulator.form_blocks import Choice, Entries
 from simulator.forms import LONGEST
 from simulator.judging import DeskFormError
-from simulator.reporting import Report
 from simulator.word_diff import word_diff
 from ui.i18n import DECLARED, DEFAULT, Strings, strings
 from ui.problems import problem_text
 from ui.research.address import DESK, Address
-from ui.research.blocks import part
+from ui.research.blocks import Visit, part
+from ui.research.format import holding
 from ui.research.guard import action_event, require
 from ui.research.office import Office
-from ui.research.report_parts import report_parts
-from ui.research.view import Visit
 
 log = logging.getLogger(__name__)
 
@@ -191,7 +187,7 @@ def desk_page(visit: Visit, office: Office) -> str:
     if not at.desk:
         part(visit, "desks", places=_places(t))
         return t("research.desk.nav")
-    place = _place(visit)
+    place = place_at(visit)
     heading = place.say(f"{place.desk.name}.heading")
     if not at.data and ALL not in place.desk.sets(reader):
         _start(visit, place, reader)
@@ -235,21 +231,6 @@ def _work(visit: Visit, place: Place, reader: LogReader) -> None:
     )
 
 
-def desk_file(reader: LogReader, at: Address, name: str) -> bytes:
-    """Return a file that can be taken home of the set that an address names.
-
-    Raises:
-        InputError: if there is no such desk or file, or nothing to be written.
-    """
-    desk = _place(Visit(strings(DEFAULT), at)).desk
-    if name not in desk.files:
-        raise InputError(f"There is no file {name!r}; there are {', '.join(desk.files)}.")
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / name
-        desk.files[name](reader, at.data, path)
-        return path.read_bytes()
-
-
 def judge(office: Office, call: Any) -> dict[str, Any]:
     """Save a form, and who sent it; return whether it is ``saved``, else what is wrong, and where."""
     where = call if isinstance(call, dict) else {}
@@ -259,7 +240,7 @@ def judge(office: Office, call: Any) -> dict[str, Any]:
         user = require("judge")
         asked = DeskCall.model_validate(call)
         visit = Visit(t, Address.read(DESK, asked.query))
-        place = _place(visit)
+        place = place_at(visit)
         rater = checked_name(visit.at.reviewer)
         rows = judgments(
             place.desk,
@@ -338,7 +319,7 @@ def _agreement(visit: Visit, place: Place, reader: LogReader) -> None:
         "desk_agreement",
         place=place,
         standing=standing(desk, cases),
-        report=report_parts(visit.t, Report(title="", sections=tuple(sections))),
+        sections=holding(sections),
         raters=tuple(dict.fromkeys(rater for difference in shown for rater in difference.said)),
         shown=tuple(_shown(desk, difference) for difference in shown),
         hidden=hidden,
@@ -366,7 +347,7 @@ def _places(t: Strings) -> tuple[Place, ...]:
     return tuple(Place(benchmark, desk(), t) for benchmark in catalog.installed() for desk in benchmark.desks)
 
 
-def _place(visit: Visit) -> Place:
+def place_at(visit: Visit) -> Place:
     """Return the desk that an address names, with its benchmark's name or without."""
     name, raters = visit.at.desk, visit.at.raters
     for place in _places(visit.t):

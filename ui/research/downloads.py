@@ -1,4 +1,4 @@
-"""Downloads of runs: the report in every form, every episode, all that the log holds."""
+"""Downloads of runs, data, desks and studies: reports in every form, episodes, all that the log holds."""
 
 from __future__ import annotations
 
@@ -19,21 +19,28 @@ from logs.export import export_log
 from logs.guard import guard
 from simulator import catalog, frames
 from simulator.commands.compare import one_benchmark
-from simulator.errors import AskbackError
+from simulator.errors import AskbackError, InputError
 from simulator.reporting import Report, json_text, report_csv, report_latex, write_report
 from simulator.reporting.render import html_page
-from ui.i18n import strings
-from ui.research.address import DESK, RESEARCH, Address
+from simulator.research import research_pages
+from simulator.studies.files import Study
+from simulator.studies.known import opened
+from simulator.studies.payment import payment_of
+from simulator.studies.snapshot import write_snapshot
+from simulator.studies.steering import desk_of
+from ui.accounts import NotAllowedError
+from ui.i18n import DEFAULT, strings
+from ui.research.address import DESK, RESEARCH, STUDIES, Address
 from ui.research.asking_page import asking_file
-from ui.research.declared import data_file, run_file
-from ui.research.desk_page import desk_file
+from ui.research.blocks import Visit
+from ui.research.desk_page import place_at
+from ui.research.guard import action_event, require
 from ui.research.office import Office
-from ui.research.run_page import kept_comparison, kept_report
+from ui.research.report_pages import kept_comparison, kept_report
+from ui.research.runs import pages_of
 
 Format = Literal["csv", "jsonl"]
 Form = Literal["csv", "tex", "json", "html", "zip"]
-ENGLISH: Final = strings("en")
-"""Files are in the language of the command line."""
 _ZIP: Final = "application/zip"
 _CSV: Final = "text/csv; charset=utf-8"
 _BYTES: Final = "application/octet-stream"
@@ -62,14 +69,10 @@ def add_downloads(app: FastAPI, office: Office) -> None:
         def content() -> bytes:
             if at.tab == "asking":
                 return report_file(asking_file(reader, at), form)
-            benchmark = one_benchmark(reader, runs)
             if at.tab == "compare":
-                made = kept_comparison(ENGLISH, kept, runs)
-            else:
-                made = kept_report(ENGLISH, kept, benchmark, runs, dict(at.settings))
-            if made.nothing is not None:
-                raise made.nothing
-            return report_file(made.report, form)
+                return report_file(kept_comparison(kept, runs), form)
+            made = kept_report(kept, one_benchmark(reader, runs), runs, dict(at.settings))
+            return report_file(made, form)
 
         named = {"compare": "compared", "asking": "asking"}.get(at.tab, "report")
         return answer(content, _TYPES[form], f"{named}-{'-'.join(runs)[:80]}.{form}")
@@ -77,7 +80,7 @@ def add_downloads(app: FastAPI, office: Office) -> None:
     @app.get(f"{RESEARCH}/download/desk/{{name}}")
     def of_desk(name: str, request: Request) -> Response:
         at = Address.read(DESK, str(request.url.query))
-        return answer(lambda: safe(name, desk_file(reader, at, name)), _BYTES, name)
+        return answer(lambda: desk_file(reader, at, name), _BYTES, name)
 
     @app.get(f"{RESEARCH}/download/episodes.csv")
     def episodes(run: str) -> Response:
@@ -85,11 +88,62 @@ def add_downloads(app: FastAPI, office: Office) -> None:
 
     @app.get(f"{RESEARCH}/download/of-run/{{name}}")
     def of_run(name: str, run: str) -> Response:
-        return answer(lambda: safe(name, run_file(reader, run, name)), _BYTES, f"{run}.{name}")
+        return answer(lambda: run_file(reader, run, name), _BYTES, f"{run}.{name}")
 
     @app.get(f"{RESEARCH}/download/of-data/{{name}}")
     def of_data(name: str, benchmark: str, data: str) -> Response:
-        return answer(lambda: safe(name, data_file(catalog.find(benchmark), data, name)), _BYTES, name)
+        def content() -> bytes:
+            pages = research_pages(catalog.find(benchmark)).data
+            write = _known(pages.files if pages is not None else {}, name)
+            return written(lambda path: write(data, path), name)
+
+        return answer(content, _BYTES, name)
+
+
+def add_study_downloads(app: FastAPI, office: Office) -> None:
+    """Add the files of a study: for its platform, and the snapshot that is kept and cited."""
+
+    @app.get(f"{STUDIES}/payment.zip")
+    def payment(study: str, metric: str = "", amount: float = 0.0) -> Response:
+        # It says who took part: not everybody who may read gets it, and the log says who did.
+        try:
+            user = require("payment")
+        except NotAllowedError as error:
+            return JSONResponse({"error": str(error)}, status_code=403)
+
+        def write(folder: Path, chosen: Study) -> None:
+            if bool(metric) != bool(amount):
+                raise InputError("metric and amount belong together.")
+            desk = desk_of(chosen, office.writer, office.reader)
+            owed = payment_of(desk, office.reader, metric=metric or None, amount=amount)
+            if not owed.write(folder):
+                (folder / "nobody.txt").write_text("Nobody is owed anything yet.\n", encoding="utf-8")
+
+        office.writer.put(action_event(user, "payment", study=study[:100])).result()
+        return _folder(office, study, write, f"{study}.payment.zip")
+
+    @app.get(f"{STUDIES}/snapshot.zip")
+    def snapshot(study: str) -> Response:
+        return _folder(
+            office,
+            study,
+            lambda folder, chosen: write_snapshot(office.reader, chosen, folder),
+            f"{study}.zip",
+        )
+
+
+def _folder(office: Office, name: str, write: Callable[[Path, Study], object], file: str) -> Response:
+    """Return a folder as one file; nothing of it stays on this machine."""
+
+    def content() -> bytes:
+        known = opened(office.reader)
+        if name not in known:
+            raise InputError(f"There is no open study {name!r}.", code="no_study", study=name)
+        with TemporaryDirectory() as folder:
+            write(Path(folder), known[name])
+            return zipped(sorted(file for file in Path(folder).rglob("*") if file.is_file()), Path(folder))
+
+    return answer(content, _ZIP, file)
 
 
 def answer(make: Callable[[], bytes], kind: str, name: str) -> Response:
@@ -146,9 +200,41 @@ def disarmed(text: str) -> str:
     return to_csv(header, lines)
 
 
-def safe(name: str, content: bytes) -> bytes:
-    """Return a file that a benchmark wrote; tables as `to_csv` writes them."""
+def run_file(reader: LogReader, run: str, name: str) -> bytes:
+    """Return a file of a run.
+
+    Raises:
+        InputError: if the run has no such file.
+        NotInLog: if there is no such run.
+    """
+    row = reader.run(run)
+    files = {file.name: file for file in pages_of(row.benchmark).files if file.where(reader, row)}
+    return written(lambda path: _known(files, name).write(reader, run, path), name)
+
+
+def desk_file(reader: LogReader, at: Address, name: str) -> bytes:
+    """Return a file that can be taken home of the set that an address names.
+
+    Raises:
+        InputError: if there is no such desk or file, or nothing to be written.
+    """
+    write = _known(place_at(Visit(strings(DEFAULT), at)).desk.files, name)
+    return written(lambda path: write(reader, at.data, path), name)
+
+
+def written(write: Callable[[Path], object], name: str) -> bytes:
+    """Return a file that a benchmark writes to a path; tables as `to_csv` writes them."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        write(path)
+        content = path.read_bytes()
     return disarmed(content.decode("utf-8-sig")).encode() if name.endswith(".csv") else content
+
+
+def _known(files: Mapping[str, Any], name: str) -> Any:
+    if name not in files:
+        raise InputError(f"There is no file {name!r} here; there are: {', '.join(files) or 'none'}.")
+    return files[name]
 
 
 def export_zip(reader: LogReader, run_id: str, format: Format) -> bytes:

@@ -1,20 +1,28 @@
-"""Numbers and intervals as they are written and drawn on the researchers' pages."""
+"""Numbers, estimates, tables and plots of reports as the researchers' pages write and draw them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
 
+from simulator.figures import Bars, Column, Figure, Line, Mark, Panel, Stacked, Table
+from simulator.figures import Cell as Value
+from simulator.figures.files import svg_data
+from simulator.figures.tables import shown
+from simulator.reporting import Drawing, Section
 from simulator.stats import Interval
+from ui.i18n import Strings
 
-_MINUS = "\N{MINUS SIGN}"
+MINUS: Final = "\N{MINUS SIGN}"
+_MOST_BARS: Final = 40
 
 
 def number(value: float, digits: int = 2) -> str:
     """Return a number with a true minus sign; never a negative zero."""
     rounded = round(value, digits) + 0.0
     text = f"{abs(rounded):.{digits}f}"
-    return _MINUS + text if rounded < 0 else text
+    return MINUS + text if rounded < 0 else text
 
 
 def count(value: int) -> str:
@@ -27,8 +35,12 @@ def dollars(value: float) -> str:
     return f"${value:.2f}" if value >= 1 or value == 0 else f"${value:.4f}"
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+def score(value: float) -> str:
+    """Return a score as lists show it."""
+    return shown(int(value) if value == int(value) else value, Column("")).replace("-", MINUS)
+
+
+class Scale(NamedTuple):
     """The range that the bars of one column share."""
 
     low: float
@@ -41,13 +53,10 @@ class Scale:
         return round(100 * min(1.0, max(0.0, share)), 2)
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """An estimate with its interval, in words and as a bar.
+class Cell(NamedTuple):
+    """An estimate with its interval, in words and as a bar from `low` to `high`, in percent of the scale.
 
     Attributes:
-        low: left end of the bar, percent.
-        high: right end.
         at: the estimate's place.
         zero: where zero lies, if it lies on the bar's scale.
     """
@@ -60,14 +69,9 @@ class Cell:
     zero: float | None
 
 
-def scale(intervals: Iterable[Interval], *, fixed: tuple[float, float] | None = None) -> Scale:
-    """Return the scale that holds all of `intervals`, or the fixed one."""
-    if fixed:
-        return Scale(*fixed)
-    known = list(intervals)
-    if not known:
-        return Scale(0.0, 1.0)
-    low, high = min(interval.reach[0] for interval in known), max(interval.reach[1] for interval in known)
+def scale(intervals: Sequence[Interval]) -> Scale:
+    """Return the scale that holds all of `intervals`."""
+    low, high = min(each.reach[0] for each in intervals), max(each.reach[1] for each in intervals)
     margin = (high - low) * 0.08 or 0.5
     return Scale(low - margin, high + margin)
 
@@ -75,11 +79,101 @@ def scale(intervals: Iterable[Interval], *, fixed: tuple[float, float] | None = 
 def cell(interval: Interval, on: Scale, digits: int) -> Cell:
     """Return an interval as a table shows it."""
     low, high = map(on.place, interval.reach)
-    return Cell(
-        value=number(interval.value, digits),
-        interval=interval.in_brackets(lambda end: number(end, digits)),
-        low=low,
-        high=high,
-        at=on.place(interval.value),
-        zero=on.place(0.0) if on.low < 0 < on.high else None,
-    )
+    words = number(interval.value, digits), interval.in_brackets(lambda end: number(end, digits))
+    return Cell(*words, low, high, on.place(interval.value), on.place(0.0) if on.low < 0 < on.high else None)
+
+
+def estimate(interval: Interval, column: Column) -> Cell:
+    """Return an estimate that stands for itself."""
+    return cell(interval.times(column.times), _scale(column, [interval]), column.digits)
+
+
+def cells(table: Table) -> list[list[Cell | str]]:
+    """Return the rows of a table: estimates, and texts; the bars of a column share a scale."""
+    scales = [_scale(head, [row[at] for row in table.rows]) for at, head in enumerate(table.heads)]
+    return [list(map(_cell, row, table.heads, scales)) for row in table.rows]
+
+
+def numbers(table: Table) -> list[bool]:
+    """Return which columns of a table hold plain numbers, which stand to the right."""
+    places = range(len(table.heads))
+    return [not any(isinstance(row[at], str | Interval) for row in table.rows) for at in places]
+
+
+def _cell(value: Value, column: Column, on: Scale) -> Cell | str:
+    if isinstance(value, Interval):
+        return cell(value.times(column.times), on, column.digits)
+    return value if isinstance(value, str) else shown(value, column).replace("-", MINUS) or "–"
+
+
+def _scale(column: Column, values: Iterable[Value]) -> Scale:
+    intervals = [value.times(column.times) for value in values if isinstance(value, Interval)]
+    ends = [end for interval in intervals for end in interval.reach]
+    if not ends or (min(ends) >= 0 and max(ends) <= column.times):
+        return Scale(0.0, column.times)
+    if min(ends) < 0:  # a difference: zero stands in the middle
+        reach = 1.1 * max(map(abs, ends))
+        return Scale(-reach, reach)
+    return scale(intervals)
+
+
+def holding(sections: Iterable[Section]) -> list[Section]:
+    """Return the sections that hold something, without tables that have no row."""
+    kept = (replace(each, tables=[table for table in each.tables if table.rows]) for each in sections)
+    return [
+        each for each in kept if each.tables or plots(each) or pictures(each) or each.text or each.remarks
+    ]
+
+
+def plots(section: Section) -> list[Figure]:
+    """Return the plots of a section, but for single bars, which tell nothing that their table does not."""
+    figures = (figure for figure in section.figures if isinstance(figure, Figure))
+    return [figure for figure in figures if list(map(_bars, _marks(figure))) != [1]]
+
+
+def _marks(figure: Figure) -> list[Mark]:
+    return [mark for panel in figure.panels for mark in panel.marks]
+
+
+def pictures(section: Section) -> list[tuple[Drawing, str]]:
+    """Return the drawings of a section that are no plots, each with the address of its image."""
+    drawn = (figure for figure in section.figures if not isinstance(figure, Figure))
+    return [(drawing, svg_data(drawing.svg().encode())) for drawing in drawn]
+
+
+def translated(t: Strings, figure: Figure) -> Figure:
+    """Return a figure in the language of the page."""
+    panels = [
+        replace(
+            panel,
+            title=t.phrase(panel.title),
+            x_label=t.phrase(panel.x_label),
+            y_label=t.phrase(panel.y_label),
+            marks=[_named(t, mark) for mark in panel.marks],
+        )
+        for panel in figure.panels
+    ]
+    return replace(figure, title=t.phrase(figure.title), caption=t.phrase(figure.caption), panels=panels)
+
+
+def is_wide(figure: Figure) -> bool:
+    """Return True if a figure takes the whole width of a page."""
+    return (figure.columns or len(figure.panels)) > 1 or max(map(_beside, figure.panels)) > _MOST_BARS
+
+
+def _named(t: Strings, mark: Mark) -> Mark:
+    named = replace(mark, name=t.phrase(mark.name))
+    if isinstance(named, Bars | Stacked):
+        return replace(named, categories=[t.phrase(category) for category in named.categories])
+    return named
+
+
+def _beside(panel: Panel) -> int:
+    """Return how many bars stand side by side."""
+    stacked = max((len(mark.categories) for mark in panel.marks if isinstance(mark, Stacked)), default=0)
+    lines = 24 if any(isinstance(mark, Line) for mark in panel.marks) else 0
+    return max(sum(map(_bars, panel.marks)), 2 * stacked, lines)
+
+
+def _bars(mark: Mark) -> int:
+    return len(mark.categories) if isinstance(mark, Bars) else 0

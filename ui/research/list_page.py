@@ -16,13 +16,11 @@ from simulator.errors import InputError
 from simulator.figures import Column
 from simulator.reports import mean_of, present_metrics
 from ui.research.address import COMPARE, REPORT, RUN, Address
-from ui.research.blocks import TICK, follow, keep_in_address, part
-from ui.research.format import Cell
+from ui.research.blocks import TICK, Visit, follow, keep_in_address, part
+from ui.research.format import Cell, estimate
+from ui.research.listing import Sheet, Shown, filled, link, table, text
 from ui.research.office import Office
-from ui.research.report_parts import estimate
 from ui.research.runs import RunCard, run_cards
-from ui.research.tables import Sheet, Shown, filled, link, table, text
-from ui.research.view import Visit
 
 AT_ONCE: Final = 0.8
 """Seconds for which a page waits for scores; it asks for the others when the clock ticks."""

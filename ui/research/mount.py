@@ -19,20 +19,17 @@ from ui.i18n import strings
 from ui.render.environment import render
 from ui.research.address import MOVED, MOVED_PARTS, RESEARCH, RUN, Address
 from ui.research.asking_page import asking_page
-from ui.research.blocks import ResearchPage, research_blocks
+from ui.research.blocks import ResearchPage, Visit, research_blocks
 from ui.research.browse_page import browse_page
 from ui.research.data_page import data_page
 from ui.research.desk_page import desk_page, judge
-from ui.research.downloads import add_downloads
-from ui.research.guard import LOGIN, Guard
+from ui.research.downloads import add_downloads, add_study_downloads
+from ui.research.guard import LOGIN, Guard, LogIns
 from ui.research.list_page import RunList
-from ui.research.log_in import LogIns
 from ui.research.office import Office, site_here
 from ui.research.report_pages import compare_page, report_page, run_page
 from ui.research.start_page import StartPage
 from ui.research.studies_page import StudiesPage
-from ui.research.study_downloads import add_study_downloads
-from ui.research.view import Visit
 from ui.security import page_language
 from ui.server import Mount, page_head, scripts, styles
 

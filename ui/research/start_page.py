@@ -17,9 +17,8 @@ from simulator.field_options import OptionField
 from simulator.runner.processes import StartedRun, begun_by, continuable
 from ui.problems import problem_text
 from ui.research.address import START
-from ui.research.blocks import markup, part
+from ui.research.blocks import Visit, markup, part
 from ui.research.office import RELOAD, Office
-from ui.research.view import Visit
 
 TICK: Final = 1.5
 _SHOWN: Final = 8

@@ -34,11 +34,10 @@ from simulator.studies.steering import (
 )
 from simulator.studies.withdrawal import pending
 from ui.research.address import STUDIES
-from ui.research.blocks import markup, part
+from ui.research.blocks import Visit, markup, part
+from ui.research.listing import Sheet, Shown, filled, link, table, text
 from ui.research.office import RELOAD, Office
 from ui.research.study_people import StudyPeople
-from ui.research.tables import Sheet, Shown, filled, link, table, text
-from ui.research.view import Visit
 
 TICK: Final = 3.0
 _PICK: Final = """

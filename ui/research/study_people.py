@@ -13,9 +13,8 @@ import gradio as gr
 from simulator.errors import InputError
 from simulator.studies.desk import StudyDesk
 from simulator.studies.interventions import Interventions
-from ui.research.blocks import markup, part
+from ui.research.blocks import Visit, markup, part
 from ui.research.office import Office
-from ui.research.view import Visit
 
 _DEEDS: Final[Mapping[str, Callable[..., Awaitable[object]]]] = {
     "exclude": Interventions.excluded,

@@ -24,12 +24,11 @@ from simulator.runner.processes import RunProcesses
 from ui.accounts import User
 from ui.i18n import strings
 from ui.research.address import DESK, Address
-from ui.research.blocks import show_page
+from ui.research.blocks import Visit, show_page
 from ui.research.desk_page import judge
 from ui.research.guard import _current
 from ui.research.mount import research_pages
 from ui.research.office import Office
-from ui.research.view import Visit
 
 VOID = {"input", "link", "meta", "br", "path", "circle", "img", "source"}
 

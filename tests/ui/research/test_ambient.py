@@ -23,8 +23,7 @@ from simulator.ambient.statistics import label_sets
 from simulator.ambient.trial_log import crowd_records, true_false_records
 from simulator.ambient.true_false import true_false_measures
 from ui.i18n import strings
-from ui.research.kept import CachedReports
-from ui.research.office import Office
+from ui.research.office import CachedReports, Office
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,7 @@ from trees.model import TASK_TYPES
 from ui.i18n import strings
 from ui.research import asking_page
 from ui.research.asking_page import kind_name
-from ui.research.declared import run_file
+from ui.research.downloads import run_file
 from ui.research.office import Office
 
 DECIDED = tuple(run for run in RUNS if run != ANNOTATED)

@@ -20,7 +20,7 @@ from simulator.ambik.desks import desk_case
 from simulator.ambik.trial_log import forms
 from ui.i18n import strings
 from ui.research.address import Address
-from ui.research.desk_page import desk_file
+from ui.research.downloads import desk_file
 from ui.research.office import Office
 
 DESK = "/research/desk"
@@ -90,7 +90,7 @@ def test_a_third_person_makes_one_pair(tmp_path: Path) -> None:
         following = judge_desk(calls, pair_call("nothing", "key-00004", filled))
         assert not following["saved"]
         at = Address.read(DESK, f"desk=pairs&data={ANNOTATED}")
-        assert pair.question in desk_file(reader, at, "pairs.csv").decode()
+        assert pair.question in desk_file(reader, at, "pairs.csv").decode("utf-8-sig")
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

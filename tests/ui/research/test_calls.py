@@ -11,9 +11,9 @@ from simulator.clarq.reporting.report import report
 from simulator.commands.compare import comparison
 from ui.i18n import strings
 from ui.research.address import Address
+from ui.research.blocks import Visit
 from ui.research.list_page import RunList
 from ui.research.runs import run_card, run_cards
-from ui.research.view import Visit
 
 VISIT = Visit(strings("en"), Address())
 

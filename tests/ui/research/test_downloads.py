@@ -7,7 +7,7 @@ from markup import judge_desk
 from simulator.clarq.score import score_run
 from simulator.figures import Table
 from ui.research import downloads
-from ui.research.declared import run_file
+from ui.research.downloads import run_file
 
 
 def read(text):
@@ -38,7 +38,7 @@ def test_words_that_a_spreadsheet_would_run_are_disarmed(calls):
         {"path": "/research/desk", "query": "desk=review&data=one&reviewer=ann", "key": "key-00001"}
         | {"item": "one/gather-resources-1.en/0", "form": {"2.note": text}},
     )
-    (row,) = read(downloads.safe("reviews.csv", run_file(calls.reader, "one", "reviews.csv")).decode())
+    (row,) = read(run_file(calls.reader, "one", "reviews.csv").decode())
     assert (row["text"], row["kind"], row["turn"]) == (f"'{text}", "review.note", "2")
     assert downloads.to_csv(["n"], [[-1.5]]).splitlines()[1] == "-1.5"
 

@@ -11,8 +11,7 @@ from simulator.clarq.sessions import Choices
 from ui.accounts import User
 from ui.hosts import Access
 from ui.limits import Throttle
-from ui.research.guard import COOKIE
-from ui.research.log_in import PASSWORD_VARIABLE, SIGNED_OUT_FILE, LogIns
+from ui.research.guard import COOKIE, PASSWORD_VARIABLE, SIGNED_OUT_FILE, LogIns
 from ui.research.mount import research_mount
 from ui.server import create_server
 

@@ -23,11 +23,11 @@ from ui.accounts import User
 from ui.i18n import strings
 from ui.research import guard
 from ui.research.address import START, STUDIES, Address
+from ui.research.blocks import Visit
 from ui.research.office import Office
 from ui.research.start_page import StartPage
 from ui.research.studies_page import StudiesPage
 from ui.research.study_people import StudyPeople
-from ui.research.view import Visit
 
 STUDY = "clarq-h2l"
 

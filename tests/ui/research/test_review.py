@@ -8,7 +8,7 @@ from markup import checked, judge_desk, page_of, words
 
 from simulator.clarq.review import read_reviews
 from ui.research.address import Address
-from ui.research.desk_page import desk_file
+from ui.research.downloads import desk_file
 
 ONE = "one/gather-resources-1.en/0"
 CHINESE = "one/gather-resources-1.zh/0"
@@ -199,5 +199,5 @@ def test_turns_without_a_mark_are_to_be_confirmed(calls):
 def test_marks_are_taken_home(calls, filled):
     say(calls, {"4.note": "odd"})
     at = Address.read("/research/desk", "desk=clarq.review&data=one")
-    (row,) = csv.DictReader(desk_file(filled.reader, at, "reviews.csv").decode().splitlines())
+    (row,) = csv.DictReader(desk_file(filled.reader, at, "reviews.csv").decode("utf-8-sig").splitlines())
     assert (row["kind"], row["turn"], row["text"]) == ("review.note", "4", "odd")

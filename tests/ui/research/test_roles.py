@@ -14,8 +14,7 @@ from app import cli
 from simulator.errors import InputError
 from ui.accounts import ACCOUNTS_FILE, ROLES, Accounts, NotAllowedError, User
 from ui.hosts import Access
-from ui.research.guard import COOKIE, Guard, action_event, current_user, require
-from ui.research.log_in import LogIns
+from ui.research.guard import COOKIE, Guard, LogIns, action_event, current_user, require
 from ui.server import mount_blocks
 
 ADDRESSES = (f"192.0.2.{number}" for number in itertools.count(1))
