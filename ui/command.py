@@ -196,7 +196,7 @@ def _serve(
     # Gradio takes seconds to import; neither this command's help nor its refusals should wait for it.
     import uvicorn
 
-    from ui.research import research_mount
+    from ui.research.mount import research_mount
     from ui.server import create_server
 
     link = f"http://{host}:{port}"

@@ -6,6 +6,8 @@ test holds. What a benchmark says in its ``texts.yaml`` stands under `DECLARED` 
 there, is taken from the declaration.
 Reports are made in English, as the command line prints them; ``phrases-zh.yaml`` has their texts in Chinese,
 and the ``phrases.yaml`` of a benchmark those that it alone makes.
+Errors are told as ``problem.{code}`` (`AskbackError.code`): in ``strings/``, or, as ``error.{code}``, in the
+``texts.yaml`` of the one benchmark that meets with them.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from pydantic import TypeAdapter, ValidationError
 from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.blocks import Message, Translated
-from simulator.errors import InputError
+from simulator.errors import InputError, SeatError
 from simulator.field_faults import first_fault
 from simulator.tables.builtin import read_yaml
 from trees import Language
@@ -173,3 +175,25 @@ def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]
             yield from _flat(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", str(value)
+
+
+# ---- errors: the simulator names what went wrong; its messages are for the command line and the log
+
+
+def problem_text(t: Strings, error: Exception) -> str:
+    """Return what went wrong, for a person.
+
+    What has no code is told in its own, English, words, and that they are.
+    """
+    if isinstance(error, ValidationError):
+        return t("app.failed")
+    code = getattr(error, "code", "")
+    if isinstance(error, SeatError):  # the rules of a room have their words there
+        code = f"seat_{code}"
+    named = getattr(error, "named", {})
+    return t.get(f"problem.{code}", t("problem.uncoded", message=str(error)), **named)
+
+
+def trouble_text(t: Strings, warning: str) -> str:
+    """Return what the seats opposite met with (`simulator.errors.Trouble`); other words as they are."""
+    return t.get(f"problem.{getattr(warning, 'code', '')}", warning)

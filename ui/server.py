@@ -1,18 +1,26 @@
 """The web app: a FastAPI parent, the players' pages on it as Gradio Blocks, and what other pages mount.
 
 Gradio's settings follow measurements and its source (6.25 to 6.31): no analytics, no run history, no
-public API, no limit of one call at a time.
+public API, no limit of one call at a time. The players' pages are one custom HTML component, its calls bound
+to `Actions`. Nothing is in the component's value: a page is asked for by the browser once it stands, so that
+neither ``/config`` nor the page source holds anything of a dialogue. One Blocks serves every address in
+`Actions.paths` (Gradio's own multi-page apps bring a bar of their own).
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from math import ceil
 from pathlib import Path
+from time import monotonic
+from typing import Any, Final
 from urllib.parse import urlencode
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
@@ -21,20 +29,20 @@ import gradio as gr
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import JSONResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
+from pydantic import ValidationError
 from starlette.responses import Response
 
+from logs import LogError
+from logs.connect import check_writable
 from simulator import catalog
 from simulator.studies.declared import PlaySessions
 from ui.actions import Actions
-from ui.calls import STUDY
+from ui.calls import STUDY, Answer
 from ui.declared.actions import DeclaredActions
-from ui.health import add_health
 from ui.hosts import Access, Hosts
 from ui.i18n import strings
 from ui.limits import GRADIO_SESSIONS, Bodies, Starts
-from ui.pages import players_blocks
-from ui.render.environment import render
-from ui.render.frame import Frame
+from ui.render import Frame, render
 from ui.security import Gate, Shell
 from ui.theme import theme
 from ui.tokens import Signer, TokenError
@@ -64,6 +72,19 @@ SCRIPTS = (
     "keys.js",
     "entry.js",
 )
+
+
+Call = Callable[[dict[str, Any]], Awaitable[Answer]]
+
+CALLS: Final = (
+    *("page", "start", "enter_study", "next_set", "withdraw", "leave", "wait_again", "acknowledge"),
+    *("send", "check_form", "judge", "take_seat"),
+)
+"""The calls of `Actions` that pages make."""
+BEGINNINGS: Final = frozenset({"start", "enter_study", "next_set"})
+"""The calls that may write an episode into the log."""
+_FRESH: Final = 5.0  # seconds for which an answer holds: everybody may ask, and each write costs the disk
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +143,52 @@ def create_server(
     app.add_middleware(Shell, head=page_head, missing=_missing_page, aliases=actions.paths)
     app.add_middleware(Hosts, access=access or Access())
     return app
+
+
+def players_blocks(actions: Actions, starts: Starts) -> gr.Blocks:
+    """Return home at ``/``, each benchmark's entry, studies' welcomes; an episode of any at ``/play``.
+
+    Args:
+        actions: what the calls do.
+        starts: how often one client may make one of `BEGINNINGS`.
+    """
+    blocks: gr.Blocks
+    with gr.Blocks(title="Askback", analytics_enabled=False, fill_width=True) as blocks:
+        gr.HTML(
+            elem_classes=["ab", "ab-stage"],
+            apply_default_css=False,
+            js_on_load="askback.mount(element, props, server)",
+            server_functions=[
+                _named(name, getattr(actions, name), starts if name in BEGINNINGS else None) for name in CALLS
+            ],
+        )
+    return blocks
+
+
+def _named(name: str, call: Call, starts: Starts | None) -> Callable[..., Awaitable[Answer]]:
+    # Gradio finds a server function by its __name__, which a bound method does not let us set.
+    async def answer(data: dict[str, Any], request: gr.Request) -> Answer:
+        try:
+            if starts is not None and (wait := _wait(starts, data, request)) > 0:
+                log.warning("%s: too many beginnings from one address", name)
+                return {"problem": strings(str(data.get("language", "")))("app.too_many", seconds=ceil(wait))}
+            return await call(data)
+        except ValidationError as error:  # no page of ours sends it
+            log.warning("the call %s is malformed: %d faults", name, error.error_count())
+            return {"failed": True}
+        except Exception:  # the boundary: the browser keeps what was written and says that it failed
+            log.exception("the call %s failed", name)
+            return {"failed": True}
+
+    answer.__name__ = f"call_{name}"
+    return answer
+
+
+def _wait(starts: Starts, data: dict[str, Any], request: gr.Request) -> float:
+    """Count a beginning; return the seconds until it may be, 0 if it may be now."""
+    client = request.client.host if request.client else ""
+    participant = str(data.get("participant_key", ""))[:64]
+    return starts.wait(client, participant)
 
 
 def mount_blocks(app: FastAPI, blocks: gr.Blocks, path: str) -> None:
@@ -219,3 +286,46 @@ def _invitation(room: DeclaredActions) -> Callable[[str, Request], Response]:
         return RedirectResponse(f"{STUDY}?{urlencode([('study', study), *values])}")
 
     return lead
+
+
+def add_health(app: FastAPI, log: Path | None) -> None:
+    """Add the page that says whether the server works; `log` is the file to try, if any."""
+    health_of = Health(log)
+
+    @app.get("/health")
+    async def health() -> Response:
+        problem = await health_of.problem()
+        if problem:
+            return JSONResponse({"status": "failing", "problem": problem}, status_code=503)
+        return JSONResponse({"status": "ok"})
+
+
+class Health:
+    """Tries a write now and then.
+
+    Args:
+        log: the file; None if there is none to be tried.
+    """
+
+    def __init__(self, log: Path | None) -> None:
+        self._log = log
+        self._problem = ""
+        self._asked = float("-inf")
+        self._lock = asyncio.Lock()
+
+    async def problem(self) -> str:
+        """Return what is wrong, without the places of files, which everybody could read; empty if nothing."""
+        async with self._lock:
+            if self._log is not None and monotonic() - self._asked > _FRESH:
+                self._problem = await asyncio.to_thread(_problem, self._log)
+                self._asked = monotonic()
+            return self._problem
+
+
+def _problem(log: Path) -> str:
+    try:
+        check_writable(log)
+    except LogError as error:
+        log.error("%s", error)
+        return "the log cannot be written"
+    return ""

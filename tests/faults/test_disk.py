@@ -18,7 +18,7 @@ from simulator.clarq.room import ROOM
 from simulator.errors import InputError
 from simulator.runner.command import RunRequest, RunSettings, play
 from ui import command, health
-from ui.health import Health, add_health
+from ui.server import Health, add_health
 
 
 class Full(sqlite3.OperationalError):

@@ -34,7 +34,7 @@ from ui.actions import Actions
 from ui.declared.actions import DeclaredActions
 from ui.declared.pages import rule_fields
 from ui.i18n import strings
-from ui.render.frame import Frame
+from ui.render import Frame
 from ui.tokens import Signer
 
 ROSE = 14

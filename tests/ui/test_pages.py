@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from fake_sessions import BACKGROUND, SECRET, TREE, FakeSessions
+from texts import templates
 
 from simulator import catalog
 from simulator.clarq import graph, provider
@@ -23,10 +24,8 @@ from simulator.seats import Reply
 from ui.declared.actions import DeclaredActions
 from ui.declared.pages import end_page, entry_page, task_page
 from ui.i18n import LANGUAGES, Strings, strings
-from ui.invitations import Invitation, invitation_page
-from ui.render import environment
-from ui.render.frame import Frame, message_page
-from ui.study.pages import Notice
+from ui.render import Frame, message_page
+from ui.study.pages import Invitation, Notice, invitation_page
 from ui.tokens import Signer
 
 ROOMS = ("clarq", "handmethat", "ambibench", "ambient", "ambik")
@@ -190,10 +189,9 @@ REFUSALS = {"clarq": refusals(graph, provider), "handmethat": refusals(household
 
 
 def test_icons_that_templates_name_are_there() -> None:
-    folder = Path(environment.__file__).parents[1] / "templates"
-    sources = [path.read_text(encoding="utf-8") for path in folder.rglob("*.jinja")]
-    names = {name for source in sources for name in re.findall(r'icon\("([\w-]+)"\)', source)}
-    drawn = re.findall(r'name == "([\w-]+)"', (folder / "icons.html.jinja").read_text(encoding="utf-8"))
+    sources = templates()
+    names = {name for source in sources.values() for name in re.findall(r'icon\("([\w-]+)"\)', source)}
+    drawn = re.findall(r'name == "([\w-]+)"', sources.pop("icons.html.jinja"))
     assert names
     assert not names - set(drawn)
 
@@ -256,10 +254,7 @@ async def test_what_people_typed_is_shown_as_typed(seat: str) -> None:
 
 
 def test_templates_pass_nothing_through_unescaped() -> None:
-    loader = environment.environment().loader
-    assert loader is not None
-    for name in environment.environment().list_templates():
-        source, _, _ = loader.get_source(environment.environment(), name)
+    for name, source in templates().items():
         assert not re.search(r"\|\s*safe\b|autoescape|Markup", source), name
 
 

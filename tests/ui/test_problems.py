@@ -22,8 +22,7 @@ from simulator.errors import InputError, SeatError, Trouble
 from simulator.models import ModelError
 from simulator.models.errors import RateLimited
 from ui.accounts import NotAllowedError
-from ui.i18n import LANGUAGES, strings
-from ui.problems import problem_text, trouble_text
+from ui.i18n import LANGUAGES, problem_text, strings, trouble_text
 
 ROOT = Path(ui.__file__).parent.parent
 SEAT = ("SeatError", "FormError", "PairFormError")

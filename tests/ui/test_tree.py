@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from simulator.clarq.show import tree
 from simulator.clarq.views import ProviderNode
 from simulator.tree_blocks import TreeNode
-from ui.render.tree import small_map
+from ui.render import small_map
 
 
 def node(index: str) -> ProviderNode:

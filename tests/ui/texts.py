@@ -8,12 +8,12 @@ from pathlib import Path
 
 import ui
 from ui.i18n import strings
-from ui.render.environment import environment
+from ui.render import environment
 
 
 def own_texts() -> set[str]:
     """Words that templates hold themselves; texts are in the strings files."""
-    return {text for source in _templates().values() for text in _words(source)}
+    return {text for source in templates().values() for text in _words(source)}
 
 
 def _words(source: str) -> list[str]:
@@ -37,13 +37,13 @@ def unused(names: Sequence[str], made: Iterable[str] = ()) -> list[str]:
         made: what names begin with that are put together in a way which is not seen here.
     """
     modules = [path.read_text(encoding="utf-8") for path in Path(ui.__file__).parent.rglob("*.py")]
-    source = "\n".join([*_templates().values(), *modules])
+    source = "\n".join([*templates().values(), *modules])
     begun = re.findall(r"""["'](\w+\.[\w.]+[._])["']\s*~""", source)
     begun += re.findall(r"""f["'](\w+\.[\w.]+[._])\{""", source)
     return [name for name in names if name not in source and not name.startswith((*begun, *made))]
 
 
-def _templates() -> dict[str, str]:
+def templates() -> dict[str, str]:
     loader = environment().loader
     assert loader is not None
     return {name: loader.get_source(environment(), name)[0] for name in environment().list_templates()}

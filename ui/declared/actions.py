@@ -25,16 +25,15 @@ from simulator.studies.participation import WAITING_ROOM
 from simulator.studies.questions import ASKED
 from ui.calls import AcknowledgeCall, Answer, CheckCall, EnterCall, JudgeCall, MoveCall, StartCall, address
 from ui.declared.pages import STEPS, end_page, entry_page, form_in, link_to, step_page, task_page
-from ui.i18n import DEFAULT, declared_texts
-from ui.invitations import Invitation, invitation
-from ui.problems import problem_text
-from ui.render.environment import render
-from ui.render.frame import Frame
-from ui.render.frame import message_page as plain_message_page
+from ui.i18n import DEFAULT, declared_texts, problem_text
+from ui.render import Frame, render
+from ui.render import message_page as plain_message_page
 from ui.study.pages import (
     Here,
+    Invitation,
     Notice,
     Sets,
+    invitation,
     message_page,
     questions_page,
     session_page,

@@ -33,11 +33,8 @@ from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import COMMENT
 from simulator.tree_blocks import Tree
 from ui.i18n import DECLARED, DEFAULT, LANGUAGES, strings
-from ui.invitations import Invitation
-from ui.render.environment import render
-from ui.render.frame import Frame, RoomLink
-from ui.render.opponents import opponent_options
-from ui.study.pages import Here, offer, session_page, whole
+from ui.render import Frame, RoomLink, opponent_options, render
+from ui.study.pages import Here, Invitation, offer, session_page, whole
 
 STEPS: Final[Mapping[str, str]] = {
     "consent": "consent",

@@ -21,10 +21,8 @@ from simulator import catalog
 from simulator.errors import AskbackError
 from simulator.studies.declared import sessions_type
 from ui.declared.pages import link_to
-from ui.i18n import Strings, strings
-from ui.problems import problem_text
-from ui.render.environment import render
-from ui.render.frame import Frame, RoomLink
+from ui.i18n import Strings, problem_text, strings
+from ui.render import Frame, RoomLink, render
 from ui.research import format
 from ui.research.address import NAVIGATION, RESEARCH, Address
 from ui.security import page_language

@@ -11,8 +11,7 @@ from simulator import catalog, datasets
 from simulator.blocks import Translated
 from simulator.errors import AskbackError, InputError
 from simulator.research import BUILTIN, Entry, Shown, research_pages
-from ui.i18n import Strings
-from ui.problems import problem_text
+from ui.i18n import Strings, problem_text
 from ui.research.blocks import Visit, part
 from ui.research.listing import Menu, filters, fits, neighbours, put_menus, several
 from ui.research.report_pages import show_own

@@ -41,8 +41,7 @@ from simulator.form_blocks import Choice, Entries
 from simulator.forms import LONGEST
 from simulator.judging import DeskFormError
 from simulator.word_diff import word_diff
-from ui.i18n import DECLARED, DEFAULT, Strings, strings
-from ui.problems import problem_text
+from ui.i18n import DECLARED, DEFAULT, Strings, problem_text, strings
 from ui.research.address import DESK, Address
 from ui.research.blocks import Visit, part
 from ui.research.format import holding

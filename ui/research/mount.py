@@ -16,7 +16,7 @@ from logs import LogReader, LogWriter
 from simulator.models import ModelOptions
 from simulator.runner.processes import RunProcesses
 from ui.i18n import strings
-from ui.render.environment import render
+from ui.render import render
 from ui.research.address import MOVED, MOVED_PARTS, RESEARCH, RUN, Address
 from ui.research.asking_page import asking_page
 from ui.research.blocks import ResearchPage, Visit, research_blocks

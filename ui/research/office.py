@@ -17,7 +17,7 @@ from simulator.errors import AskbackError
 from simulator.models import ModelOptions
 from simulator.runner.processes import RunProcesses
 from ui.accounts import Action, User
-from ui.problems import problem_text
+from ui.i18n import problem_text
 from ui.research.blocks import Visit
 from ui.research.guard import action_event, require
 

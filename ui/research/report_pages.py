@@ -26,7 +26,7 @@ from simulator.reports import build_report, metric_figure, present_metrics
 from simulator.research import Shown
 from simulator.runner.logged import endings_of_runs, failures_of, seat_failures
 from ui.declared.pages import link_to
-from ui.problems import problem_text
+from ui.i18n import problem_text
 from ui.research import format
 from ui.research.address import COMPARE
 from ui.research.blocks import Visit, follow, part, rebuild

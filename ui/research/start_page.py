@@ -15,7 +15,7 @@ from simulator.commands.starting import FormField, Group, RunForm, run_form
 from simulator.errors import AskbackError, InputError
 from simulator.field_options import OptionField
 from simulator.runner.processes import StartedRun, begun_by, continuable
-from ui.problems import problem_text
+from ui.i18n import problem_text
 from ui.research.address import START
 from ui.research.blocks import Visit, markup, part
 from ui.research.office import RELOAD, Office

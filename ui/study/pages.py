@@ -16,10 +16,10 @@ from simulator.studies.pairs import LOST, Waiting
 from simulator.studies.participation import WAITING_ROOM
 from simulator.studies.questions import ASKED, Words
 from trees import Language
+from ui.calls import address
 from ui.i18n import Strings, strings
-from ui.render.environment import render
-from ui.render.frame import Frame, RoomLink
-from ui.tokens import Pass
+from ui.render import Frame, RoomLink, render
+from ui.tokens import Pass, Signer
 
 _POLL_SECONDS: Final = 3
 ONCE: Final = ("consent", "instructions", "comprehension", "qualification", "questions_before")
@@ -250,3 +250,38 @@ def spoken(frame: Frame, card: StudyCard | None) -> Frame:
 def whole(value: float) -> str:
     """Return a number without decimals that say nothing."""
     return f"{round(value, 2):g}"
+
+
+# ---- invitations to a seat of free play, which its first taker keeps
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """The link for the second person, shown to whoever began the dialogue.
+
+    Attributes:
+        link: path and query, without the host (the browser knows under which name it reached us).
+        taken: somebody has taken the seat.
+    """
+
+    link: str
+    taken: bool
+
+
+def invitation(signer: Signer, host: Pass, seat: str, *, taken: bool) -> Invitation:
+    """Return the invitation to another seat of the episode that `host` began."""
+    guest = Pass(host.episode_id, seat, person_opposite=True, room=host.room)
+    return Invitation(address(signer.sign(guest)), taken=taken)
+
+
+def invitation_page(frame: Frame, room: RoomLink, seat: str) -> str:
+    """Return the introduction for somebody who is invited: what this is, which seat, who waits."""
+    texts = frame.texts
+    return render(
+        "invitation",
+        texts,
+        frame=frame,
+        room=room,
+        seat=texts.get(f"{room.name}.seat.{seat}", texts.get(f"seat.{seat}", seat)),
+        part=texts.get(f"{room.name}.study.task_{seat}", ""),
+    )

@@ -29,9 +29,8 @@ from ui.actions import Actions
 from ui.declared.pages import STEPS, end_page, link_to, rule_fields, step_page, task_page
 from ui.i18n import LANGUAGES, strings
 from ui.i18n import _flat as flat
-from ui.invitations import Invitation
-from ui.render.frame import Frame
-from ui.study.pages import Here
+from ui.render import Frame
+from ui.study.pages import Here, Invitation
 
 Log = tuple[LogWriter, LogReader]
 EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}</textarea><script>alert(2)</script>"

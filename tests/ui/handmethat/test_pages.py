@@ -25,9 +25,8 @@ from simulator.seats import Reply
 from ui.declared.actions import DeclaredActions
 from ui.declared.pages import end_page, entry_page, task_page
 from ui.i18n import declared_texts, strings
-from ui.invitations import Invitation
-from ui.render.frame import Frame
-from ui.study.pages import Notice
+from ui.render import Frame
+from ui.study.pages import Invitation, Notice
 from ui.tokens import Signer
 
 OTHERS = {"human": "offline/giver"}

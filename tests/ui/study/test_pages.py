@@ -11,7 +11,7 @@ from visiting import words
 from simulator.studies import Completion
 from simulator.studies.cards import Refusal, StudyCard
 from ui.i18n import strings
-from ui.render.frame import Frame
+from ui.render import Frame
 from ui.study.pages import message_page, offer, whole
 
 CODES = (*get_args(Refusal), "unknown", "declined", "screened_out", "broken", "ended", "withdrawn", "gone")

@@ -23,7 +23,7 @@ from ui.actions import Actions
 from ui.declared.actions import DeclaredActions
 from ui.declared.pages import link_to
 from ui.i18n import strings
-from ui.render.frame import Frame
+from ui.render import Frame
 from ui.study.pages import Here, Sets, steps_shown
 from ui.tokens import Pass, Signer, TokenError
 

@@ -1,1 +1,0 @@
-"""From data to HTML: pure functions over the templates in ``ui/templates``, everything escaped."""
