@@ -19,7 +19,7 @@ from ui.i18n import strings
 from ui.render import render
 from ui.research.address import MOVED, MOVED_PARTS, RESEARCH, RUN, Address
 from ui.research.asking_page import asking_page
-from ui.research.blocks import ResearchPage, Visit, research_blocks
+from ui.research.blocks import ResearchPage, research_blocks
 from ui.research.browse_page import browse_page
 from ui.research.data_page import data_page
 from ui.research.desk_page import desk_page, judge
@@ -83,36 +83,28 @@ def research_mount(
 def research_pages(office: Office) -> tuple[ResearchPage, ...]:
     """Return the pages; the first is what opens."""
 
-    def runs(visit: Visit) -> None:
-        RunList(visit, office).build()
-
-    def studies(visit: Visit) -> None:
-        StudiesPage(visit, office, site_here()).build()
-
-    def start(visit: Visit) -> None:
-        StartPage(visit, office).build()
-
     # Gradio finds a server function by its __name__.
     def call_judge_desk(data: Any) -> dict[str, Any]:
         return judge(office, data)
 
-    pages = {
-        "run": ("research.list.run", run_page),
-        "report": ("research.report.several", report_page),
-        "compare": ("research.run.compare", compare_page),
-        "asking": ("research.asking.heading", asking_page),
-        "part": ("research.run.episodes", browse_page),
-    }
+    def page(path: str, build: Callable[..., str | None], title: str, **more: Any) -> ResearchPage:
+        return ResearchPage(path=path, build=partial(build, office=office), title=title, **more)
+
     return (
-        ResearchPage(path="", title="research.runs", build=runs),
-        ResearchPage(path="studies", title="research.studies.heading", build=studies),
-        ResearchPage(path="start", title="research.start.heading", build=start),
-        ResearchPage(path="data", build=data_page),
-        ResearchPage(path="desk", build=partial(desk_page, office=office), calls=[call_judge_desk]),
-        *(
-            ResearchPage(path=path, title=title, build=partial(build, office=office))
-            for path, (title, build) in pages.items()
+        page("", lambda visit, office: RunList(visit, office).build(), "research.runs"),
+        page(
+            "studies",
+            lambda visit, office: StudiesPage(visit, office, site_here()).build(),
+            "research.studies.heading",
         ),
+        page("start", lambda visit, office: StartPage(visit, office).build(), "research.start.heading"),
+        ResearchPage(path="data", build=data_page),
+        page("desk", desk_page, "research.title", calls=[call_judge_desk]),
+        page("run", run_page, "research.list.run"),
+        page("report", report_page, "research.report.several"),
+        page("compare", compare_page, "research.run.compare"),
+        page("asking", asking_page, "research.asking.heading"),
+        page("part", browse_page, "research.run.episodes"),
     )
 
 

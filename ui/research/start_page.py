@@ -17,7 +17,7 @@ from simulator.field_options import OptionField
 from simulator.runner.processes import StartedRun, begun_by, continuable
 from ui.i18n import problem_text
 from ui.research.address import START
-from ui.research.blocks import Visit, markup, part
+from ui.research.blocks import Visit, html, markup, part
 from ui.research.office import RELOAD, Office
 
 TICK: Final = 1.5
@@ -154,7 +154,7 @@ class StartPage:
     def _put_run(self, run: StartedRun) -> None:
         with gr.Row(equal_height=True):
             first, playing = self._stands(run), run.state == "playing"
-            shown = gr.HTML(first, elem_classes=["ab"], padding=False, apply_default_css=False, scale=5)
+            shown = html(first, scale=5)
             stop = gr.Button(
                 self.visit.t("research.start.stop"), visible=playing, elem_classes=["rs-stop"], scale=0
             )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -17,6 +18,7 @@ from simulator.errors import InputError
 from simulator.studies.checking import absent_opposite
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
+from simulator.studies.interventions import Interventions
 from simulator.studies.known import MOST_BYTES, add_study, all_builtin, opened, studies_of
 from simulator.studies.links import preview_link, study_link
 from simulator.studies.progress import StudyProgress
@@ -34,10 +36,9 @@ from simulator.studies.steering import (
 )
 from simulator.studies.withdrawal import pending
 from ui.research.address import STUDIES
-from ui.research.blocks import Visit, markup, part
+from ui.research.blocks import Visit, html, markup, part
 from ui.research.listing import Sheet, Shown, filled, link, table, text
 from ui.research.office import RELOAD, Office
-from ui.research.study_people import StudyPeople
 
 TICK: Final = 3.0
 _PICK: Final = """
@@ -53,6 +54,12 @@ element.addEventListener('change', (event) => read(event.target));
 read(element.querySelector('input'));
 """
 _LEFT: Final = ("returned", "expired")
+_COUNTS: Final = ("wanted", "completed", "under_way", "left", "withdrawn", "screened_out", "excluded")
+_DEEDS: Final[Mapping[str, Callable[..., Awaitable[object]]]] = {
+    "exclude": Interventions.excluded,
+    "return": Interventions.freed,
+    "message": Interventions.messaged,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +87,8 @@ class StudiesPage:
         with gr.Accordion(t("research.studies.add"), open=False, elem_id="add-study"):
             source = next(iter(all_builtin()))
             part(self.visit, "study_add", command=f"askback study new {source} my-study.yaml")
-            picker = gr.HTML(
-                None,
-                html_template=markup(self.visit, "study_picker"),
-                js_on_load=_PICK % MOST_BYTES,
-                elem_classes=["ab"],
-                apply_default_css=False,
+            picker = html(
+                html_template=markup(self.visit, "study_picker"), js_on_load=_PICK % MOST_BYTES, padding=True
             )
             content = gr.Textbox(
                 label=t("research.studies.file"),
@@ -94,7 +97,7 @@ class StudiesPage:
                 elem_classes=["rs-code"],
                 interactive=True,
             )
-            faults = gr.HTML(elem_classes=["ab"], padding=False, apply_default_css=False)
+            faults = html()
             with gr.Row():
                 check = gr.Button(t("research.studies.check"))
                 add = gr.Button(t("research.studies.keep"), variant="primary")
@@ -108,35 +111,23 @@ class StudiesPage:
 
     def rows(self) -> Sheet:
         """Return how every study stands."""
-        t = self.visit.t
         widths = {"study": 190, "title": 220, "benchmark": 110, "state": 95}
-        counts = ("wanted", "completed", "under_way", "left", "withdrawn", "screened_out", "excluded")
-        widths |= {**dict.fromkeys(counts, 100), "minutes": 95, "hourly": 110}
-        heads = {t(f"research.studies.{name}"): width for name, width in widths.items()}
+        widths |= {**dict.fromkeys(_COUNTS, 100), "minutes": 95, "hourly": 110}
+        heads = {self.visit.t(f"research.studies.{name}"): width for name, width in widths.items()}
         order: dict[StudyState, int] = {"open": 0, "paused": 1, "closed": 2, "ready": 3}
         known = sorted(standings(self.office.writer, self.office.reader), key=lambda each: order[each.state])
         return Sheet(heads, [self._row(each) for each in known])
 
     def _row(self, stands: Standing) -> list[Shown]:
         t, (study, state, progress) = self.visit.t, stands
-        counts = progress.states
+        counts = {**progress.states, "wanted": progress.wanted, "under_way": progress.under_way}
+        counts["left"] = sum(counts[state] for state in _LEFT)
         return [
             link(study.id, f"{STUDIES}?study={study.id}"),
             text(study.title_in(t.language)),
             text(catalog.find(study.benchmark).title),
             Shown(state, self.visit.render("study_state", state=state)),
-            *map(
-                _count,
-                (
-                    progress.wanted,
-                    counts["completed"],
-                    progress.under_way,
-                    sum(counts[state] for state in _LEFT),
-                    counts["withdrawn"],
-                    counts["screened_out"],
-                    counts["excluded"],
-                ),
-            ),
+            *(_count(counts[name]) for name in _COUNTS),
             _number(progress.median_minutes, ".1f"),
             _number(progress.hourly_pay, ".2f", study.pay.currency if study.pay else ""),
         ]
@@ -204,10 +195,8 @@ class StudiesPage:
         )
         self._put_switches(study, stands)
         with gr.Row():
-            for name, address in (
-                ("link", study_link(study, key, self.site)),
-                ("preview_link", preview),
-            ):
+            links = {"link": study_link(study, key, self.site), "preview_link": preview}
+            for name, address in links.items():
                 gr.Textbox(address, label=t(f"research.studies.{name}"), buttons=["copy"], interactive=False)
         facts = part(self.visit, "study_facts", study=study, progress=stands.progress)
         first = self.cells(stands.progress)
@@ -241,10 +230,10 @@ class StudiesPage:
             if state != "open":
                 name = "open" if state == "ready" else "open_again"
                 opening = gr.Button(t(f"research.studies.{name}"), variant="primary", elem_id="open-study")
-                opening.click(lambda: self._open(study)).success(None, js=RELOAD)
+                opening.click(partial(self._open, study)).success(None, js=RELOAD)
             else:
                 pausing = gr.Button(t("research.studies.pause"), elem_id="pause-study")
-                pausing.click(lambda: self._pause(study)).success(None, js=RELOAD)
+                pausing.click(partial(self._pause, study)).success(None, js=RELOAD)
             if state in ("open", "paused"):
                 closing = gr.Button(t("research.studies.close"), elem_id="close-study")
                 leaving = len(pending(self.office.reader, study.run_id))
@@ -288,14 +277,8 @@ class StudiesPage:
 
     def quality(self, people: pd.DataFrame) -> Sheet:
         """Return the signs that somebody took no care, with the numbers that they rest on."""
-        t = self.visit.t
-        numbers = {
-            "turn_seconds": ".1f",
-            "typed_per_second": ".1f",
-            "pasted": ".0%",
-            "same_text": ".2f",
-            "scales": ".0f",
-        }
+        t, numbers = self.visit.t, {"turn_seconds": ".1f", "typed_per_second": ".1f"}
+        numbers |= {"pasted": ".0%", "same_text": ".2f", "scales": ".0f"}
         widths = {"participant": 190, "sets": 70, **dict.fromkeys(numbers, 110), "missed": 130, "signs": 200}
         heads = {t(f"research.studies.sign.{name}"): width for name, width in widths.items()}
         rows = [
@@ -309,6 +292,60 @@ class StudiesPage:
             for row in people.astype(object).where(people.notna(), None).to_dict("records")
         ]
         return Sheet(heads, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPeople:
+    """Those who have a place in a study, by their pseudonyms, and what can be done to one of them."""
+
+    visit: Visit
+    office: Office
+    desk: StudyDesk
+
+    def put(self) -> gr.Dropdown:
+        """Put the fields on the page, and return the one that offers the participants."""
+        t = self.visit.t
+        with gr.Accordion(t("research.people.heading"), open=False, elem_id="people"):
+            command = f"askback study exclude|return|message|restore {self.desk.study.id}"
+            part(self.visit, "study_people", command=command)
+            who = gr.Dropdown(
+                self.choices(),
+                value=None,
+                label=t("research.people.participant"),
+                elem_id="participant",
+                interactive=True,
+            )
+            words = gr.Textbox(
+                label=t("research.people.words"), lines=2, elem_id="participant-words", interactive=True
+            )
+            with gr.Row():
+                buttons = {
+                    name: gr.Button(t(f"research.people.{name}"), elem_id=f"{name}-participant")
+                    for name in _DEEDS
+                }
+            done = html()
+        for name, button in buttons.items():
+            button.click(partial(self._do, name), [who, words], [who, words, done])
+        return who
+
+    def choices(self) -> list[tuple[str, str]]:
+        """Return each participant as they are offered, with the state of their latest place."""
+        t = self.visit.t
+        states = {place.participant: place.state for place in self.desk.ledger()}
+        return [(f"{who} · {t(f'research.studies.place.{state}')}", who) for who, state in states.items()]
+
+    def _do(self, name: str, who: str | None, words: str) -> tuple[Any, str, str]:
+        study = self.desk.study.id
+        with self.office.acting(self.visit, "study", did=name, study=study) as user:
+            if not isinstance(who, str):
+                raise InputError("Please choose a participant.", code="no_participant")
+            asyncio.run(_waited(_DEEDS[name](self.desk, who, str(words), by=user.name)))
+        done = markup(self.visit, "study_person_done", name=name, who=who)
+        return gr.Dropdown(choices=self.choices(), value=None), "", done
+
+
+async def _waited(deed: Awaitable[object]) -> None:
+    await deed
 
 
 def _count(value: int) -> Shown:

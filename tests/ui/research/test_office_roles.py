@@ -26,8 +26,7 @@ from ui.research.address import START, STUDIES, Address
 from ui.research.blocks import Visit
 from ui.research.office import Office
 from ui.research.start_page import StartPage
-from ui.research.studies_page import StudiesPage
-from ui.research.study_people import StudyPeople
+from ui.research.studies_page import StudiesPage, StudyPeople
 
 STUDY = "clarq-h2l"
 
