@@ -63,13 +63,13 @@ SCRIPTS = (
     "askback.js",
     "home.js",
     "plan.js",
+    "turn.js",
     "play.js",
     "result.js",
     "study.js",
     "difference.js",
     "form.js",
     "form-lists.js",
-    "keys.js",
     "entry.js",
 )
 

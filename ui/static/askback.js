@@ -11,6 +11,10 @@ window.askback = (() => {
   const MOST_PASTED = 1e6; // more is refused with the move
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
+  const random = () => [...crypto.getRandomValues(new Uint8Array(16))].map((n) => n.toString(16).padStart(2, "0")).join("");
+  // While an input method composes (Chinese, Japanese), keys belong to it.
+  const isComposing = (event) => event.type === "keydown" && (event.isComposing || event.keyCode === 229);
+
   // What this browser, or this tab, keeps. Without storage (a private window) it lasts as long as the page.
   const kept = (place) => ({
     read(name) {
@@ -86,7 +90,7 @@ window.askback = (() => {
       listen("paste", this.onPaste);
       listen("drop", this.onPaste);
       for (const name of ["keydown", "input", "change"]) {
-        listen(name, (event) => Page.hears.forEach((hear) => hear[name]?.call(this, event)));
+        listen(name, (event) => isComposing(event) || Page.hears.forEach((hear) => hear[name]?.call(this, event)));
       }
     }
 
@@ -227,5 +231,5 @@ window.askback = (() => {
     window.askback.page.load();
   }
 
-  return { mount, part, methods: Page.prototype, store, tab, element, sleep, token, language };
+  return { mount, part, methods: Page.prototype, store, tab, element, sleep, token, language, random, isComposing };
 })();

@@ -1,27 +1,24 @@
-// A dialogue: what is being written survives a reload, a turn is sent under one key per page and turn
-// number, and the page follows the other seat.
+// A dialogue: what is being written survives a reload, a turn is sent under one key per page and turn number.
 "use strict";
 
 (() => {
-  const { store, element, sleep, language, part } = window.askback;
-  const POLL_MS = 1500;
+  const { store, element, language, part, random } = window.askback;
   const NARROW = matchMedia("(max-width: 899px)");
 
   part({
     prepare() {
-      this.nonce = crypto.getRandomValues(new Uint32Array(4)).reduce((text, n) => text + n.toString(36), "r");
+      this.nonce = random();
       this.picked = [];
       this.typed = null; // what was typed in this tab and not sent: another tab must not take it away
       this.stuck = true;
       this.resized = new ResizeObserver(() => this.stuck && this.toNewest());
-      document.addEventListener("visibilitychange", () => document.hidden || this.look());
     },
 
     apply() {
       if (this.kind !== "play" || this.ended) return;
       if (this.number !== this.shownNumber) {
         this.shownNumber = this.number;
-        this.shownAt = performance.now();
+        this.shownAt = this.now();
       }
       this.foldBackground();
       this.completeLink();
@@ -46,12 +43,6 @@
       keydown(event) {
         if (event.key === "Escape") this.askGoodbye(false);
         if (event.target.closest("[data-choices]") && !event.ctrlKey && !event.metaKey && !event.altKey) this.chooseByKey(event.key);
-        if (!event.target.matches("[data-draft]") || event.key !== "Enter" || event.shiftKey) return;
-        // While an input method composes (Chinese, Japanese), Enter belongs to it.
-        if (event.isComposing || event.keyCode === 229) return;
-        event.preventDefault();
-        this.byKey = true;
-        this.reply();
       },
       input(event) {
         if (!event.target.matches("[data-draft]")) return;
@@ -75,7 +66,6 @@
         this.askGoodbye(false);
         this.send({ text: this.root.dataset.closing }, this.root.dataset.closing);
       },
-      refresh() { this.refresh(); },
       copy() { this.copy(this.one("[data-link]"), this.texts.copied, this.texts.copy_failed); },
     },
 
@@ -217,14 +207,13 @@
         // A turn that was sent before a reload keeps its key, so that it cannot count twice.
         const { pending, ...rest } = this.draft();
         const again = pending && pending.number === number && pending.said === said;
-        const render = again ? pending.key : this.nonce;
-        const seconds = Math.round(performance.now() - this.shownAt) / 1000;
-        this.setPending({ number, key: render, said, draft: JSON.stringify(rest) });
+        const key = again ? pending.key : this.nonce;
+        this.setPending({ number, key, said, draft: JSON.stringify(rest) });
         this.allow(false);
         const ghost = this.ghost(said);
         this.thinking(true, this.one(".ab-thinking-text").dataset.thinking);
         this.toNewest();
-        const answer = await this.move("send", { render, number, seconds, shown_at: new Date(performance.timeOrigin + this.shownAt).toISOString(), keys_used: Boolean(this.byKey), pasted: this.pasted, ...turn });
+        const answer = await this.tell(turn, { number, key, shown: this.shownAt, keys: this.byKey });
         ghost.remove();
         if (answer) await this.sent(answer);
         else this.notSent();
@@ -258,36 +247,6 @@
         this.forget();
         this.one("h1").scrollIntoView({ block: "center" });
         this.one("#ab-content").focus({ preventScroll: true });
-      },
-
-      // ---- following the other seat
-
-      async follow() {
-        if (this.following) return;
-        this.following = true;
-        // Every look lets the seat opposite move; while its model fails, only the person asks it again.
-        while (this.kind === "play" && !this.ended && !this.trouble && (!this.myTurn || this.one("[data-invited='0']"))) {
-          await sleep(POLL_MS);
-          if (!document.hidden) await this.look();
-        }
-        this.following = false;
-      },
-
-      async look() {
-        if (this.kind !== "play" || this.ended || this.busy || this.trouble) return;
-        try {
-          const now = await this.standing();
-          if (!now) return;
-          this.toast("");
-          if (now.number !== this.number || now.ended || now.trouble || this.invitesNow(now)) await this.refresh();
-        } catch {
-          this.toast(this.texts.offline);
-        }
-      },
-
-      async refresh() {
-        await this.renew();
-        if (this.ended) this.finish();
       },
 
       // ---- the provider's choice

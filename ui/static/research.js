@@ -14,6 +14,7 @@ window.askbackResearch = (() => {
       this.server = server;
       this.step = null;
       this.stepOf = null;
+      this.judging = true;
       this.pending = new Map();
       this.queue = Promise.resolve();
       const listen = (name, heard) => document.addEventListener(name, (event) => heard.call(this, event));
@@ -66,63 +67,19 @@ window.askbackResearch = (() => {
 
     // ---- dialogues, turn by turn
 
-    get last() { return JSON.parse(this.one("[data-replay]").dataset.steps).length - 1; }
-
     replay() {
       const stage = this.one("[data-replay]");
       if (!stage) return;
       const episode = this.deskStage()?.dataset.item || new URLSearchParams(location.search).get("episode");
       if (this.stepOf !== episode || this.step === null) {
         this.stepOf = episode;
-        this.step = this.toJudge()[0] ?? this.last;
+        this.step = this.toJudge()[0] ?? this.steps().length - 1;
       }
       this.goTo(this.step, { scroll: false });
     }
 
     // The turns on which there is something to be chosen at a desk.
     toJudge() { return this.all("[data-to-judge]").map((group) => Number(group.dataset.why)); }
-
-    goTo(step, { scroll = true } = {}) {
-      this.step = Math.max(0, Math.min(this.last, step));
-      for (const line of this.all("[data-moment]")) {
-        const now = Number(line.dataset.moment) === this.step;
-        line.classList.toggle("ab-now", now);
-        line.querySelector(".ab-bubble")?.setAttribute("aria-current", now ? "step" : "false");
-        if (now && scroll) line.scrollIntoView({ block: "nearest" });
-      }
-      for (const part of this.all("[data-why]")) part.hidden = Number(part.dataset.why) !== this.step;
-      for (const place of this.all(".dk-place")) place.setAttribute("aria-current", Number(place.dataset.step) === this.step ? "step" : "false");
-      const slider = this.one("[data-slider]");
-      if (slider) {
-        slider.value = this.step;
-        const text = slider.dataset.text.replace("{number}", this.step + 1).replace("{last}", this.last + 1);
-        slider.setAttribute("aria-valuetext", text);
-        this.one("[data-step-text]").textContent = text;
-      }
-      this.colour();
-    }
-
-    // Whoever judges a turn sees the frontier that the provider saw: the tree before it.
-    colour() {
-      const tree = this.one("[data-tree]");
-      if (!tree) return;
-      const steps = JSON.parse(this.one("[data-replay]").dataset.steps);
-      const before = steps.slice(0, this.step);
-      const now = new Set(steps[this.step].gave);
-      const given = new Set(before.flatMap((step) => step.gave));
-      const available = new Set(before.at(-1)?.available || []);
-      if (!given.has("0")) available.add("0");
-      const stateOf = (index) => given.has(index) ? "given" : available.has(index) ? "available" : "locked";
-      for (const dot of tree.querySelectorAll("[data-dot]")) dot.setAttribute("class", `ab-dot-${now.has(dot.dataset.dot) ? "now" : stateOf(dot.dataset.dot)}`);
-      for (const node of tree.querySelectorAll("[data-node]")) {
-        const index = node.dataset.node;
-        const state = stateOf(index);
-        node.className = `ab-node ab-node-${state}${now.has(index) ? " ab-node-now" : ""}`;
-        const chip = node.querySelector(".ab-state");
-        chip.className = `ab-state ab-state-${now.has(index) ? "now" : state}`;
-        chip.textContent = now.has(index) ? tree.dataset.now : tree.dataset[state];
-      }
-    }
 
     move(by) {
       const turns = this.toJudge();
@@ -204,7 +161,7 @@ window.askbackResearch = (() => {
 
   // Once for a page; `rebuild` has Gradio build it anew.
   function start(rebuild, server) {
-    Object.assign(Page.prototype, askbackDesk, askbackPlan.methods, askbackPlan.watching);
+    Object.assign(Page.prototype, window.askback.stepping, askbackDesk, askbackPlan.methods, askbackPlan.watching);
     page = new Page(rebuild, server);
   }
 

@@ -4,13 +4,62 @@
 (() => {
   const { store, part } = window.askback;
 
+  // Stepping through turns; whoever judges one (`judging`) sees the tree before it, as the provider saw it.
+  const stepping = {
+    steps() { return JSON.parse(this.one("[data-replay]").dataset.steps); },
+
+    goTo(step, { scroll = true } = {}) {
+      const last = this.steps().length - 1;
+      this.step = Math.max(0, Math.min(last, step));
+      for (const line of this.all("[data-moment]")) {
+        const at = Number(line.dataset.moment);
+        line.classList.toggle("ab-now", at === this.step);
+        line.classList.toggle("ab-later", at > this.step && !this.judging);
+        line.querySelector(".ab-bubble")?.setAttribute("aria-current", at === this.step ? "step" : "false");
+        if (at === this.step && scroll && this.judging) line.scrollIntoView({ block: "nearest" });
+      }
+      for (const part of this.all("[data-why]")) part.hidden = Number(part.dataset.why) !== this.step;
+      for (const place of this.all(".dk-place")) place.setAttribute("aria-current", Number(place.dataset.step) === this.step ? "step" : "false");
+      const slider = this.one("[data-slider]");
+      if (slider) {
+        slider.value = this.step;
+        const words = slider.dataset.text.replace("{number}", this.step + 1).replace("{last}", last + 1);
+        slider.setAttribute("aria-valuetext", words);
+        this.one("[data-step-text]").textContent = words;
+      }
+      this.colour();
+    },
+
+    colour() {
+      const tree = this.one("[data-tree]");
+      if (!tree) return;
+      const steps = this.steps();
+      const past = steps.slice(0, this.step + (this.judging ? 0 : 1));
+      const now = new Set(steps[this.step].gave);
+      const given = new Set(past.flatMap((step) => step.gave));
+      const available = new Set(given.has("0") ? past.at(-1).available : [...(past.at(-1)?.available || []), "0"]);
+      const stateOf = (index) => given.has(index) ? "given" : available.has(index) ? "available" : "locked";
+      for (const dot of tree.querySelectorAll("[data-dot]")) dot.setAttribute("class", `ab-dot-${now.has(dot.dataset.dot) ? "now" : stateOf(dot.dataset.dot)}`);
+      for (const node of tree.querySelectorAll("[data-node]")) {
+        const { node: index } = node.dataset;
+        const state = now.has(index) ? "now" : stateOf(index);
+        node.className = `ab-node ab-node-${state}${now.has(index) && this.judging ? ` ab-node-${stateOf(index)}` : ""}`;
+        const chip = node.querySelector(".ab-state");
+        chip.className = `ab-state ab-state-${state}`;
+        chip.textContent = tree.dataset[state];
+      }
+      this.reveal?.(this.one(".ab-replay-side"), tree.querySelector(".ab-node-now"));
+      this.reveal?.(this.one(".ab-transcript"), this.one(".ab-now"));
+    },
+  };
+
   part({
     prepare() { this.step = null; },
 
     apply() {
       if (!this.one("[data-replay]")) return;
-      const gave = JSON.parse(this.one("[data-replay]").dataset.steps).findIndex((step) => step.gave.length);
-      this.go(this.step ?? Math.max(0, gave));
+      const gave = this.steps().findIndex((step) => step.gave.length);
+      this.goTo(this.step ?? Math.max(0, gave));
       this.showVerdict();
     },
 
@@ -20,60 +69,21 @@
         const elsewhere = event.target.matches("input") || event.altKey || event.ctrlKey || event.metaKey;
         if (!way || elsewhere || !this.one("[data-replay]")) return;
         event.preventDefault();
-        this.go(this.step + way);
+        this.goTo(this.step + way);
       },
       input(event) {
-        if (event.target.matches("[data-slider]")) this.go(Number(event.target.value));
+        if (event.target.matches("[data-slider]")) this.goTo(Number(event.target.value));
       },
     },
 
     acts: {
-      step(control) { this.go(this.step + Number(control.dataset.by)); },
-      goto(control) { this.go(Number(control.dataset.step)); },
+      step(control) { this.goTo(this.step + Number(control.dataset.by)); },
+      goto(control) { this.goTo(Number(control.dataset.step)); },
       judge(control) { this.judge(control.dataset.success); },
     },
 
     methods: {
-      go(step) {
-        const slider = this.one("[data-slider]");
-        const last = Number(slider.max);
-        this.step = Math.max(0, Math.min(last, step));
-        slider.value = this.step;
-        const words = slider.dataset.text.replace("{number}", this.step + 1).replace("{last}", last + 1);
-        slider.setAttribute("aria-valuetext", words);
-        this.one("[data-step-text]").textContent = words;
-        for (const line of this.all("[data-moment]")) {
-          const at = Number(line.dataset.moment);
-          line.classList.toggle("ab-now", at === this.step);
-          line.classList.toggle("ab-later", at > this.step);
-          line.querySelector(".ab-bubble").setAttribute("aria-current", at === this.step ? "step" : "false");
-        }
-        for (const why of this.all("[data-why]")) why.hidden = Number(why.dataset.why) !== this.step;
-        this.colour();
-      },
-
-      colour() {
-        const steps = JSON.parse(this.one("[data-replay]").dataset.steps);
-        const words = this.one("[data-tree]").dataset;
-        const given = new Set(steps.slice(0, this.step + 1).flatMap((step) => step.gave));
-        const now = new Set(steps[this.step].gave);
-        const available = new Set(given.has("0") ? steps[this.step].available : ["0"]);
-        const stateOf = (index) => {
-          if (now.has(index)) return "now";
-          if (given.has(index)) return "given";
-          return available.has(index) ? "available" : "locked";
-        };
-        for (const dot of this.all("[data-dot]")) dot.setAttribute("class", `ab-dot-${stateOf(dot.dataset.dot)}`);
-        for (const node of this.all("[data-tree] [data-node]")) {
-          const state = stateOf(node.dataset.node);
-          const chip = node.querySelector(".ab-state");
-          node.className = `ab-node ab-node-${state}`;
-          chip.className = `ab-state ab-state-${state}`;
-          chip.textContent = words[state];
-        }
-        this.reveal(this.one(".ab-replay-side"), this.one("[data-tree] .ab-node-now"));
-        this.reveal(this.one(".ab-transcript"), this.one(".ab-now"));
-      },
+      ...stepping,
 
       // Scrolls `box` alone, and only if `inner` is out of sight in it.
       reveal(box, inner) {
@@ -108,4 +118,6 @@
       },
     },
   });
+
+  window.askback.stepping = stepping;
 })();

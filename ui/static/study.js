@@ -4,12 +4,10 @@
 "use strict";
 
 (() => {
-  const { store, tab, element, part } = window.askback;
+  const { store, tab, element, part, random } = window.askback;
   const SLOW_MS = 600; // then the page says what is waited for, if it can
   const PARTICIPANT = "askback.participant"; // says who comes again
 
-  const random = () => [...crypto.getRandomValues(new Uint8Array(16))].map((n) => n.toString(16).padStart(2, "0")).join("");
-  const now = () => performance.timeOrigin + performance.now();
 
   function participant() {
     const key = store.read(PARTICIPANT) || formerKey() || random();
@@ -76,13 +74,9 @@
       // Stands outside of what is replaced with every page, so that screen readers hear what comes into it.
       this.stSaid = element("p", { class: "ab-hidden", role: "status" });
       document.body.append(element("div", { class: "ab" }, this.stSaid));
-      const look = () => document.hidden || this.stLook();
-      document.addEventListener("visibilitychange", look);
-      window.addEventListener("pageshow", (event) => event.persisted && look());
     },
 
     apply() {
-      this.stBeat();
       if (this.session) this.stShown();
       else if (["study-message", "message", "invitation"].includes(this.kind)) this.stFocus();
     },
@@ -95,15 +89,6 @@
     hear: {
       change() { this.stFilled(); },
       input() { this.stFilled(); },
-      keydown(event) {
-        if (event.key !== "Enter" || !event.target.matches("[data-answer]")) return;
-        // While an input method composes (Chinese, Japanese), Enter belongs to it.
-        if (event.isComposing || event.keyCode === 229) return;
-        const lines = event.target.matches("textarea");
-        if (lines && !event.ctrlKey && !event.metaKey) return;
-        event.preventDefault();
-        this.stAnswer(true);
-      },
     },
 
     acts: {
@@ -153,7 +138,7 @@
         if (kept?.number === this.number) this.stTurn = kept;
         else {
           if (!kept?.sent) this.stUnsent(kept?.filled);
-          this.stKeep({ number: this.number, key: random(), shown: now(), filled: null, sent: false });
+          this.stKeep({ number: this.number, key: random(), shown: this.now(), filled: null, sent: false });
         }
         const form = this.one("[data-form=st-answer]");
         if (form) fill(form, this.stTurn.filled);
@@ -215,10 +200,8 @@
         this.stFilled();
         this.busy = true;
         setTimeout(() => this.busy && this.toast(this.root.dataset.thinking), SLOW_MS);
-        const { number, key, shown } = this.stTurn;
         this.stAllow(false);
-        const seconds = Math.max(0, Math.round(now() - shown) / 1000);
-        const told = await this.move("send", { ...answer, number, render: key, seconds, shown_at: new Date(shown).toISOString(), keys_used: Boolean(keys), pasted: this.pasted });
+        const told = await this.tell(answer, { ...this.stTurn, keys });
         // Leaving the field may tell of a change once more, so what was filled in does not say whether it was sent.
         if (told?.accepted) this.stKeep({ sent: true });
         if (!told) {
@@ -230,40 +213,7 @@
         await this.show(told.html);
       },
 
-      // Another tab may have gone on while this one was out of sight.
-      async stLook() {
-        if (!this.session || this.ended || this.busy) return;
-        try {
-          const now = await this.standing() || {};
-          if (now.number === this.number && !this.invitesNow(now)) return;
-        } catch { return; }
-        await this.renew();
-      },
-
-      // ---- being there, where somebody waits: told again and again, also from a tab that is out of sight
-
-      stBeat() {
-        const seconds = Number(this.one("[data-beat]")?.dataset.beat || 0);
-        if (!seconds && !this.stClock) return;
-        if (!this.stClock) {
-          this.stClock = new Worker("/askback/beat.js");
-          this.stClock.addEventListener("message", () => this.stTell());
-        }
-        this.stClock.postMessage(seconds * 1000);
-      },
-
-      async stTell() {
-        try {
-          const now = await this.standing();
-          if (!now || (now.stage === this.one("[data-at]")?.dataset.at && !this.invitesNow(now)) || this.busy) return;
-        } catch { return; }
-        await this.renew();
-      },
-
       // ---- invitations to other seats
-
-      // Whether a seat has been taken since the page was made.
-      invitesNow({ taken }) { return this.one("[data-invited]") !== null && taken !== this.all("[data-invited='1']").length; },
 
       // The seat is taken; perhaps by this browser.
       async stReturn() {
@@ -307,12 +257,6 @@
       },
     },
   });
-
-  // Whether a button was pressed with a key: such clicks have no detail.
-  document.addEventListener("click", (event) => {
-    const page = window.askback.page;
-    if (page) page.byKey = event.detail === 0;
-  }, true);
 
   window.askback.study = { answers, filled, fill };
 })();
