@@ -9,7 +9,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -29,11 +29,14 @@ from simulator.runner.model_flags import ModelFlags
 from simulator.runner.options import BaseUrlOption, TimeoutOption
 from simulator.runner.processes import RunProcesses
 from simulator.studies.checking import absent_opposite, joined, missing_models, needs_opposite
-from simulator.studies.declared import PlaySessions, sessions_type
+from simulator.studies.declared import sessions_type
 from simulator.studies.material import material_type
 from simulator.studies.withdrawal import erase_regularly
 from ui.hosts import Access
 from ui.limits import STARTS_PER_MINUTE, PatientProtocol, Starts
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 
 def app_command(
@@ -116,17 +119,32 @@ def app_command(
         ended = threading.Event()
         threading.Thread(target=erase_regularly, args=(path, ended), daemon=True).start()
         try:
-            _serve(
-                declared,
+            # Gradio takes seconds to import; neither this command's help nor its refusals should wait for it.
+            from ui.research.mount import research_mount
+            from ui.server import create_server
+
+            link = f"http://{host}:{port}"
+            Console().print(f"Askback is at [bold]{link}[/bold]  (Ctrl-C stops it)", highlight=False)
+            research = research_mount(
                 writer,
                 reader,
-                host=host,
-                port=port,
-                access=access,
-                starts=Starts(starts_per_minute),
+                home=home(),
+                # Printed as it is: a link that a console breaks over two lines cannot be clicked.
+                announce=lambda token: print(
+                    f"For researchers, one browser: {link}/research?token={token}", flush=True
+                ),
+                sso_header=access.sso_header,
                 models=options,
                 offered=tuple(name for name in offered if name != PERSON),
                 processes=runs,
+            )
+            starts = Starts(starts_per_minute)
+            _serve(
+                create_server(
+                    declared, home=home(), log=path, mounts=[research], access=access, starts=starts
+                ),
+                host,
+                port,
             )
         finally:
             ended.set()
@@ -180,50 +198,9 @@ def held_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
     return held
 
 
-def _serve(
-    declared: Sequence[PlaySessions],
-    writer: LogWriter,
-    reader: LogReader,
-    *,
-    host: str,
-    port: int,
-    access: Access,
-    starts: Starts,
-    models: ModelOptions,
-    offered: Sequence[str],
-    processes: RunProcesses,
-) -> None:
-    # Gradio takes seconds to import; neither this command's help nor its refusals should wait for it.
+def _serve(server: FastAPI, host: str, port: int) -> None:
     import uvicorn
 
-    from ui.research.mount import research_mount
-    from ui.server import create_server
-
-    link = f"http://{host}:{port}"
-
-    def announce(token: str) -> None:
-        # Printed as it is: a link that a console breaks over two lines cannot be clicked.
-        print(f"For researchers, one browser: {link}/research?token={token}", flush=True)
-
-    Console().print(f"Askback is at [bold]{link}[/bold]  (Ctrl-C stops it)", highlight=False)
-    research = research_mount(
-        writer,
-        reader,
-        home=home(),
-        announce=announce,
-        sso_header=access.sso_header,
-        models=models,
-        offered=offered,
-        processes=processes,
-    )
-    server = create_server(
-        declared,
-        home=home(),
-        log=writer.path,
-        mounts=[research],
-        access=access,
-        starts=starts,
-    )
     # What has been imported stays: the collector need not look through it again and again.
     gc.collect()
     gc.freeze()

@@ -141,18 +141,18 @@ class OpponentOption:
 
 def opponent_options(texts: Strings, opponents: Sequence[Opponent], key: str) -> list[OpponentOption]:
     """Return the opponents in order, by the texts under `key`, else by those of their kind."""
-    return [_option(texts, opponent, key) for opponent in opponents]
 
+    def option(opponent: Opponent) -> OpponentOption:
+        provider = opponent.name.partition("/")[0]
+        kind = provider if provider in ("offline", PERSON) else "model"
+        slug = opponent.name.replace("/", "_").replace(":", "_")
+        label = texts.get(f"{key}.{slug}", texts.get(f"home.opponents.{slug}", opponent.label))
+        note = texts.get(f"{key}.{slug}_note", texts(f"home.opponents.{kind}_note"))
+        if not opponent.available:
+            note = texts("home.needs_key", variable=opponent.requires)
+        return OpponentOption(opponent.name, kind, label, note, opponent.available)
 
-def _option(texts: Strings, opponent: Opponent, key: str) -> OpponentOption:
-    provider = opponent.name.partition("/")[0]
-    kind = provider if provider in ("offline", PERSON) else "model"
-    slug = opponent.name.replace("/", "_").replace(":", "_")
-    label = texts.get(f"{key}.{slug}", texts.get(f"home.opponents.{slug}", opponent.label))
-    note = texts.get(f"{key}.{slug}_note", texts(f"home.opponents.{kind}_note"))
-    if not opponent.available:
-        note = texts("home.needs_key", variable=opponent.requires)
-    return OpponentOption(opponent.name, kind, label, note, opponent.available)
+    return list(map(option, opponents))
 
 
 # ---- a tree of answers: its shape drawn small, and how it was given turn by turn

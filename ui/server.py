@@ -322,9 +322,9 @@ class Health:
             return self._problem
 
 
-def _problem(log: Path) -> str:
+def _problem(path: Path) -> str:
     try:
-        check_writable(log)
+        check_writable(path)
     except LogError as error:
         log.error("%s", error)
         return "the log cannot be written"

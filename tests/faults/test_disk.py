@@ -17,8 +17,8 @@ from simulator.clarq.data import load_items
 from simulator.clarq.room import ROOM
 from simulator.errors import InputError
 from simulator.runner.command import RunRequest, RunSettings, play
-from ui import command, health
-from ui.server import Health, add_health
+from ui import command
+from ui.server import Health, add_health, log
 
 
 class Full(sqlite3.OperationalError):
@@ -83,7 +83,7 @@ def test_the_app_says_in_a_sentence_that_its_folder_cannot_be_written(tmp_path, 
 def test_health_tries_a_write(tmp_path, monkeypatch):
     logged: list[str] = []
     # Not by caplog: what other tests do to logging is not to decide this one.
-    monkeypatch.setattr(health._log, "error", lambda message, *values: logged.append(message % values))
+    monkeypatch.setattr(log, "error", lambda message, *values: logged.append(message % values))
     path = tmp_path / "log.sqlite"
     LogWriter(path, durable=True).close()
     before = path.read_bytes()[:100]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -19,7 +19,6 @@ from simulator.blocks import (
     Meter,
     Passage,
     Progress,
-    Span,
     Talk,
     Text,
     Verdict,
@@ -155,12 +154,15 @@ def task_page(here: Here, invitations: Mapping[str, Invitation]) -> str:
         invitations: for each seat that this page's person may invite somebody to.
     """
     view: SeatPage = here.view
-    if any(isinstance(part, Blank) for part in _parts(view.blocks)):
+    texts, kind = here.texts, view.due.kind if view.due else ""
+    if any(
+        isinstance(part, Blank) for block in view.blocks if isinstance(block, Passage) for part in block.parts
+    ):
         return session_page("declared/form", here, **_places(view.blocks))
     said = [move for block in view.blocks if isinstance(block, Talk) for move in block.moves]
     shown = {
         "seat_name": view.seat,
-        "label": kind_label(here),
+        "label": texts.get(f"{here.link.name}.{kind}", texts("play.message")),
         "lines": numbered(said, view.moves, view.first),
         "meters": [block for block in view.blocks if isinstance(block, Meter)],
         "blocks": [block for block in view.blocks if not isinstance(block, _AT_TALK)],
@@ -169,7 +171,6 @@ def task_page(here: Here, invitations: Mapping[str, Invitation]) -> str:
     }
     if (form := form_in(view.blocks)) is not None:
         head = [block for block in view.blocks if isinstance(block, Progress)]
-        kind = view.due.kind if view.due else ""
         return session_page("declared/sheet", here, kind=kind, form=form, head=head, **shown)
     cards = side_cards(here)
     beside = [block for card in cards for block in card.blocks]
@@ -185,7 +186,10 @@ def task_page(here: Here, invitations: Mapping[str, Invitation]) -> str:
         closing=strings(view.language)(f"{here.link.name}.{view.due.closing}")
         if view.due and view.due.closing
         else "",
-        choices=[(choice, choice_label(here, choice)) for choice in view.due.choices] if view.due else (),
+        choices=[
+            (choice, texts.get(f"{here.link.name}.choice.{choice}", choice))
+            for choice in (view.due.choices if view.due else ())
+        ],
     )
 
 
@@ -203,12 +207,6 @@ def side_cards(here: Here) -> list[Card]:
         return cards
     goal = texts.get(name, "")
     return [Card(texts("declared.play.side"), [*([Text(goal, "muted")] if goal else []), *rest])]
-
-
-def _parts(blocks: Sequence[Block]) -> Iterator[Span | Blank]:
-    for block in blocks:
-        if isinstance(block, Passage):
-            yield from block.parts
 
 
 def _places(blocks: Sequence[Block]) -> dict[str, Sequence[Block]]:
@@ -247,17 +245,6 @@ def numbered(lines: Sequence[Move], moves: Sequence[Move], first: int) -> list[t
     """Return what a page shows of the moves with their numbers in the log; -1 for a line that is no move."""
     numbers = {id(move): first + place for place, move in enumerate(moves)}
     return [(numbers.get(id(line), -1), line) for line in lines]
-
-
-def choice_label(here: Here, choice: str) -> str:
-    """Return what stands on the button of a choice."""
-    return here.texts.get(f"{here.link.name}.choice.{choice}", choice)
-
-
-def kind_label(here: Here) -> str:
-    """Return what a page calls the move that is due."""
-    kind = here.view.due.kind if here.view.due is not None else ""
-    return here.texts.get(f"{here.link.name}.{kind}", here.texts("play.message"))
 
 
 def end_page(here: Here, benchmark: Benchmark[Any, Any], result: Result | None) -> str:

@@ -28,23 +28,8 @@ MOVED = {
 """Addresses that desks had before they had one in common -> the desk."""
 MOVED_PARTS = {"/research/sets": "sets"}
 """Addresses of their own that parts of runs had -> the part."""
-PLACES = {
-    path.rpartition("/")[2]: path
-    for path in (
-        *(
-            RUN,
-            PART,
-            START,
-            STUDIES,
-            REPORT,
-            COMPARE,
-            DATA,
-            DESK,
-            ASKING,
-        ),
-        *(f"{RESEARCH}/{name}" for name in MOVED),
-    )
-}
+_ALL = (RUN, PART, START, STUDIES, REPORT, COMPARE, DATA, DESK, ASKING)
+PLACES = {path.rpartition("/")[2]: path for path in _ALL} | {name: f"{RESEARCH}/{name}" for name in MOVED}
 NAVIGATION = (
     (RESEARCH, "research.runs", (RESEARCH, RUN, PART, REPORT, COMPARE)),
     (START, "research.start.heading", (START,)),
@@ -134,11 +119,6 @@ class Address:
         return self.to(
             path=place, tab="" if tab == "scores" else tab, episode="", item="", runs=(), filters=()
         )
-
-    @property
-    def compared(self) -> str:
-        """The query string of what is compared here, for its downloads."""
-        return replace(self, tab="compare", item="").query
 
     @property
     def query(self) -> str:

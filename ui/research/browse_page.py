@@ -160,7 +160,8 @@ def entries(
         value = known.get(headline.name)
         if ending and seat_failed(episode, ending):
             value = headline.unsuccessful
-        outcome = _outcome(value) if headline.is_share else "scored"
+        outcome = "unscored" if value is None else {1.0: "success", 0.0: "failure"}.get(value, "part")
+        outcome = outcome if headline.is_share else "scored"
         words = " ".join((item.name, *more.get(episode.id, {}).values()))
         return Entry(episode.id, item.name, episode.language, status, known, fields, outcome, words)
 
@@ -179,14 +180,16 @@ def fits_address(entry: Entry, at: Address, talked: frozenset[str]) -> bool:
 
 def _headline(benchmark: Benchmark[Any, Any], scores: Mapping[str, Mapping[str, float]]) -> Metric:
     """Return the first declared metric that a run has, else the first that was logged."""
-    known: dict[str, None] = {name: None for values in scores.values() for name in values}
+    known: dict[str, list[float]] = {}
+    for values in scores.values():
+        for name, value in values.items():
+            known.setdefault(name, []).append(value)
     declared = [metric for metric in benchmark.metrics if metric.name in known]
-    logged = [Metric(name, name, "share" if _are_shares(scores, name) else "value") for name in known]
+    logged = [
+        Metric(name, name, "share" if min(values) >= 0 and max(values) <= 1 else "value")
+        for name, values in known.items()
+    ]
     return next(iter([*declared, *logged]), benchmark.metrics[0])
-
-
-def _are_shares(scores: Mapping[str, Mapping[str, float]], name: str) -> bool:
-    return all(0 <= values[name] <= 1 for values in scores.values() if name in values)
 
 
 def _talked(reader: LogReader, run: str, words: str) -> frozenset[str]:
@@ -196,10 +199,6 @@ def _talked(reader: LogReader, run: str, words: str) -> frozenset[str]:
         for played in reader.turns_of_run(run)
         if any(wish in turn.text.casefold() for turn in played.turns)
     )
-
-
-def _outcome(score: float | None) -> str:
-    return "unscored" if score is None else {1.0: "success", 0.0: "failure"}.get(score, "part")
 
 
 def _is_short(each: Any) -> bool:

@@ -117,7 +117,7 @@ def compare_page(visit: Visit, office: Office) -> None:
             for episode in _episodes_beside(reader, runs, at.item):
                 with gr.Column(min_width=320):
                     part(visit, "turns", shown=episode)
-    part(visit, "downloads", query=at.compared)
+    part(visit, "downloads", query=replace(at, tab="compare", item="").query)
     command_line(visit, shlex.join(["askback", "compare", *runs]))
 
 

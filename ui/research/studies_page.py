@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -120,7 +121,8 @@ class StudiesPage:
 
     def _row(self, stands: Standing) -> list[Shown]:
         t, (study, state, progress) = self.visit.t, stands
-        counts = {**progress.states, "wanted": progress.wanted, "under_way": progress.under_way}
+        counts = Counter[str](progress.states)
+        counts.update(wanted=progress.wanted, under_way=progress.under_way)
         counts["left"] = sum(counts[state] for state in _LEFT)
         return [
             link(study.id, f"{STUDIES}?study={study.id}"),
