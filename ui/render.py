@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from simulator.blocks import Message, Translated
 from simulator.runner.lobby import PERSON, Opponent
@@ -32,7 +32,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    for shared in (browser_texts, trouble_text, say, small_map, steps_data, tongue):
+    for shared in (browser_texts, trouble_text, say, small_map, speaker, steps_data, tongue):
         made.globals[shared.__name__] = shared
     return made
 
@@ -49,7 +49,17 @@ def tongue(context: Context, value: object) -> str:
     """Return the attribute that says in which language a block says something."""
     own = context.get("language") or context["view"].language
     language = context["t"].language if isinstance(value, Message | Translated) else own
-    return Markup(' lang="{}"').format(language)
+    return Markup(f' lang="{escape(language)}"')
+
+
+@pass_context
+def speaker(context: Context, seat: str) -> str:
+    """Return what whoever sits in `seat` is called beside what they say."""
+    texts: Strings = context["t"]
+    if "view" in context and seat == context["view"].seat:
+        return texts("seat.you")
+    name = context["room"].name
+    return texts.get(f"{name}.speaker.{seat}", texts(f"{name}.seat.{seat}"))
 
 
 def browser_texts(texts: Strings) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from simulator.errors import ConflictError
 from simulator.studies.admission import Code, Completion
 from simulator.studies.desk import StudyDesk
+from simulator.studies.interventions import Message
 from simulator.studies.parts import Pairing
 from simulator.studies.questions import Question
 from trees import Language
@@ -83,6 +84,27 @@ class Entry:
     seat: str = ""
     refusal: Refusal | None = None
     completion: Completion | None = None
+
+
+class Sets(NamedTuple):
+    """A participant's place among the sets that they may do.
+
+    Attributes:
+        done: sets done.
+        most: the most that they may do.
+        completion: code and address, once a set is done.
+        messages: what researchers wrote to them, to be acknowledged.
+    """
+
+    done: int = 0
+    most: int = 1
+    completion: Completion | None = None
+    messages: tuple[Message, ...] = ()
+
+    @property
+    def more(self) -> bool:
+        """True if they may do another one where there is a place."""
+        return self.done < self.most
 
 
 def card_of(

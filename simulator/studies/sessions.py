@@ -21,12 +21,12 @@ from simulator.runner.logged import MODEL_FAILURE, PERSON
 from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import Reply
 from simulator.studies.admission import Admission, Completion
-from simulator.studies.cards import REFUSALS, Entry, left_with
+from simulator.studies.cards import REFUSALS, Entry, Sets, left_with
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
 from simulator.studies.graph import MISSED, REST, WAYS_OUT, declined
 from simulator.studies.held import HeldStudies
-from simulator.studies.interventions import BY_RESEARCHER, Message
+from simulator.studies.interventions import BY_RESEARCHER
 from simulator.studies.pairing import MODEL_FAILED, REASONS
 from simulator.studies.pairs import Pairs
 from simulator.studies.quota import Place
@@ -96,15 +96,21 @@ class StudySessions(HeldStudies):
             return _closed(desk.study, error)
         return await self._entry(desk, admission, pages)
 
-    def sets_done(self, episode_id: str) -> tuple[int, int]:
-        """Return how many sets the participant of an episode has done, and how many they may do at most.
+    def sets(self, episode_id: str) -> Sets:
+        """Return where the participant of an episode stands.
 
         Raises:
             NotInLog: if there is no such episode.
             InputError: if it belongs to no study.
         """
         _, desk, person = self._taking_part(episode_id)
-        return desk.sets_done(person), desk.study.sets_per_participant
+        ended = self._reader.ending(episode_id) is not None
+        return Sets(
+            done=desk.sets_done(person),
+            most=desk.study.sets_per_participant,
+            completion=left_with(desk, person) if ended else None,
+            messages=desk.messages(person),
+        )
 
     async def withdraw(self, episode_id: str) -> None:
         """Take a participant out of their study: nothing of theirs counts any more, in any set.
@@ -140,12 +146,6 @@ class StudySessions(HeldStudies):
         if desk is None or self._reader.ending(episode_id) is None:
             return None
         return left_with(desk, episode.participant_id)
-
-    def messages(self, episode_id: str) -> tuple[Message, ...]:
-        """Return what researchers wrote to an episode's participant, who has not acknowledged it."""
-        episode = self._reader.episode(episode_id)
-        desk = self._study_desk(episode)
-        return () if desk is None else desk.messages(episode.participant_id or "")
 
     async def acknowledge(self, episode_id: str, message: str) -> None:
         """Record that a participant has read a message.

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 from simulator.errors import ConflictError, InputError, SeatError
 from simulator.runner.declared_views import SeatPage
 from simulator.runner.lobby import PERSON
-from simulator.studies.cards import Entry, StudyCard
+from simulator.studies.cards import Entry, Sets, StudyCard
 from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import COMMENT, DEBRIEFING, REST
 from simulator.studies.interventions import BY_RESEARCHER
@@ -32,7 +32,6 @@ from ui.study.pages import (
     Here,
     Invitation,
     Notice,
-    Sets,
     invitation,
     message_page,
     questions_page,
@@ -327,9 +326,8 @@ class DeclaredActions:
         frame = spoken(frame, card)
         if view.stage == "instructions_again":
             view, notice = replace(view, stage="instructions"), Notice(frame.texts("study.questions.again"))
-        sets = self._sets(seat) if view.study else Sets()
-        messages = self.sessions.messages(seat.episode_id) if view.study else ()
-        here = self.here(frame, view, card=card, sets=sets, notice=notice, messages=messages, seat=seat)
+        sets = self.sessions.sets(seat.episode_id) if view.study else Sets()
+        here = self.here(frame, view, card=card, sets=sets, notice=notice, seat=seat)
         if view.stage in ASKED:
             return questions_page(here)
         if view.stage in (WAITING_ROOM, LOST):
@@ -366,10 +364,6 @@ class DeclaredActions:
 
     def _gone(self, frame: Frame, seat: Pass) -> Answer:
         return {"html": self._message(frame, "gone") if seat.study else plain_message_page(frame, "gone")}
-
-    def _sets(self, seat: Pass) -> Sets:
-        done, most = self.sessions.sets_done(seat.episode_id)
-        return Sets(done=done, most=most, completion=self.sessions.completion(seat.episode_id))
 
     async def _replay(self, seat: Pass) -> Any:
         try:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any, Final, Literal
 
 from simulator.studies import Completion
-from simulator.studies.cards import StudyCard
+from simulator.studies.cards import Sets, StudyCard
 from simulator.studies.graph import REST
-from simulator.studies.interventions import Message
 from simulator.studies.pairing import beat
 from simulator.studies.pairs import LOST, Waiting
 from simulator.studies.participation import WAITING_ROOM
@@ -55,26 +54,6 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sets:
-    """A participant's place among the sets that they may do.
-
-    Attributes:
-        done: sets done.
-        most: the most that they may do.
-        completion: code and address, once a set is done.
-    """
-
-    done: int = 0
-    most: int = 1
-    completion: Completion | None = None
-
-    @property
-    def more(self) -> bool:
-        """True if they may do another one where there is a place."""
-        return self.done < self.most
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Here:
     """An episode whose page is asked for.
 
@@ -86,7 +65,6 @@ class Here:
         card: the study that it belongs to; None in free play.
         sets: where the participant stands.
         notice: what to tell beside.
-        messages: of researchers, to be acknowledged.
         seat: of whoever sees it; None where a benchmark has one seat and does not ask.
     """
 
@@ -97,7 +75,6 @@ class Here:
     card: StudyCard | None = None
     sets: Sets = field(default_factory=Sets)
     notice: Notice | None = None
-    messages: Sequence[Message] = ()
     seat: Pass | None = None
 
     @property
@@ -124,7 +101,7 @@ def session_page(template: str, here: Here, **more: object) -> str:
         card=card,
         sets=here.sets,
         notice=here.notice,
-        messages=here.messages,
+        messages=here.sets.messages,
         own=own_texts(card, here.texts.language),
         minutes=whole(card.minutes) if card is not None and card.minutes else "",
         pay=pay_in_words(here.texts, card) if card is not None else "",

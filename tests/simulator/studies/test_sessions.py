@@ -52,7 +52,7 @@ async def test_a_preview_is_played_like_the_study_and_counts_nowhere(house: Hous
 
 async def test_one_set_after_the_other_until_all_are_done(house: House) -> None:
     episode = await house.first_set("ann")
-    assert house.sessions.sets_done(episode) == (1, 3)
+    assert house.sessions.sets(episode)[:2] == (1, 3)
     assert house.sessions.completion(episode).code == "C"
     words = [(await house.sessions.view(episode, SEAT)).word]
     for number in (2, 3):
@@ -70,7 +70,7 @@ async def test_one_set_after_the_other_until_all_are_done(house: House) -> None:
         await house.say(episode, "a")
         assert house.states()[-1] == "started"
         await house.say(episode, "b")
-        assert house.sessions.sets_done(episode) == (number, 3)
+        assert house.sessions.sets(episode)[:2] == (number, 3)
     assert len(dict.fromkeys(words)) == 3, "never two sets of one condition"
     done = await house.sessions.next_set(episode)
     assert (done.episode_id, done.refusal, done.completion.code) == (None, "done", "C")
@@ -135,7 +135,7 @@ async def test_one_set_is_one_set(house: House) -> None:
     entry = await house.sessions.next_set(episode)
     assert (entry.refusal, entry.completion.code) == ("taken", "C")
     assert (await house.enter("ann")).refusal == "taken"
-    assert house.sessions.sets_done(episode) == (1, 1)
+    assert house.sessions.sets(episode)[:2] == (1, 1)
 
 
 async def test_a_set_that_is_not_done_is_the_next_one(house: House) -> None:
@@ -229,7 +229,7 @@ async def test_withdrawing_takes_all_sets(house: House, when: str) -> None:
     assert set(said) == {"[erased]"}
     assert {place.state for place in house.sessions._desks["words"].ledger()} == {"withdrawn"}
     assert house.reader.identities() == []
-    assert house.sessions.sets_done(first) == (0, 3)
+    assert house.sessions.sets(first)[:2] == (0, 3)
     assert (await house.sessions.next_set(first)).refusal == "taken"
     # Of whoever is erased nothing is known: the same id is somebody new.
     assert (await house.enter("ann")).episode_id not in (None, first, second)
@@ -320,7 +320,7 @@ async def test_free_play_has_no_sets(house: House) -> None:
         with pytest.raises(InputError, match="no episode of a study"):
             await call(episode)
     with pytest.raises(InputError, match="no episode of a study"):
-        house.sessions.sets_done(episode)
+        house.sessions.sets(episode)
     await house.say(episode, "a", "b")
     assert house.sessions.completion(episode) is None
     assert (await house.sessions.replay(episode, SEAT)) == ["red", "a", "b"]

@@ -18,13 +18,14 @@ from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.errors import InputError
 from simulator.studies import StudyDesk
+from simulator.studies.cards import Sets
 from simulator.studies.withdrawal import erase_due
 from ui.actions import Actions
 from ui.declared.actions import DeclaredActions
 from ui.declared.pages import link_to
 from ui.i18n import strings
 from ui.render import Frame
-from ui.study.pages import Here, Sets, steps_shown
+from ui.study.pages import Here, steps_shown
 from ui.tokens import Pass, Signer, TokenError
 
 
