@@ -54,7 +54,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
             "Bring published results files into the log, and score them.",
         ),
         "audit provider": Command(
-            "simulator.clarq.audit_command:audit_provider",
+            "simulator.clarq.audit:audit_provider",
             "Compare a provider's decisions with those in published results or in a run.",
         ),
         "train clarq-ranker": Command(

@@ -6,9 +6,8 @@ says of success is not shown to them before they have said it themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from functools import cache, partial
-from itertools import combinations
 from typing import Any, Final
 
 from logs import LogReader
@@ -16,13 +15,7 @@ from logs.rows import Episode, Judgment
 from simulator.blocks import Block, Card, Words, message
 from simulator.clarq.data import BENCHMARK, read_item
 from simulator.clarq.playing import PROVIDER
-from simulator.clarq.reporting.agreement import (
-    Agreement,
-    agreement,
-    error_rates,
-    reviewers,
-    success_agreement,
-)
+from simulator.clarq.reporting.agreement import review_sections
 from simulator.clarq.research import write_reviews
 from simulator.clarq.review import (
     DONE,
@@ -38,15 +31,14 @@ from simulator.clarq.review import (
     unmarked_turns,
     write_changes,
 )
-from simulator.clarq.score import REVIEW_SUCCESS, score_run
+from simulator.clarq.score import REVIEW_SUCCESS
 from simulator.clarq.show import background_parts, did, tree_replay
 from simulator.clarq.views import Replay, ReplayStep, replay
 from simulator.desk_forms import FINISHED, Field, Group, Sheet, Values
 from simulator.desks import Case, Desk
 from simulator.errors import InputError
-from simulator.figures import Column, Table
 from simulator.judging import Form, JudgingForm, Opinions
-from simulator.reporting import Section, slug
+from simulator.reporting import Section
 from simulator.runner.logged import ENDED
 from simulator.studies.links import PREVIEW
 
@@ -248,93 +240,10 @@ def outcome(review: Review) -> Hashable:
     return errors, frozenset(review.seeker.items()), review.success
 
 
-# ---- what reviews add up to
-
-_QUESTIONS: Final = {
-    "provider_error": "Provider error (none, type 1, type 2)",
-    "hallucination": "Hallucination",
-    "seeker_failure": "Reason of a missing node",
-    "success": "Success of the dialogue",
-    "automatic": "Automatic against manual success",
-}
-_ERRORS: Final = {
-    "type_1": "Type 1 · should have given a node",
-    "type_2": "Type 2 · should have given none",
-    "hallucination": "Hallucination",
-}
-_REASONS: Final = {
-    "overlooked": "Overlooked",
-    "forgotten": "Forgotten",
-    "hidden": "Hidden in a summary",
-    "provider": "Provider’s fault",
-}
-
-
-def review_sections(reader: LogReader, run: str, rater: str) -> Iterator[Section]:
-    """Yield the provider's errors, agreement of every two reviewers, and the rule against people."""
-    judgments = list(reader.judgments(run_id=run))
-    turns = {played.episode.id: played.turns for played in reader.turns_of_run(run)}
-    rates = error_rates(judgments, turns)
-    if rates.rates:
-        errors = [(_ERRORS[rate.error], rate.count, rate.per_100) for rate in rates.rates]
-        reasons = [(_REASONS[reason], count) for reason, count in rates.failures.items()]
-        counted = f"{rates.turns} provider turns in {rates.dialogues} dialogues"
-        yield Section(
-            name="errors",
-            title="Provider errors per 100 turns",
-            tables=(
-                Table(("Error", Column("Count", 0), Column("Per 100 turns", 1)), errors),
-                Table(("Reason", Column("Count", 0)), reasons, "Why nodes were missing"),
-            ),
-            remarks=(f"{counted} whose reviews are finished; intervals resample whole dialogues.",),
-        )
-        pairs = [
-            (f"Reviewers {first} and {second}", measures)
-            for first, second in combinations(reviewers(judgments), 2)
-            if (measures := agreement(judgments, turns, first, second))
-        ]
-        for title, measures in pairs:
-            yield Section(name=slug(title), title=title, tables=(_measures(measures),))
-        if not pairs:
-            remark = "A second reviewer has still to finish a dialogue that the first has finished."
-            yield Section(name="reviewers", title="Between reviewers", remarks=(remark,))
-    if automatic := success_agreement(score_run(reader, run), judgments):
-        yield _automatic(reader, run, rater, automatic)
-
-
-def _measures(measures: Sequence[Agreement]) -> Table:
-    rows = [
-        (_QUESTIONS[measure.question], measure.observed.n, measure.observed, measure.kappa)
-        for measure in measures
-    ]
-    return Table(("Question", Column("n", 0), Column("Agreement", 3), Column("Cohen’s κ", 3)), rows)
-
-
-def _automatic(reader: LogReader, run: str, rater: str, automatic: Agreement) -> Section:
-    """Return how far the rule says what people say; what a rater is still to judge is not named."""
+def _sections(reader: LogReader, run: str, rater: str) -> Iterator[Section]:
+    """Yield what reviews add up to; where the rule differs from people is told of what a rater may see."""
     cases = {case.key: case for case in review_cases(reader, run)}
-    seen = [
-        each
-        for each in automatic.disagreements
-        if each.episode_id not in cases or DESK.may_see(cases[each.episode_id], rater)
-    ]
-    rows = [
-        (
-            each.episode_id.removeprefix(f"{run}/"),
-            each.first,
-            each.second,
-            "needed a judge" if each.flagged else "",
-        )
-        for each in seen
-    ]
-    hidden = len(automatic.disagreements) - len(seen)
-    remarks = (
-        "The rule’s verdict against what reviewers, and people who played the provider, ticked.",
-        *([f"{hidden} more are hidden until you have reviewed those dialogues yourself."] if hidden else []),
-    )
-    differing = Table(("Dialogue", "Rule", "Person", ""), rows, "Disagreements")
-    tables = (_measures([automatic]), differing)
-    return Section(name="automatic", title=_QUESTIONS["automatic"], tables=tables, remarks=remarks)
+    return review_sections(reader, run, lambda id: id in cases and not DESK.may_see(cases[id], rater))
 
 
 DESK: Final = Desk(
@@ -351,7 +260,7 @@ DESK: Final = Desk(
     raters=None,
     decides=None,
     own_order=False,
-    agreement=review_sections,
+    agreement=_sections,
     files={"reviews.csv": write_reviews},
     command="askback run clarq --seeker offline/seeker --provider offline/experts --lang en",
 )

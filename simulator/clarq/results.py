@@ -20,23 +20,25 @@ import typer
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from rich.console import Console
 
-from logs import LogReader, LogWriter
+from logs import LogReader, LogWriter, Played
 from logs.cli import LogOption
 from logs.paths import default_path
 from logs.rows import Episode, Run, Status, Turn
 from simulator.clarq.benchmark import BENCHMARK
 from simulator.clarq.compose import contains, strip_speaker
-from simulator.clarq.data import item_row
+from simulator.clarq.data import item_row, read_item
 from simulator.clarq.experts import Situation
 from simulator.clarq.graph import farewell
 from simulator.clarq.playing import PROVIDER, SEEKER
-from simulator.clarq.score import score_dialogue, score_rows
+from simulator.clarq.score import score_dialogue, score_rows, spoken_lines
 from simulator.duplicates import CODE, Duplicates, DuplicatesOption
 from simulator.errors import InputError
 from simulator.field_faults import first_fault
 from simulator.frames import Frames
 from simulator.reports import build_report, print_whole
+from simulator.runner.logged import erased_episodes
 from simulator.runner.run_summary import print_problems, say
+from simulator.runner.turns import task_turns
 from simulator.seats import Line
 from simulator.seeds import derive_seed
 from simulator.tables.importing import DIGEST, PUBLISHED, EpisodeRows, file_digest, write_run
@@ -249,6 +251,55 @@ def _steps(tree: Tree, language: Language, lines: Sequence[Line]) -> Iterator[Pr
         step = ProviderStep(position, frontier, given, opens)
         yield step
         frontier = step.after
+
+
+def load_dialogues(
+    sources: Sequence[str], log: Path, duplicates: Duplicates = "refuse"
+) -> tuple[tuple[Dialogue, ...], int]:
+    """Return dialogues of results files and of runs in the log, by path and by name.
+
+    What is left out of a file is printed. Dialogues of people who have withdrawn are left out, and counted:
+    without their words a provider would decide on something else.
+
+    Raises:
+        InputError: if a file is not of the published form.
+        LogError: if there is no such run.
+    """
+    dialogues: list[Dialogue] = []
+    erased = 0
+    for source in sources:
+        if Path(source).is_file():
+            file = read_results(source, duplicates)
+            dialogues.extend(file.dialogues)
+            file.print_left_out()
+            continue
+        if not log.exists():
+            raise InputError(f"{source}: no such file, and there is no log at {log} that could hold a run.")
+        with LogReader(log) as reader:
+            reader.run(source)
+            tasks = {item.hash: read_item(item) for item in reader.items(source)}
+            gone = erased_episodes(reader, source)
+            dialogues.extend(
+                _logged(tasks[played.episode.item_hash], played)
+                for played in reader.turns_of_run(source)
+                if played.episode.id not in gone
+            )
+            erased += len(gone)
+    return tuple(dialogues), erased
+
+
+def _logged(task: Task, played: Played) -> Dialogue:
+    """Return a dialogue of the log; what was given stands in the turns' payload."""
+    steps, frontier = [], Frontier(task.tree)
+    for position, turn in enumerate(task_turns(played.turns)):
+        indices = [str(index) for index in turn.payload.get("give", [])]
+        nodes = tuple(index for index in indices if index != OPENING)
+        step = ProviderStep(position, frontier, nodes, OPENING in indices)
+        if turn.seat == PROVIDER and position:
+            steps.append(step)
+        frontier = step.after
+    lines = spoken_lines(played.turns)
+    return Dialogue(played.episode.id, task, lines, tuple(steps))
 
 
 def split_runs(runs: Iterable[Sequence[Dialogue]]) -> tuple[list[Dialogue], list[Dialogue]]:

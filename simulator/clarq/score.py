@@ -136,15 +136,6 @@ def turn_length(text: str, language: Language) -> int:
     return stripped.count(" ") if language == "en" else len(stripped)
 
 
-def success_by_responses(scored: Iterable[DialogueScores], longest: int = 14) -> tuple[float, ...]:
-    """Return the share of dialogues won within 1, 2, …, `longest` responses (Fig. 4)."""
-    reached = [score.reached for score in scored]
-    return tuple(
-        sum(count is not None and count <= limit for count in reached) / max(len(reached), 1)
-        for limit in range(1, longest + 1)
-    )
-
-
 def score_episode(task: Task, turns: Iterable[Turn], judgments: Iterable[Judgment] = ()) -> DialogueScores:
     """Score an episode out of its logged turns and what reviewers and judges said of it."""
     lines, rows = spoken_lines(turns), tuple(judgments)

@@ -210,6 +210,7 @@ def put_episode(
     repeat: int = 0,
     attempt: int = 0,
     person: str | None = None,
+    cause: str | None = None,
 ) -> str:
     """Log an episode in which the provider says the opening, then `answers`; an index gives that node.
 
@@ -243,7 +244,7 @@ def put_episode(
         payload = {"give": list(give)} if number and seat == "provider" else {}
         log.put(Turn(episode_id=episode, number=number, seat=seat, text=text, payload=payload))
     if status:
-        log.put(Ending(episode_id=episode, status=status))
+        log.put(Ending(episode_id=episode, status=status, cause=cause))
     log.flush()
     return episode
 

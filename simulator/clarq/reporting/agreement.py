@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from operator import eq
+from typing import Final, NamedTuple
 
-from logs.rows import Judgment, Turn
+import pandas as pd
+
+from logs import LogReader
+from logs.rows import Judgment
 from simulator.clarq.playing import PROVIDER
-from simulator.clarq.review import Failure, ProviderMark, Review, read_reviews
+from simulator.clarq.review import ProviderMark, Review, read_reviews
 from simulator.clarq.score import (
     REVIEW_SUCCESS,
     SUCCESS,
@@ -18,157 +21,186 @@ from simulator.clarq.score import (
     judge_decides,
     judge_verdicts,
     reviewer_verdicts,
+    score_run,
 )
+from simulator.figures import Column, Table
 from simulator.judging.agreement import cluster_kappa
+from simulator.reporting import Section, slug
 from simulator.runner.turns import task_turns
-from simulator.stats import Interval, cluster_bootstrap, cohen_kappa, wilson
+from simulator.stats import cluster_bootstrap, cohen_kappa, wilson
 
-Turns = Mapping[str, Sequence[Turn]]
+Turns = Mapping[str, Sequence[int]]
+"""By episode the numbers of the provider's turns, the greeting left out."""
 Reviews = Mapping[tuple[str, str], Review]
+"""Finished reviews by episode and reviewer."""
+_ERRORS: Final[Mapping[str, Callable[[ProviderMark], bool]]] = {
+    "Type 1 · should have given a node": lambda mark: mark.type == 1,
+    "Type 2 · should have given none": lambda mark: mark.type == 2,
+    "Hallucination": lambda mark: mark.hallucination,
+}
+_REASONS: Final = {
+    "overlooked": "Overlooked",
+    "forgotten": "Forgotten",
+    "hidden": "Hidden in a summary",
+    "provider": "Provider’s fault",
+}
+_AUTOMATIC: Final = "Automatic against manual success"
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorRate:
-    """The rate of one kind of the provider's errors.
-
-    Attributes:
-        error: ``type_1``, ``type_2`` or ``hallucination``.
-        per_100: errors per 100 provider turns, with an interval from resampling whole clusters; Wilson's
-            where there is no error.
-    """
-
-    error: str
-    count: int
-    per_100: Interval
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorRates:
-    """The provider's errors over all finished reviews.
+class Answers(NamedTuple):
+    """Two answers to one question about a dialogue.
 
     Attributes:
-        rates: one per kind of error; empty if no review is finished.
-        turns: provider turns reviewed, the greeting left out; a turn that two people reviewed counts twice.
-        failures: why nodes were missing -> how many.
-    """
-
-    rates: tuple[ErrorRate, ...]
-    turns: int
-    dialogues: int
-    failures: Mapping[Failure, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """Two answers to one question that differ.
-
-    Attributes:
-        turn_number: the turn it is about, None for the whole dialogue.
-        node: the missing node it is about, if it is about one.
-        second: the second's.
         flagged: by the automatic rule alone the dialogue still needed a judge.
     """
 
-    episode_id: str
-    turn_number: int | None
-    node: str | None
+    question: str
+    episode: str
     first: str
     second: str
     flagged: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
-    """The agreement of two annotators on one question.
+def review_sections(reader: LogReader, run: str, hidden: Callable[[str], bool]) -> Iterator[Section]:
+    """Yield the provider's errors, agreement of every two reviewers, and the rule against people.
 
-    Attributes:
-        question: ``provider_error``, ``hallucination``, ``seeker_failure``, ``success`` or ``automatic``.
-        observed: share of equal answers; dialogues are resampled whole for the interval.
-        kappa: Cohen's; 1 where both always give the same one answer; None of a single answer, which says
-            nothing of chance.
+    `hidden`: returns True of an episode whose success somebody is still to judge: it is not named.
     """
+    judgments = list(reader.judgments(run_id=run))
+    turns = {
+        played.episode.id: [
+            turn.number for turn in task_turns(played.turns) if turn.seat == PROVIDER and turn.number > 0
+        ]
+        for played in reader.turns_of_run(run)
+    }
+    finished = finished_reviews(judgments, turns)
+    if errors := error_section(finished, turns):
+        yield errors
+        pairs = list(_pair_sections(finished, turns))
+        remark = "A second reviewer has still to finish a dialogue that the first has finished."
+        yield from pairs or [Section(name="reviewers", title="Between reviewers", remarks=(remark,))]
+    if automatic := success_answers(score_run(reader, run), judgments):
+        differing = [answers for answers in automatic if answers.first != answers.second]
+        rows = [
+            (episode.removeprefix(f"{run}/"), first, second, "needed a judge" if flagged else "")
+            for _, episode, first, second, flagged in differing
+            if not hidden(episode)
+        ]
+        held = len(differing) - len(rows)
+        yield Section(
+            name="automatic",
+            title=_AUTOMATIC,
+            tables=(measures(automatic), Table(("Dialogue", "Rule", "Person", ""), rows, "Disagreements")),
+            remarks=(
+                "The rule’s verdict against what reviewers, and people who played the provider, ticked.",
+                *([f"{held} more are hidden until you have reviewed those dialogues yourself."] * (held > 0)),
+            ),
+        )
 
-    question: str
-    observed: Interval
-    kappa: Interval | None
-    disagreements: tuple[Disagreement, ...]
+
+def finished_reviews(judgments: Iterable[Judgment], turns: Turns) -> Reviews:
+    """Return the finished reviews of episodes that have turns."""
+    reviews = read_reviews(judgments)
+    return {place: review for place, review in reviews.items() if review.done and place[0] in turns}
 
 
-def error_rates(judgments: Iterable[Judgment], turns: Turns) -> ErrorRates:
-    """Return the provider's errors per 100 turns, out of all finished reviews.
+def error_section(finished: Reviews, turns: Turns) -> Section | None:
+    """Return the provider's errors per 100 turns; None if no turn has been reviewed.
 
-    `turns`: the turns of each reviewed episode, which is resampled whole for the intervals.
+    A turn that two people reviewed counts twice. Intervals resample whole dialogues; Wilson's where there is
+    no error.
     """
-    finished = _finished(read_reviews(judgments), turns)
     marks = [
         (episode, review.provider.get(number, ProviderMark()))
         for (episode, _), review in finished.items()
-        for number in _provider_turns(turns[episode])
+        for number in turns[episode]
     ]
-    errors = {
-        "type_1": [mark.type == 1 for _, mark in marks],
-        "type_2": [mark.type == 2 for _, mark in marks],
-        "hallucination": [mark.hallucination for _, mark in marks],
-    }
-    episodes = [episode for episode, _ in marks]
-    return ErrorRates(
-        rates=tuple(_rate(error, wrong, episodes) for error, wrong in errors.items() if marks),
-        turns=len(marks),
-        dialogues=len({episode for episode, _ in finished}),
-        failures=Counter(failure for review in finished.values() for failure in review.seeker.values()),
+    if not marks:
+        return None
+    errors = []
+    for error, holds in _ERRORS.items():
+        wrong = [holds(mark) for _, mark in marks]
+        # Resampling what never happened would claim certainty.
+        rate = (
+            cluster_bootstrap([100.0 * erred for erred in wrong], [id for id, _ in marks], bounds=(0, 100))
+            if any(wrong)
+            else wilson(0, len(wrong)).times(100)
+        )
+        errors.append((error, sum(wrong), rate))
+    failures = Counter(failure for review in finished.values() for failure in review.seeker.values())
+    reasons = [(_REASONS[failure], count) for failure, count in failures.items()]
+    counted = f"{len(marks)} provider turns in {len({id for id, _ in finished})} dialogues"
+    return Section(
+        name="errors",
+        title="Provider errors per 100 turns",
+        tables=(
+            Table(("Error", Column("Count", 0), Column("Per 100 turns", 1)), errors),
+            Table(("Reason", Column("Count", 0)), reasons, "Why nodes were missing"),
+        ),
+        remarks=(f"{counted} whose reviews are finished; intervals resample whole dialogues.",),
     )
 
 
-def reviewers(judgments: Iterable[Judgment]) -> tuple[str, ...]:
-    """Return who has finished at least one review, in the order of their first marks."""
-    done = [who for (_, who), review in read_reviews(judgments).items() if review.done]
-    return tuple(dict.fromkeys(done))
+def _pair_sections(finished: Reviews, turns: Turns) -> Iterator[Section]:
+    for first, second in combinations(dict.fromkeys(reviewer for _, reviewer in finished), 2):
+        if answers := reviewer_answers(finished, turns, first, second):
+            title = f"Reviewers {first} and {second}"
+            yield Section(name=slug(title), title=title, tables=(measures(answers),))
 
 
-def agreement(judgments: Iterable[Judgment], turns: Turns, first: str, second: str) -> tuple[Agreement, ...]:
-    """Compare two reviewers on the dialogues both have finished, by question; empty if there are none."""
-    finished = _finished(read_reviews(judgments), turns)
-    answers: defaultdict[str, list[Disagreement]] = defaultdict(list)
-
-    def answer(question: str, said: Sequence[str], turn: int | None = None, node: str | None = None) -> None:
-        answers[question].append(Disagreement(episode, turn, node, said[0], said[1]))
-
+def reviewer_answers(finished: Reviews, turns: Turns, first: str, second: str) -> list[Answers]:
+    """Return what two reviewers say of the dialogues that both have finished."""
+    answers: list[Answers] = []
     for episode in dict.fromkeys(episode for episode, _ in finished):
         both = [finished[episode, who] for who in (first, second) if (episode, who) in finished]
         if len(both) < 2:
             continue
-        for number in _provider_turns(turns[episode]):
+        for number in turns[episode]:
             marks = [review.provider.get(number, ProviderMark()) for review in both]
-            answer("provider_error", [f"type_{mark.type}" for mark in marks], number)
-            answer("hallucination", [_yes(mark.hallucination) for mark in marks], number)
+            types = (f"type_{mark.type}" for mark in marks)
+            answers.append(Answers("Provider error (none, type 1, type 2)", episode, *types))
+            answers.append(Answers("Hallucination", episode, *(_yes(mark.hallucination) for mark in marks)))
         for node in dict.fromkeys(node for review in both for node in review.seeker):
-            answer("seeker_failure", [review.seeker.get(node, "none") for review in both], node=node)
-        answer("success", [_yes(bool(review.success)) for review in both])
-    return tuple(_agreement(question, pairs) for question, pairs in answers.items())
+            reasons = (review.seeker.get(node, "none") for review in both)
+            answers.append(Answers("Reason of a missing node", episode, *reasons))
+        answers.append(
+            Answers("Success of the dialogue", episode, *(_yes(bool(review.success)) for review in both))
+        )
+    return answers
 
 
-def success_agreement(scored: Iterable[Scored], judgments: Iterable[Judgment]) -> Agreement | None:
-    """Return the automatic success against what people said of the same dialogues (paper VI-C).
+def success_answers(scored: Iterable[Scored], judgments: Iterable[Judgment]) -> list[Answers]:
+    """Return the automatic success beside what people said of the same dialogues (paper VI-C).
 
     The automatic one is the rule's and the judges', whatever reviewers have settled since. People are
-    reviewers and those who played the provider; None if nobody has said anything.
+    reviewers and those who played the provider.
     """
-    by_id = {dialogue.episode.id: dialogue.automatic for dialogue in scored}
-    verdicts: dict[tuple[str, str], bool] = {}
-    for row in judgments:
-        if row.kind in (SUCCESS, REVIEW_SUCCESS) and row.episode_id in by_id:
-            verdicts[row.episode_id or "", row.annotator] = bool(row.value["success"])
-    answers = [
-        Disagreement(
-            episode, None, None, _yes(by_id[episode].success), _yes(verdict), by_id[episode].needs_judge
-        )
-        for (episode, _), verdict in verdicts.items()
+    automatic = {dialogue.episode.id: dialogue.automatic for dialogue in scored}
+    verdicts = {
+        (row.episode_id or "", row.annotator): bool(row.value["success"])
+        for row in judgments
+        if row.kind in (SUCCESS, REVIEW_SUCCESS) and row.episode_id in automatic
+    }
+    return [
+        Answers(_AUTOMATIC, id, _yes(automatic[id].success), _yes(verdict), automatic[id].needs_judge)
+        for (id, _), verdict in verdicts.items()
     ]
-    return _agreement("automatic", answers) if answers else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairOfJudges:
+def measures(answers: Sequence[Answers]) -> Table:
+    """Return the share of equal answers to each question, and Cohen's κ.
+
+    It is 1 where both always give the same one answer; of a single answer, which says nothing of chance,
+    there is none.
+    """
+    rows = []
+    for question, group in pd.DataFrame(answers).groupby("question", sort=False):
+        observed, kappa = cluster_kappa(*(group[name].tolist() for name in ("first", "second", "episode")))
+        rows.append((str(question), observed.n, observed, kappa if len(group) > 1 else None))
+    return Table(("Question", Column("n", 0), Column("Agreement", 3), Column("Cohen’s κ", 3)), rows)
+
+
+class PairOfJudges(NamedTuple):
     """The agreement of two judges of dialogues on their success.
 
     Attributes:
@@ -184,8 +216,8 @@ class PairOfJudges:
     kappa: float | None
 
 
-def judge_agreement(scored: Iterable[Scored], judgments: Iterable[Judgment]) -> tuple[PairOfJudges, ...]:
-    """Return every two reviewers and judges who decided on the success of the same dialogues."""
+def judge_agreement(scored: Iterable[Scored], judgments: Iterable[Judgment]) -> Iterator[PairOfJudges]:
+    """Yield every two reviewers and judges who decided on the success of the same dialogues."""
     rows: defaultdict[str, list[Judgment]] = defaultdict(list)
     for row in judgments:
         rows[row.episode_id or ""].append(row)
@@ -196,43 +228,13 @@ def judge_agreement(scored: Iterable[Scored], judgments: Iterable[Judgment]) -> 
         for name, vote in {**judges, **reviewer_verdicts(own)}.items():
             if vote is not None:
                 votes[name][id] = vote
-    pairs = []
     for first, second in combinations(votes, 2):
         both = [id for id in votes[first] if id in votes[second]]
         mine, theirs = ([votes[name][id] for id in both] for name in (first, second))
         if both:
             kappa = cohen_kappa(mine, theirs) if len(both) > 1 else None
-            equal = sum(map(eq, mine, theirs))
-            pairs.append(PairOfJudges(first=first, second=second, n=len(both), equal=equal, kappa=kappa))
-    return tuple(pairs)
-
-
-def _finished(reviews: Reviews, turns: Turns) -> dict[tuple[str, str], Review]:
-    return {place: review for place, review in reviews.items() if review.done and place[0] in turns}
-
-
-def _provider_turns(turns: Sequence[Turn]) -> list[int]:
-    return [turn.number for turn in task_turns(turns) if turn.seat == PROVIDER and turn.number > 0]
+            yield PairOfJudges(first, second, len(both), sum(map(eq, mine, theirs)), kappa)
 
 
 def _yes(said: bool) -> str:
     return "yes" if said else "no"
-
-
-def _rate(error: str, wrong: Sequence[bool], clusters: Sequence[Hashable]) -> ErrorRate:
-    if any(wrong):
-        rate = cluster_bootstrap([100.0 * erred for erred in wrong], clusters, bounds=(0, 100))
-        return ErrorRate(error, sum(wrong), rate)
-    # Resampling what never happened would claim certainty.
-    return ErrorRate(error, 0, wilson(0, len(wrong)).times(100))
-
-
-def _agreement(question: str, answers: Sequence[Disagreement]) -> Agreement:
-    observed, kappa = cluster_kappa(
-        [answer.first for answer in answers],
-        [answer.second for answer in answers],
-        [answer.episode_id for answer in answers],
-    )
-    differing = tuple(answer for answer in answers if answer.first != answer.second)
-    known = kappa if len(answers) > 1 else None
-    return Agreement(question=question, observed=observed, kappa=known, disagreements=differing)

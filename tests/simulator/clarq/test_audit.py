@@ -8,11 +8,19 @@ from typer.testing import CliRunner
 
 from logs import LogReader, LogWriter, erase_participant
 from logs.rows import Participant
-from simulator.clarq.audit import Compared, audit, audit_section, decision_tables, replay, replay_table
-from simulator.clarq.audit_command import audit_left_out, audit_provider, load_dialogues
+from simulator.clarq.audit import (
+    audit,
+    audit_left_out,
+    audit_provider,
+    audit_section,
+    decision_tables,
+    measures,
+    replay,
+    replay_table,
+)
 from simulator.clarq.experts import Choice, Classification, TurnType, Verdict
 from simulator.clarq.players.experts_offline import OfflineExperts
-from simulator.clarq.results import Dialogue, ProviderStep, import_results, read_results
+from simulator.clarq.results import Dialogue, ProviderStep, import_results, load_dialogues, read_results
 from simulator.clarq.training import training_questions
 from simulator.errors import InputError
 from simulator.seats import Line
@@ -65,13 +73,6 @@ def dialogue(*turns, type=1, language="en"):
     return Dialogue(f"{type}", task, tuple(lines), tuple(steps))
 
 
-def compared(logged, decided):
-    return Compared(
-        dialogue="d", position=1, language="en", type=1, utterance="?", available=("1", "2", "3", "4"),
-        logged=logged, decided=decided, reason="",
-    )  # fmt: skip
-
-
 @pytest.mark.each(
     ("logged", "decided", "errors"),
     [
@@ -85,9 +86,9 @@ def compared(logged, decided):
     ],
 )
 def test_errors_are_counted_by_nodes(logged, decided, errors):
-    turn = compared(logged, decided)
-    assert tuple(turn.measures[name] / 100 for name in ("wrong", "missed", "unasked")) == errors
-    assert turn.agrees is (errors == (0, 0, 0))
+    values = measures(logged, decided)
+    assert tuple(values[name] / 100 for name in ("wrong", "missed", "unasked")) == errors
+    assert values["agreement"] == (errors == (0, 0, 0))
 
 
 def rows(table):
@@ -100,7 +101,7 @@ async def test_agreement_and_errors_per_hundred_turns():
     dialogues = [dialogue(["1"], ["2"], [], ["1.1"], type=1), dialogue(["2"], ["1"], type=2)]
     compared = await audit(Scripted({"2": "1"}), dialogues, multi=False)
     # The opening's turn is no decision. Of six, the two 2s become 1s: in type 1 that is given already.
-    assert [turn.agrees for turn in compared] == [True, False, True, True, False, True]
+    assert compared["agrees"].tolist() == [True, False, True, True, False, True]
     by_language, by_type = map(rows, decision_tables(compared))
     (row,) = by_language
     assert row["agreement"].value == pytest.approx(4 / 6)
@@ -116,8 +117,8 @@ async def test_the_single_info_provider_is_asked_for_one_node():
     dialogues = [dialogue(["1", "2"], ["1.1"])]
     single = await audit(Scripted(), dialogues, multi=False)
     several = await audit(Scripted(), dialogues, multi=True)
-    assert [turn.decided for turn in single] == [("1",), ("1.1",)]
-    assert [turn.decided for turn in several] == [("1", "2"), ("1.1",)]
+    assert single["decided"].tolist() == [("1",), ("1.1",)]
+    assert several["decided"].tolist() == [("1", "2"), ("1.1",)]
 
 
 async def test_replaying_lets_differences_carry_over():

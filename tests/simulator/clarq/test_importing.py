@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 from app import cli
 from logs import LogReader, LogWriter
-from simulator.clarq.reporting.report import report
+from simulator.clarq.reporting.report import run_section
 from simulator.clarq.results import import_results, read_results
 from simulator.clarq.room import ROOM
 from simulator.clarq.score import score_rows, score_run
@@ -50,7 +50,7 @@ def test_dialogues_become_turns_endings_and_scores(results, log, reader):
     assert reader.ending(second.id).status == "truncated"
     values = {score.metric: score.value for score in reader.scores(episode_id=first.id)}
     assert values == {"success": 0.0, "aqd": 2 - 3, "aql": pytest.approx((4 + 1 + 0) / 3)}
-    assert report(reader, run.id).statuses == {"completed": 1, "truncated": 1}
+    assert run_section(reader, run.id).data["unscored"] == 0
     assert reader.progress(run.id).planned == 2
 
 
@@ -101,7 +101,7 @@ def test_a_whole_published_file_is_imported_scored_and_audited(tmp_path):
     with LogReader(log) as reader:
         config = reader.run("whole").config
         assert (config["planned"], config["unplayed"], config["unreadable"]) == (26, 10, 1)
-        assert report(reader, "whole").by_language[0].success.n == 26
+        assert run_section(reader, "whole").tables[0].rows[0][1] == 26
     told = CliRunner().invoke(cli, ["audit", "provider", str(path), "--json", "--log", str(log)])
     assert told.exit_code == 0, told.output
     assert "10 rows without a dialogue" in told.stderr
@@ -148,18 +148,18 @@ def test_published_dialogues_score_as_the_rules_say(published, tmp_path, name):
     with LogReader(tmp_path / "log.sqlite") as reader:
         scored = score_run(reader, run.id)
         stored = {(score.episode_id, score.metric): score.value for score in reader.scores(run_id=run.id)}
-        (row,) = report(reader, run.id).by_language
+        ((label, _, success, aqd, aql, needs_judge, _),) = run_section(reader, run.id).tables[0].rows
     for one, want in zip(scored, expected, strict=True):
         assert {key: getattr(one.scores, key) for key in want} == want
         rows = score_rows(one.episode.id, one.scores)
         assert {(r.episode_id, r.metric): r.value for r in rows}.items() <= stored.items()
     n = len(records)
-    assert row.success.value == pytest.approx(sum(want["success"] for want in expected) / n)
-    assert row.aqd.value == pytest.approx(sum(want["aqd"] for want in expected) / n)
-    assert row.aql.value == pytest.approx(sum(want["aql"] for want in expected) / n)
-    assert row.needs_judge == sum(want["needs_judge"] for want in expected) > 0
-    assert (row.label, row.success.n) == (language, n)
-    assert row.success.low < row.success.value < row.success.high
+    assert success.value == pytest.approx(sum(want["success"] for want in expected) / n)
+    assert aqd.value == pytest.approx(sum(want["aqd"] for want in expected) / n)
+    assert aql.value == pytest.approx(sum(want["aql"] for want in expected) / n)
+    assert needs_judge == sum(want["needs_judge"] for want in expected) > 0
+    assert (label, success.n) == (language, n)
+    assert success.low < success.value < success.high
 
 
 @pytest.mark.parametrize("name", FILES)

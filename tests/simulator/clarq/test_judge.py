@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from simulator.clarq.reporting.report import report
+from simulator.clarq.reporting.report import run_section
 from simulator.clarq.runs import judge_run
 from simulator.clarq.score import JUDGE, score_run
 from simulator.models import Malformed, ModelError, ModelOptions, ScriptModel, Unavailable, load_model
@@ -80,7 +80,7 @@ async def test_a_failure_leaves_that_dialogue_open_and_judging_goes_on_later(put
         await judge_run(reader, log, "run", judge(asked, wrong=["rare word"]))
     assert [one.scores.needs_judge for one in score_run(reader, "run")] == [False, True]
     assert await judge_run(reader, log, "run", judge(asked)) == 1
-    assert report(reader, "run").by_language[0].needs_judge == 0
+    assert run_section(reader, "run").tables[0].rows[0][5] == 0
 
 
 async def test_an_interrupted_dialogue_is_asked_only_what_is_left(put, log, reader, lamp):
@@ -122,7 +122,7 @@ async def test_a_malformed_answer_costs_one_verdict_and_names_the_dialogue(put, 
     assert [one.scores.needs_judge for one in score_run(reader, "run")] == [False, True]
     asked += [None] * 9
     assert await judge_run(reader, log, "run", model, lost=told) == 1
-    assert report(reader, "run").by_language[0].needs_judge == 0
+    assert run_section(reader, "run").tables[0].rows[0][5] == 0
 
 
 async def test_another_judge_is_asked_and_each_verdict_is_kept(put, log, reader, lamp):
@@ -149,9 +149,9 @@ async def test_another_judge_is_asked_and_each_verdict_is_kept(put, log, reader,
     assert outcomes() == [(False, False)] * 2
     assert await judge_run(reader, log, "run", called("x/yes")) == 0
     assert {row.annotator for row in reader.judgments(run_id="run")} == set(seen)
-    found = report(reader, "run")
-    assert found.decided_by == {"judges": 2}
-    assert {(pair.first, pair.second): (pair.n, pair.equal) for pair in found.judges} == {
+    found = run_section(reader, "run").data
+    assert found["decided_by"] == {"judges": 2}
+    assert {(pair["first"], pair["second"]): (pair["n"], pair["equal"]) for pair in found["judges"]} == {
         ("x/yes", "x/no"): (2, 0),
         ("x/yes", "x/second-no"): (2, 0),
         ("x/no", "x/second-no"): (2, 2),

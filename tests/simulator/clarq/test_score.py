@@ -12,7 +12,6 @@ from simulator.clarq.score import (
     score_dialogue,
     score_episode,
     score_rows,
-    success_by_responses,
     turn_length,
     unmatched_lines,
 )
@@ -176,15 +175,6 @@ def test_reached_leaves_out_what_was_said_before_the_opening(lamp):
     early = [Line("provider", HELLO), Line("seeker", "Hi!"), Line("provider", lamp.tree.by_index["3"].text)]
     lines = [*early, *dialogue(lamp, "1", "2", "2.1", "2.1.1", "3")[1:]]
     assert score_dialogue(lamp, lines).reached == 7
-
-
-def test_the_curve_rises_to_the_share_of_successes(lamp):
-    quick = score_dialogue(lamp, dialogue(lamp, *ALL))
-    slow = score_dialogue(lamp, dialogue(lamp, "Hm.", "Hm.", *ALL))
-    never = score_dialogue(lamp, dialogue(lamp, "1"))
-    assert success_by_responses([quick, slow, never, never], longest=9) == (0,) * 5 + (0.25,) * 2 + (0.5,) * 2
-    assert len(success_by_responses([quick])) == 14
-    assert success_by_responses([], longest=3) == (0, 0, 0)
 
 
 # Out of the log

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from app import cli
 from logs.rows import Judgment
-from simulator.clarq.reporting.agreement import success_agreement
-from simulator.clarq.reporting.report import report
+from simulator.clarq.reporting.agreement import success_answers
+from simulator.clarq.reporting.report import run_section
 from simulator.clarq.review import Pen, Review, finish, mark_success, unanswered, unmarked_turns
 from simulator.clarq.score import JUDGE, SUCCESS, majority, score_run
 from simulator.clarq.views import replay
@@ -83,8 +83,8 @@ def test_a_change_of_mind_counts_and_the_rule_is_compared_as_it_was(put, log, re
     (one,) = score_run(reader, "run")
     assert (one.scores.success, one.scores.missing, one.scores.judged) == (True, (), ("2.1", "2.1.1", "3"))
     assert not one.automatic.success
-    compared = success_agreement([one], reader.judgments(run_id="run"))
-    assert (compared.observed.value, compared.observed.n, compared.kappa) == (0, 1, None)
+    compared = success_answers([one], reader.judgments(run_id="run"))
+    assert [answer[2:] for answer in compared] == [("no", "yes", True)]
 
 
 def test_what_the_player_ticks_is_compared_and_settles_nothing(put, log, reader, lamp):
@@ -93,7 +93,7 @@ def test_what_the_player_ticks_is_compared_and_settles_nothing(put, log, reader,
     log.flush()
     (one,) = score_run(reader, "run")
     assert not one.scores.success
-    assert success_agreement([one], reader.judgments(run_id="run")).observed.n == 1
+    assert len(success_answers([one], reader.judgments(run_id="run"))) == 1
 
 
 def test_under_success_no_reason_is_asked_for(put, log, reader, lamp):
@@ -132,9 +132,9 @@ def test_the_report_says_whose_s_is_and_how_judges_agree(put, log, reader, lamp,
         if repeat:
             log.put(mark_success(Pen("ann", f"key-{repeat}"), episode, repeat == 1))
     log.flush()
-    found = report(reader, "run")
-    assert found.decided_by == {"judges": 1, "people": 2}
-    assert found.by_language[0].success.value == pytest.approx(2 / 3)
+    found = run_section(reader, "run")
+    assert found.data["decided_by"] == {"judges": 1, "people": 2}
+    assert found.tables[0].rows[0][2].value == pytest.approx(2 / 3)
     told = CliRunner().invoke(cli, ["score", "run", "run", "--log", str(reader.path)])
     assert told.exit_code == 0, told.output
     assert "S is decided in 1 by judges, 2 by reviewers" in told.output

@@ -3,26 +3,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from logs.rows import Judgment, Turn
+from logs.rows import Judgment
 from simulator.clarq.reporting.agreement import (
-    agreement,
     cluster_kappa,
-    error_rates,
-    reviewers,
-    success_agreement,
+    error_section,
+    finished_reviews,
+    measures,
+    reviewer_answers,
+    success_answers,
 )
 from simulator.clarq.review import DONE, PROVIDER_ERROR, REVIEW_SUCCESS, SEEKER_FAILURE
 from simulator.clarq.score import SUCCESS, score_run
 from simulator.stats import cohen_kappa, wilson
 
-
-def turns(episode, count):
-    """`count` provider turns after the greeting, each after a seeker's."""
-    seats = ["provider", *["seeker", "provider"] * count]
-    return [Turn(episode_id=episode, number=n, seat=seat, text="") for n, seat in enumerate(seats)]
-
-
-TURNS = {"a": turns("a", 4), "b": turns("b", 6)}
+TURNS = {"a": [2, 4, 6, 8], "b": [2, 4, 6, 8, 10, 12]}
 
 
 class Marks:
@@ -52,6 +46,19 @@ def marks():
     return Marks()
 
 
+def errors_of(marks):
+    return error_section(finished_reviews(marks.rows, TURNS), TURNS)
+
+
+def compared(marks):
+    """What Ann and Bob say, without what they agree in, by question; and the table of their agreement."""
+    answers = reviewer_answers(finished_reviews(marks.rows, TURNS), TURNS, "ann", "bob")
+    differing = {}
+    for answer in answers:
+        differing.setdefault(answer.question.split()[0], []).append(answer[1:4])
+    return differing, measures(answers).rows if answers else []
+
+
 def test_errors_are_counted_per_hundred_provider_turns(marks):
     marks.error("a", "ann", 2, type=1)
     marks.error("b", "ann", 4, type=2, hallucination=True)
@@ -59,30 +66,33 @@ def test_errors_are_counted_per_hundred_provider_turns(marks):
     marks.add("b", "ann", SEEKER_FAILURE, node="1", failure="hidden")
     marks.done("a", "ann")
     marks.done("b", "ann", success=False)
-    found = error_rates(marks.rows, TURNS)
-    assert (found.turns, found.dialogues) == (10, 2)
-    assert {rate.error: rate.count for rate in found.rates} == {"type_1": 2, "type_2": 1, "hallucination": 1}
-    first = found.rates[0].per_100
+    found = errors_of(marks)
+    errors, reasons = (table.rows for table in found.tables)
+    assert found.remarks[0].startswith("10 provider turns in 2 dialogues")
+    assert [(error.split(" ·")[0], count) for error, count, _ in errors] == [
+        ("Type 1", 2),
+        ("Type 2", 1),
+        ("Hallucination", 1),
+    ]
+    first = errors[0][2]
     assert first.value == pytest.approx(20)
     # One error of 4 turns, one of 6: resampled whole, the rate lies between those of the two dialogues.
     assert (first.low, first.high) == (pytest.approx(100 / 6), pytest.approx(25))
-    assert found.failures == {"hidden": 1}
+    assert reasons == (("Hidden in a summary", 1),)
 
 
 def test_unfinished_reviews_do_not_count(marks):
     marks.error("a", "ann", 2, type=1)
-    found = error_rates(marks.rows, TURNS)
-    assert (found.rates, found.turns, found.dialogues) == ((), 0, 0)
-    assert reviewers(marks.rows) == ()
+    assert errors_of(marks) is None
 
 
 def test_a_correction_takes_the_error_back(marks):
     marks.error("a", "ann", 2, type=1)
     marks.error("a", "ann", 2, type=0)
     marks.done("a", "ann")
-    rates = error_rates(marks.rows, TURNS).rates
-    assert [(rate.count, rate.per_100.value, rate.per_100.low) for rate in rates] == [(0, 0, 0)] * 3
-    assert rates[0].per_100.high == pytest.approx(100 * wilson(0, 4).high)
+    rates = [(count, rate) for _, count, rate in errors_of(marks).tables[0].rows]
+    assert [(count, rate.value, rate.low) for count, rate in rates] == [(0, 0, 0)] * 3
+    assert rates[0][1].high == pytest.approx(100 * wilson(0, 4).high)
 
 
 def test_agreement_is_about_what_both_have_finished(marks):
@@ -92,43 +102,41 @@ def test_agreement_is_about_what_both_have_finished(marks):
     marks.error("a", "bob", 4, type=1, hallucination=True)
     marks.add("a", "ann", SEEKER_FAILURE, node="3", failure="hidden")
     marks.done("a", "ann", success=False)
-    assert agreement(marks.rows, TURNS, "ann", "bob") == ()
+    assert compared(marks) == ({}, [])
     marks.done("a", "bob", success=True)
     marks.done("b", "ann")
-    found = {one.question: one for one in agreement(marks.rows, TURNS, "ann", "bob")}
-    assert list(found) == ["provider_error", "hallucination", "seeker_failure", "success"]
-    errors = found["provider_error"]
-    assert errors.observed.n == 4
-    assert errors.observed.value == pytest.approx(3 / 4)
-    labels = (["1", "1", "0", "0"], ["2", "1", "0", "0"])
-    assert errors.kappa.value == pytest.approx(cohen_kappa(*labels))
-    (differing,) = errors.disagreements
-    assert (differing.episode_id, differing.turn_number) == ("a", 2)
-    assert (differing.first, differing.second) == ("type_1", "type_2")
-    assert [one.turn_number for one in found["hallucination"].disagreements] == [4]
-    (why,) = found["seeker_failure"].disagreements
-    assert (why.node, why.first, why.second) == ("3", "hidden", "none")
-    (verdict,) = found["success"].disagreements
-    assert (verdict.first, verdict.second) == ("no", "yes")
-    assert reviewers(marks.rows) == ("ann", "bob")
+    answers, table = compared(marks)
+    assert answers == {
+        "Provider": [("a", "type_1", "type_2"), ("a", "type_1", "type_1"), *[("a", "type_0", "type_0")] * 2],
+        "Hallucination": [("a", "no", "no"), ("a", "no", "yes"), *[("a", "no", "no")] * 2],
+        "Reason": [("a", "hidden", "none")],
+        "Success": [("a", "no", "yes")],
+    }
+    _, n, observed, kappa = table[0]
+    assert n == observed.n == 4
+    assert observed.value == pytest.approx(3 / 4)
+    assert kappa.value == pytest.approx(cohen_kappa(["1", "1", "0", "0"], ["2", "1", "0", "0"]))
+    assert table[3][3] is None
 
 
 def test_automatic_against_manual_success(put, log, reader, lamp, marks):
     whole = put(log, lamp, ("1", "2", "2.1", "2.1.1", "3"))
     part = put(log, lamp, ("1", "Hm."), repeat=1)
     scored = score_run(reader, "run")
-    assert success_agreement(scored, marks.rows) is None
+    assert success_answers(scored, marks.rows) == []
     marks.add(whole, "ann", REVIEW_SUCCESS, success=False)
     marks.add(whole, "ann", REVIEW_SUCCESS, success=True)
     marks.add(part, "ann", REVIEW_SUCCESS, success=True)
     marks.add(part, "provider", SUCCESS, success=False)
     marks.add("elsewhere", "ann", REVIEW_SUCCESS, success=True)
-    found = success_agreement(scored, marks.rows)
-    assert found.observed.n == 3
-    assert found.observed.value == pytest.approx(2 / 3)
-    (differing,) = found.disagreements
-    assert (differing.episode_id, differing.first, differing.second) == (part, "no", "yes")
-    assert differing.flagged
+    answers = success_answers(scored, marks.rows)
+    assert [answer[1:] for answer in answers] == [
+        (whole, "yes", "yes", False),
+        (part, "no", "yes", True),
+        (part, "no", "no", True),
+    ]
+    ((_, n, observed, _),) = measures(answers).rows
+    assert (n, observed.value) == (3, pytest.approx(2 / 3))
 
 
 def test_kappa_equals_cohens_and_its_interval_holds_it():
@@ -162,6 +170,6 @@ def test_kappa_where_only_one_answer_is_given():
 
 def test_reviews_of_episodes_without_turns_are_left_out(marks):
     marks.done("gone", "ann")
-    assert error_rates(marks.rows, TURNS).dialogues == 0
-    rows = [replace(row, episode_id="a") for row in marks.rows]
-    assert error_rates(rows, TURNS).dialogues == 1
+    assert errors_of(marks) is None
+    marks.rows = [replace(row, episode_id="a") for row in marks.rows]
+    assert errors_of(marks).remarks[0].startswith("4 provider turns in 1 dialogues")
