@@ -232,7 +232,7 @@ def _table(frame: pd.DataFrame, by: list[str], unit: str, measures: Measures, ti
     return Table([by[-1], Column(unit, 0), *columns], cells, title, name)
 
 
-def _disagreement(turn: Mapping[str, Any]) -> str:
+def _disagreement(turn: Mapping[Any, Any]) -> str:
     nodes = (f"{name} {', '.join(turn[name]) or 'none'}" for name in ("available", "logged", "decided"))
     return (
         f"{turn['dialogue']} line {turn['position']}: {', '.join(nodes)}\n"

@@ -20,20 +20,16 @@ from simulator.clarq.research import write_reviews
 from simulator.clarq.review import (
     DONE,
     FAILURES,
-    Pen,
     ProviderMark,
     Review,
     expectable_nodes,
     possible_errors,
-    provider_steps,
     read_reviews,
     unanswered,
-    unmarked_turns,
     write_changes,
 )
 from simulator.clarq.score import REVIEW_SUCCESS
-from simulator.clarq.show import background_parts, did, tree_replay
-from simulator.clarq.views import Replay, ReplayStep, replay
+from simulator.clarq.show import Replay, ReplayStep, background_parts, did, replay, tree_replay
 from simulator.desk_forms import FINISHED, Field, Group, Sheet, Values
 from simulator.desks import Case, Desk
 from simulator.errors import InputError
@@ -111,7 +107,7 @@ def _show(seen: Callable[[], Replay]) -> Iterator[Block]:
     dialogue = seen()
     block = tree_replay(dialogue)
     turns = [
-        turn._replace(did=did(step) if _markable(step) else "", why=(), choices="")
+        turn._replace(did=did(step) if step.reviewable else "", why=(), choices="")
         for turn, step in zip(block.turns, dialogue.steps, strict=True)
     ]
     yield block._replace(turns=turns)
@@ -125,9 +121,10 @@ def _show(seen: Callable[[], Replay]) -> Iterator[Block]:
 def review_sheet(case: Case[Review], form: Review | None) -> Sheet:
     """Return what can be said of a dialogue: of each turn, of the whole, and of nodes that are missing."""
     dialogue: Replay = case.thing()
-    review = form or Review(annotator="")
+    review = form or Review()
     left = unanswered(dialogue, review)
-    unmarked = len(unmarked_turns(dialogue, review))
+    # A finished review holds no error there.
+    unmarked = sum(step.reviewable and step.turn.number not in review.provider for step in dialogue.steps)
     whole = Group((Field(name="success", kind="choice", choices=(_YES, _NO), keys="sf"),), "dialogue")
     return Sheet(
         groups=(
@@ -141,29 +138,25 @@ def review_sheet(case: Case[Review], form: Review | None) -> Sheet:
     )
 
 
-def _markable(step: ReplayStep) -> bool:
-    return step.seat == PROVIDER and step.number > 0
-
-
 def _turn(place: int, step: ReplayStep, review: Review) -> Group:
     """Return the fields on a turn; of the greeting and of the seeker's there is only a note."""
     fields: list[Field] = []
-    if _markable(step):
+    if step.reviewable:
         errors = "".join(map(str, possible_errors(step)))
         fields.append(Field(name="type", kind="choice", choices=tuple(errors), keys=errors, usual="0"))
-        if review.provider.get(step.number, ProviderMark()).type == 1:
+        if review.provider.get(step.turn.number, ProviderMark()).type == 1:
             nodes = (*expectable_nodes(step), UNSAID)
             fields.append(Field(name="node", kind="choice", choices=nodes, brief=True))
         fields.append(Field(name="hallucination", kind="choices", choices=(_YES,), keys="h"))
     fields.append(Field(name="note", keys="n"))
-    note = "" if _markable(step) else "greeting" if step.number == 0 else "seeker_turn"
+    note = "" if step.reviewable else "greeting" if step.turn.number == 0 else "seeker_turn"
     title = message("desks.review.turn", number=place + 1)
-    return Group(fields, str(step.number), title, message(f"desks.review.{note}") if note else "", place)
+    return Group(fields, str(step.turn.number), title, message(f"desks.review.{note}") if note else "", place)
 
 
 def _missing(dialogue: Replay, review: Review) -> Iterator[Group]:
     """Yield the question why nodes are missing, and each of these; what the rule misses is told at last."""
-    missing = [node for node in dialogue.nodes if node.index in dialogue.scores.missing]
+    missing = [dialogue.task.tree.by_index[index] for index in dialogue.scores.missing]
     state = "later" if review.success is None else "success" if review.success else "none"
     asked = missing if review.success is False else []
     note = message("desks.review.reasons" if asked else f"desks.review.missing_{state}")
@@ -198,22 +191,21 @@ def read_values(case: Case[Review], values: Values, deciding: bool) -> Review:
     """Return the review that fields make; a node is kept of a type 1 error alone."""
     dialogue: Replay = case.thing()
     provider: dict[int, ProviderMark] = {}
-    for step in provider_steps(dialogue):
-        names = [f"{step.number}.{name}" for name in ("type", "node", "hallucination")]
+    for step in filter(lambda step: step.reviewable, dialogue.steps):
+        names = [f"{step.turn.number}.{name}" for name in ("type", "node", "hallucination")]
         if any(name in values for name in names):
             type, node, hallucination = (values.get(name) for name in names)
             expected = node if type == "1" and node != UNSAID else None
-            provider[step.number] = ProviderMark(int(type or 0), expected, bool(hallucination))  # type: ignore[arg-type]
+            provider[step.turn.number] = ProviderMark(int(type or 0), expected, bool(hallucination))  # type: ignore[arg-type]
     notes: dict[int | None, str] = {
-        step.number: str(values[name]).strip()
+        step.turn.number: str(values[name]).strip()
         for step in dialogue.steps
-        if (name := f"{step.number}.note") in values
+        if (name := f"{step.turn.number}.note") in values
     }
     if "dialogue.note" in values:
         notes[None] = str(values["dialogue.note"]).strip()
-    failures = {node.index: values.get(f"missing.{node.index}.failure") for node in dialogue.nodes}
+    failures = {node.index: values.get(f"missing.{node.index}.failure") for node in dialogue.task.tree.nodes}
     return Review(
-        annotator="",
         provider=provider,
         seeker={node: failure for node, failure in failures.items() if failure},
         success={_YES: True, _NO: False}.get(values.get("dialogue.success", "")),
@@ -226,8 +218,7 @@ def review_rows(
     case: Case[Review], reviewer: str, before: Review | None, after: Review, key: str
 ) -> Iterator[Judgment]:
     """Yield the marks that a reviewer has made since their review before."""
-    before = before or Review(annotator=reviewer)
-    return write_changes(Pen(reviewer, key), case.key, case.thing(), before, after)
+    return write_changes(reviewer, key, case.key, case.thing(), before or Review(), after)
 
 
 def outcome(review: Review) -> Hashable:

@@ -15,8 +15,7 @@ from simulator.blocks import Block, Card, Facts, Words, message
 from simulator.clarq.data import load_items, read_item
 from simulator.clarq.playing import PROVIDER
 from simulator.clarq.review import KINDS
-from simulator.clarq.show import background_parts, tree_replay
-from simulator.clarq.views import ReplayStep, replay
+from simulator.clarq.show import ReplayStep, background_parts, replay, tree_replay
 from simulator.errors import InputError
 from simulator.research import DataPages, Entry, Link, Look, ResearchPages, RunFile
 from simulator.tree_blocks import ReplayTurn
@@ -53,7 +52,7 @@ def write_reviews(reader: LogReader, run: str, path: Path) -> None:
 
 def _told(turn: ReplayTurn, step: ReplayStep) -> ReplayTurn:
     """Return a turn with what was held back of it, which players are not told."""
-    held = [message("research.held", what=guard) for guard in step.guards]
+    held = [message("research.held", what=guard) for guard in step.turn.payload.get("guards", ())]
     return turn._replace(why=(*turn.why, *held))
 
 

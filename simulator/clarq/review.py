@@ -19,15 +19,13 @@ should have given none and gave one. One turn holds one of them at most; a hallu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import count
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Literal, get_args
 
 from logs.rows import Judgment
-from simulator.clarq.playing import PROVIDER
 from simulator.clarq.score import REVIEW_SUCCESS
-from simulator.clarq.views import Replay, ReplayStep
+from simulator.clarq.show import Replay, ReplayStep
 from simulator.errors import InputError
 from simulator.judging import require_known
 from trees import OPENING
@@ -74,7 +72,6 @@ class Review:
         done: whether the reviewer has finished.
     """
 
-    annotator: str
     provider: Mapping[int, ProviderMark] = field(default_factory=dict)
     seeker: Mapping[str, Failure] = field(default_factory=dict)
     success: bool | None = None
@@ -84,117 +81,97 @@ class Review:
 
 def read_reviews(judgments: Iterable[Judgment]) -> dict[tuple[str, str], Review]:
     """Return reviews by episode and annotator, out of judgments in the order in which they were written."""
-    grouped: dict[tuple[str, str], list[Judgment]] = {}
-    for judgment in judgments:
-        if judgment.kind in KINDS and judgment.episode_id is not None:
-            grouped.setdefault((judgment.episode_id, judgment.annotator), []).append(judgment)
-    return {place: _review(place[1], rows) for place, rows in grouped.items()}
-
-
-def _review(annotator: str, judgments: Sequence[Judgment]) -> Review:
-    provider: dict[int, ProviderMark] = {}
-    seeker: dict[str, Failure] = {}
-    notes: dict[int | None, str] = {}
-    success, done = None, False
+    reviews: dict[tuple[str, str], Review] = {}
     for row in judgments:
-        value = row.value
-        if value.get("erased"):
-            continue
-        if row.kind == PROVIDER_ERROR and row.turn_number is not None:
-            provider[row.turn_number] = ProviderMark(
-                value["type"], value.get("node"), bool(value.get("hallucination"))
-            )
-        elif row.kind == SEEKER_FAILURE:
-            seeker.pop(value["node"], None)
-            if value["failure"] is not None:
-                seeker[value["node"]] = value["failure"]
-        elif row.kind == REVIEW_SUCCESS:
-            success = bool(value["success"])
-        elif row.kind == NOTE:
-            notes[row.turn_number] = str(value["text"])
-        elif row.kind == DONE:
-            done = bool(value["done"])
-    return Review(
-        annotator=annotator, provider=provider, seeker=seeker, success=success, notes=notes, done=done
-    )
+        if row.kind in KINDS and row.episode_id is not None:
+            place = (row.episode_id, row.annotator)
+            before = reviews.get(place, Review())
+            reviews[place] = before if row.value.get("erased") else replace(before, **_changed(before, row))
+    return reviews
 
 
-# Making marks
+def _changed(review: Review, row: Judgment) -> dict[str, Any]:
+    """Return the fields of a review that a mark changes."""
+    value = row.value
+    if row.kind == PROVIDER_ERROR:
+        mark = ProviderMark(value["type"], value.get("node"), bool(value.get("hallucination")))
+        return {"provider": {**review.provider, row.turn_number: mark}}
+    if row.kind == SEEKER_FAILURE:
+        # A reason that is given anew goes to the end, one that is taken back goes.
+        others = {node: failure for node, failure in review.seeker.items() if node != value["node"]}
+        return {"seeker": others | ({value["node"]: value["failure"]} if value["failure"] else {})}
+    if row.kind == NOTE:
+        return {"notes": {**review.notes, row.turn_number: str(value["text"])}}
+    name = "success" if row.kind == REVIEW_SUCCESS else "done"
+    return {name: bool(value[name])}
 
 
-@dataclass(frozen=True, slots=True)
-class Pen:
-    """The writer of a mark, and its idempotency key.
+def write_changes(
+    reviewer: str, key: str, episode_id: str, replay: Replay, before: Review, after: Review
+) -> Iterator[Judgment]:
+    """Yield the marks that lead from one review to another; the same `key` makes the same marks.
 
-    Attributes:
-        annotator: the reviewer's pseudonym.
-        key: of this submission; the same key is the same mark.
+    Raises:
+        InputError: if one of them makes no sense.
     """
-
-    annotator: str
-    key: str
-
-    def mark(self, episode_id: str, kind: str, value: dict[str, Any], turn: int | None = None) -> Judgment:
-        """Return the row of a mark."""
-        return Judgment(
-            id=f"{episode_id}/review/{self.annotator}/{self.key}",
+    for place, (kind, turn, value) in enumerate(_changes(replay, before, after)):
+        own = f"{key}-{place}" if place else key
+        yield Judgment(
+            id=f"{episode_id}/review/{reviewer}/{own}",
             episode_id=episode_id,
-            annotator=self.annotator,
+            annotator=reviewer,
             kind=kind,
             value=value,
             turn_number=turn,
-            key=self.key,
+            key=own,
         )
 
 
-def mark_provider(pen: Pen, episode_id: str, replay: Replay, number: int, mark: ProviderMark) -> Judgment:
-    """Return a mark on a provider turn.
+def _changes(
+    replay: Replay, before: Review, after: Review
+) -> Iterator[tuple[str, int | None, dict[str, Any]]]:
+    """Yield kind, turn and value of each mark."""
+    for number, mark in after.provider.items():
+        if mark != before.provider.get(number):
+            _check_mark(reviewable_step(replay, number), mark)
+            yield PROVIDER_ERROR, number, asdict(mark)
+    if after.success is not None and after.success != before.success:
+        yield REVIEW_SUCCESS, None, {"success": after.success}
+    for node in dict.fromkeys((*before.seeker, *after.seeker)):
+        if (failure := after.seeker.get(node)) != before.seeker.get(node):
+            if node not in replay.scores.missing:
+                problem = f"node {node} is not missing in this dialogue"
+                raise InputError(problem, code="node_not_missing", node=node)
+            require_known([failure] if failure is not None else [], FAILURES, "reason for a missing node")
+            yield SEEKER_FAILURE, None, {"node": node, "failure": failure}
+    for place, text in after.notes.items():
+        if text != before.notes.get(place, ""):
+            _check_note(replay, place, text)
+            yield NOTE, place, {"text": text.strip()}
+    if after.done != before.done:
+        if after.done and (left := unanswered(replay, after)):
+            raise InputError(f"still to be said: {', '.join(left)}", code="unsaid", count=len(left))
+        yield DONE, None, {"done": after.done}
 
-    Raises:
-        InputError: if there is no such turn, or the error cannot have happened there.
-    """
-    step = reviewable_step(replay, number)
+
+def _check_mark(step: ReplayStep, mark: ProviderMark) -> None:
+    number = step.turn.number
     if mark.type not in possible_errors(step):
         raise InputError(
             f"turn {number}: type 1 needs something that could be given, type 2 something that was given",
             code="no_such_error",
             turn=number,
         )
-    expected = expectable_nodes(step) if mark.type == 1 else ()
-    if mark.node is not None and mark.node not in expected:
+    if mark.node is not None and (mark.type != 1 or mark.node not in expectable_nodes(step)):
         raise InputError(
             f"turn {number}: node {mark.node} could not be given there",
             code="node_not_there",
             turn=number,
             node=mark.node,
         )
-    value = {"type": mark.type, "node": mark.node, "hallucination": mark.hallucination}
-    return pen.mark(episode_id, PROVIDER_ERROR, value, number)
 
 
-def mark_failure(pen: Pen, episode_id: str, replay: Replay, node: str, failure: Failure | None) -> Judgment:
-    """Return why a node is missing; None takes the mark back.
-
-    Raises:
-        InputError: if the node is not missing, or the reason is unknown.
-    """
-    if node not in replay.scores.missing:
-        raise InputError(f"node {node} is not missing in this dialogue", code="node_not_missing", node=node)
-    require_known([failure] if failure is not None else [], FAILURES, "reason for a missing node")
-    return pen.mark(episode_id, SEEKER_FAILURE, {"node": node, "failure": failure})
-
-
-def mark_success(pen: Pen, episode_id: str, success: bool) -> Judgment:
-    """Return the reviewer's own verdict: did the seeker get what it needed?"""
-    return pen.mark(episode_id, REVIEW_SUCCESS, {"success": success})
-
-
-def write_note(pen: Pen, episode_id: str, replay: Replay, text: str, number: int | None) -> Judgment:
-    """Return a note on a turn, or on the whole dialogue.
-
-    Raises:
-        InputError: if there is no such turn, or the note is too long.
-    """
+def _check_note(replay: Replay, number: int | None, text: str) -> None:
     if number is not None and not 0 <= number < len(replay.steps):
         raise InputError(
             f"turn {number}: this dialogue has turns 0 to {len(replay.steps) - 1}",
@@ -207,43 +184,6 @@ def write_note(pen: Pen, episode_id: str, replay: Replay, text: str, number: int
             code="long_note",
             most=_LONGEST_NOTE,
         )
-    return pen.mark(episode_id, NOTE, {"text": text.strip()}, number)
-
-
-def finish(pen: Pen, episode_id: str, replay: Replay, review: Review, *, done: bool = True) -> Judgment:
-    """Say that a review is finished, or open it again.
-
-    Raises:
-        InputError: if something is still to be said.
-    """
-    left = unanswered(replay, review)
-    if done and left:
-        raise InputError(f"still to be said: {', '.join(left)}", code="unsaid", count=len(left))
-    return pen.mark(episode_id, DONE, {"done": done})
-
-
-def write_changes(
-    pen: Pen, episode_id: str, replay: Replay, before: Review, after: Review
-) -> Iterator[Judgment]:
-    """Yield the marks that lead from one review to another.
-
-    Raises:
-        InputError: if one of them makes no sense.
-    """
-    pens = (Pen(pen.annotator, pen.key if not number else f"{pen.key}-{number}") for number in count())
-    for number, mark in after.provider.items():
-        if before.provider.get(number) != mark:
-            yield mark_provider(next(pens), episode_id, replay, number, mark)
-    if after.success is not None and after.success != before.success:
-        yield mark_success(next(pens), episode_id, after.success)
-    for node in dict.fromkeys((*before.seeker, *after.seeker)):
-        if (failure := after.seeker.get(node)) != before.seeker.get(node):
-            yield mark_failure(next(pens), episode_id, replay, node, failure)
-    for place, text in after.notes.items():
-        if text != before.notes.get(place, ""):
-            yield write_note(next(pens), episode_id, replay, text, place)
-    if after.done != before.done:
-        yield finish(next(pens), episode_id, replay, after, done=after.done)
 
 
 def unanswered(replay: Replay, review: Review) -> tuple[str, ...]:
@@ -254,27 +194,14 @@ def unanswered(replay: Replay, review: Review) -> tuple[str, ...]:
     return (*left, *(node for node in replay.scores.missing if node not in review.seeker))
 
 
-# What can be marked
-
-
-def unmarked_turns(replay: Replay, review: Review) -> tuple[int, ...]:
-    """Return the provider's turns without a mark; a finished review holds no error there."""
-    return tuple(step.number for step in provider_steps(replay) if step.number not in review.provider)
-
-
-def provider_steps(replay: Replay) -> tuple[ReplayStep, ...]:
-    """Return the provider's turns that can be right or wrong: all but the fixed greeting."""
-    return tuple(step for step in replay.steps if step.seat == PROVIDER and step.number > 0)
-
-
 def reviewable_step(replay: Replay, number: int) -> ReplayStep:
     """Return the provider's turn of that number.
 
     Raises:
         InputError: if there is none, or it is the greeting.
     """
-    for step in provider_steps(replay):
-        if step.number == number:
+    for step in replay.steps:
+        if step.turn.number == number and step.reviewable:
             return step
     raise InputError(
         f"turn {number} is no turn of the provider's that can be reviewed", code="no_turn", turn=number
@@ -283,8 +210,8 @@ def reviewable_step(replay: Replay, number: int) -> ReplayStep:
 
 def expectable_nodes(step: ReplayStep) -> tuple[str, ...]:
     """Return the nodes that should perhaps have been given in a turn instead of what was given."""
-    available = step.available_before if step.opened else (OPENING,)
-    return tuple(node for node in available if node not in step.gave)
+    available = [node.index for node in step.before.available] if step.before.opened else [OPENING]
+    return tuple(index for index in available if index not in step.gave)
 
 
 def possible_errors(step: ReplayStep) -> tuple[ErrorType, ...]:

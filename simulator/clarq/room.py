@@ -17,8 +17,7 @@ from simulator.clarq.players.seeker_model import ModelSeeker
 from simulator.clarq.players.seeker_offline import STYLES, OfflineSeeker
 from simulator.clarq.playing import PROVIDER, SEEKER, Rules
 from simulator.clarq.score import score_episode, score_rows
-from simulator.clarq.show import seat_page
-from simulator.clarq.views import replay
+from simulator.clarq.show import replay, seat_page
 from simulator.models import ChatModel
 from simulator.runner.declared_views import SeatPage
 from simulator.runner.rooms import ActiveEpisode, Room, Take, refuse_unknown

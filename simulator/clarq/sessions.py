@@ -12,8 +12,7 @@ from simulator.clarq.data import load_items
 from simulator.clarq.players.seeker_offline import STYLES
 from simulator.clarq.playing import PROVIDER, SEEKER, DialogueRules
 from simulator.clarq.score import SUCCESS
-from simulator.clarq.show import VERDICT, result
-from simulator.clarq.views import Replay
+from simulator.clarq.show import VERDICT, Replay, result
 from simulator.errors import InputError
 from simulator.field_options import logged_values
 from simulator.fields import Fields

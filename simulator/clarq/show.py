@@ -1,11 +1,11 @@
-"""The blocks of a dialogue's pages: a seat's page while it lasts, then the result."""
+"""The blocks of a dialogue's pages: a seat's page while it lasts, then the result, and its replay."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
-from logs.rows import Ending
+from logs.rows import Ending, Judgment, Turn
 from simulator.benchmark import Due, Move
 from simulator.blocks import (
     Block,
@@ -28,9 +28,10 @@ from simulator.blocks import (
 from simulator.clarq import graph
 from simulator.clarq.players.experts_offline import recognise
 from simulator.clarq.playing import PROVIDER, SEEKER
-from simulator.clarq.views import ProviderNode, Replay, ReplayStep, provider_nodes
+from simulator.clarq.score import DialogueScores, score_episode
 from simulator.runner.declared_views import Result, SeatPage
-from simulator.tree_blocks import ReplayTurn, Tree, TreeNode, TreeReplay
+from simulator.runner.turns import task_turns
+from simulator.tree_blocks import NodeState, ReplayTurn, Tree, TreeNode, TreeReplay
 from trees import OPENING, Background, Frontier, Task
 
 KINDS: Final[Mapping[str, str]] = {SEEKER: "question", PROVIDER: "answer"}
@@ -106,9 +107,8 @@ def seat_blocks(
     goal = Text(message(f"goal.{seat}"), "muted")
     if seat == SEEKER:
         return (Talk(moves), spoken, Card(message("background.seeker"), [goal, *background]))
-    root = tree(task.tree.opening, frontier.opened, provider_nodes(frontier))
     hint = message("choose." + ("opening" if not frontier.opened else "many" if multi else "one"))
-    known = Card(message("tree"), [goal, Tree(root, hint=hint, several=multi)])
+    known = Card(message("tree"), [goal, Tree(tree(frontier), hint=hint, several=multi)])
     return (Talk(moves), spoken, known, Card(message("background.provider"), background))
 
 
@@ -122,18 +122,64 @@ def background_parts(background: Background, seat: str) -> Iterator[Detail]:
             yield Detail(message(f"background.{name}"), Chips(entries))
 
 
-def tree(opening: str, opened: bool, nodes: Sequence[ProviderNode]) -> TreeNode:
+def tree(frontier: Frontier) -> TreeNode:
     """Return the whole tree, the opening as its root; the root is given once the dialogue has been opened."""
+    available = {node.index for node in frontier.available}
 
-    def under(parent: str) -> tuple[TreeNode, ...]:
+    def state(index: str) -> NodeState:
+        if index in frontier.given:
+            return "given"
+        return "available" if index in available else "locked"
+
+    def under(parent: str | None) -> tuple[TreeNode, ...]:
         return tuple(
-            TreeNode(node.index, node.index, node.text, node.explanation or "", node.state, under(node.index))
-            for node in nodes
-            if node.index.rpartition(".")[0] == parent
+            TreeNode(index, index, node.text, node.explanation or "", state(index), under(index))
+            for index, node in frontier.tree.by_index.items()
+            if node.parent == parent
         )
 
-    label = message("opening")
-    return TreeNode(OPENING, label, opening, "", "given" if opened else "available", under(""))
+    root: NodeState = "given" if frontier.opened else "available"
+    return TreeNode(OPENING, message("opening"), frontier.tree.opening, "", root, under(None))
+
+
+class ReplayStep(NamedTuple):
+    """A turn as it was, with what it gave and the frontier before and after it."""
+
+    turn: Turn
+    gave: tuple[str, ...]
+    before: Frontier
+    after: Frontier
+
+    @property
+    def reviewable(self) -> bool:
+        """Return True of a provider's turn that can be right or wrong: any but the fixed greeting."""
+        return self.turn.seat == PROVIDER and self.turn.number > 0
+
+
+class Replay(NamedTuple):
+    """An ended dialogue with everything that was hidden, and where it ended in its tree."""
+
+    task: Task
+    steps: tuple[ReplayStep, ...]
+    frontier: Frontier
+    scores: DialogueScores
+
+
+def replay(task: Task, turns: Sequence[Turn], judgments: Sequence[Judgment] = ()) -> Replay:
+    """Return an episode out of its logged turns.
+
+    The frontier of each turn is computed from the tree and the nodes given, so a dialogue that was
+    imported and logged no frontier is shown as well.
+    """
+    steps: list[ReplayStep] = []
+    frontier = Frontier(task.tree)
+    for turn in task_turns(turns):
+        gave = tuple(turn.payload.get("give", ()))
+        after = frontier.open() if OPENING in gave and not frontier.opened else frontier
+        after = after.give(index for index in gave if index != OPENING)
+        steps.append(ReplayStep(turn, gave, frontier, after))
+        frontier = after
+    return Replay(task, tuple(steps), frontier, score_episode(task, turns, judgments))
 
 
 def result(replay: Replay, seat: str, *, judges: bool) -> Result:
@@ -152,13 +198,11 @@ def result(replay: Replay, seat: str, *, judges: bool) -> Result:
 
 def tree_replay(replay: Replay) -> TreeReplay:
     """Return an ended dialogue turn by turn, with the tree as it stands at the end."""
-    opened = any(OPENING in step.gave for step in replay.steps)
-    turns = [replay_turn(step) for step in replay.steps]
-    return TreeReplay(turns, tree(replay.opening, opened, replay.nodes))
+    return TreeReplay([_replay_turn(step) for step in replay.steps], tree(replay.frontier))
 
 
 def _verdict(replay: Replay, seat: str) -> Verdict:
-    scores, total = replay.scores, len(replay.nodes)
+    scores, total = replay.scores, len(replay.task.tree.nodes)
     outcome = "success" if scores.success else "unjudged" if scores.needs_judge else "failure"
     extra = f"{scores.aqd:+d}".replace("-", "\N{MINUS SIGN}") if scores.aqd else "0"
     return Verdict(
@@ -193,25 +237,27 @@ def _findings(replay: Replay) -> Checklist:
                 node.index,
                 node.text,
             )
-            for node in replay.nodes
+            for node in replay.task.tree.nodes
         ]
     )
 
 
-def replay_turn(step: ReplayStep) -> ReplayTurn:
+def _replay_turn(step: ReplayStep) -> ReplayTurn:
     """Return a turn of an ended dialogue in words: what it gave, and why."""
-    move = Move(step.seat, KINDS[step.seat], step.text)
-    if step.seat == SEEKER or step.number == 0:
-        why = message("result.asked" if step.seat == SEEKER else "result.greeting")
-        return ReplayTurn(move, why=(why,), gave=step.gave, available=step.available_after)
-    nodes = ", ".join(step.available_before)
+    seat, after = step.turn.seat, tuple(node.index for node in step.after.available)
+    move = Move(seat, KINDS[seat], step.turn.text)
+    if not step.reviewable:
+        why = message("result.asked" if seat == SEEKER else "result.greeting")
+        return ReplayTurn(move, why=(why,), gave=step.gave, available=after)
+    nodes, type = ", ".join(node.index for node in step.before.available), step.turn.payload.get("type")
+    heard = [message("result.heard", type=message(f"type.{type}"))] if type else []
     return ReplayTurn(
         move,
         did=did(step),
-        why=(*(message("result.heard", type=words) for words in heard(step)), reason(step)),
+        why=(*heard, reason(step.turn.payload.get("reason", ""))),
         choices=message("result.available", nodes=nodes) if nodes else message("result.none_available"),
         gave=step.gave,
-        available=step.available_after,
+        available=after,
     )
 
 
@@ -222,14 +268,9 @@ def did(step: ReplayStep) -> Words:
     return message("result.gave", nodes=", ".join(step.gave)) if step.gave else message("result.gave_nothing")
 
 
-def heard(step: ReplayStep) -> tuple[Words, ...]:
-    """Return in words how the seeker was understood; nothing if nobody noted it."""
-    return (message(f"type.{step.type}"),) if step.type else ()
-
-
-def reason(step: ReplayStep) -> Words:
+def reason(logged: str) -> Words:
     """Return the provider's reason; a model's own words as they are."""
-    if not step.reason:
+    if not logged:
         return message("result.no_reason")
-    known = recognise(step.reason)
-    return step.reason if known is None else message(f"why.{known[0]}", **known[1])
+    known = recognise(logged)
+    return logged if known is None else message(f"why.{known[0]}", **known[1])

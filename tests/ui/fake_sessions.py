@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 
-from logs.rows import Ending
+from logs.rows import Ending, Turn
 from simulator import catalog
 from simulator.benchmark import Due, Move
 from simulator.blocks import message
 from simulator.clarq.score import DialogueScores
 from simulator.clarq.sessions import Choices, ClarqSessions
-from simulator.clarq.show import KINDS, result, seat_blocks
-from simulator.clarq.views import Replay, ReplayStep, provider_nodes
+from simulator.clarq.show import KINDS, Replay, ReplayStep, result, seat_blocks
 from simulator.errors import ConflictError, SeatError
 from simulator.runner.declared_views import ItemChoice, ItemGroup, SeatPage
 from simulator.runner.lobby import Opponent, require_choice
@@ -179,10 +178,8 @@ class FakeSessions:
         asked = [len(line.text.split()) - 1 for line in episode.lines if line.seat == "seeker"]
         shown = Replay(
             task=Task("fake", 1, episode.language, BACKGROUND, TREE),
-            lines=tuple(episode.lines),
             steps=tuple(self._step(episode, number) for number in range(len(episode.lines))),
-            nodes=provider_nodes(episode.frontiers[-1]),
-            opening=TREE.opening,
+            frontier=episode.frontiers[-1],
             scores=DialogueScores(
                 success=not missing,
                 needs_judge=bool(missing),
@@ -200,16 +197,9 @@ class FakeSessions:
     def _step(self, episode, number):
         line = episode.lines[number]
         provider = line.seat == "provider" and number > 0
-        return ReplayStep(
-            number=number,
-            seat=line.seat,
-            text=line.text,
-            gave=episode.gave[number],
-            type=2 if provider else None,
-            reason="It names the thing." if provider else "",
-            available_before=tuple(node.index for node in episode.frontiers[number].available),
-            available_after=tuple(node.index for node in episode.frontiers[number + 1].available),
-        )
+        payload = {"type": 2, "reason": "It names the thing."} if provider else {}
+        turn = Turn(episode_id="", number=number, seat=line.seat, text=line.text, payload=payload)
+        return ReplayStep(turn, episode.gave[number], *episode.frontiers[number : number + 2])
 
     def _add(self, episode, seat, text, gave):
         frontier = episode.frontiers[-1]

@@ -17,7 +17,6 @@ import ui
 from logs import NotInLog
 from simulator.clarq.players.experts_offline import REASONS, reason, recognise
 from simulator.clarq.show import reason as provider_reason
-from simulator.clarq.views import ReplayStep
 from simulator.errors import InputError, SeatError, Trouble
 from simulator.models import ModelError
 from simulator.models.errors import RateLimited
@@ -176,15 +175,5 @@ def test_the_built_in_providers_reasons_are_in_the_page_s_language() -> None:
 
 def in_chinese(logged: str) -> str:
     """A provider's reason as a Chinese page says it."""
-    step = ReplayStep(
-        number=1,
-        seat="provider",
-        text="",
-        gave=(),
-        type=None,
-        reason=logged,
-        available_before=(),
-        available_after=(),
-    )
-    said = provider_reason(step)
+    said = provider_reason(logged)
     return said if isinstance(said, str) else strings("zh")(f"benchmark.clarq.{said.name}", **said.fields)

@@ -2,13 +2,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.clarq.show import tree
-from simulator.clarq.views import ProviderNode
 from simulator.tree_blocks import TreeNode
+from trees import Frontier, Node, Tree
 from ui.render import small_map
 
 
-def node(index: str) -> ProviderNode:
-    return ProviderNode(index, f"text {index}", None, "locked")
+def frontier(indices: list[str], opened: bool) -> Frontier:
+    return Frontier(Tree("opening", tuple(Node(index, f"text {index}") for index in indices)), opened)
 
 
 def flat(node: TreeNode) -> list[str]:
@@ -27,7 +27,7 @@ def indices(draw: st.DrawFn) -> list[str]:
 
 @given(indices())
 def test_every_node_stands_once_under_its_parent(given_indices: list[str]) -> None:
-    root = tree("opening", False, [node(index) for index in given_indices])
+    root = tree(frontier(given_indices, False))
     assert flat(root) == ["0", *given_indices]
     assert root.state == "available"
     for child in root.children:
@@ -36,7 +36,7 @@ def test_every_node_stands_once_under_its_parent(given_indices: list[str]) -> No
 
 @given(indices())
 def test_the_map_has_room_for_every_node(given_indices: list[str]) -> None:
-    drawn = small_map(tree("opening", True, [node(index) for index in given_indices]))
+    drawn = small_map(tree(frontier(given_indices, True)))
     assert sorted(dot.index for dot in drawn.dots) == sorted(["0", *given_indices])
     assert len({(dot.x, dot.y) for dot in drawn.dots}) == len(drawn.dots)
     assert all(14 <= dot.x <= drawn.width - 14 and 14 <= dot.y <= drawn.height - 14 for dot in drawn.dots)

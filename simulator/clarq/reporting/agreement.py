@@ -155,17 +155,15 @@ def reviewer_answers(finished: Reviews, turns: Turns, first: str, second: str) -
         both = [finished[episode, who] for who in (first, second) if (episode, who) in finished]
         if len(both) < 2:
             continue
+        said: list[tuple[str, list[str]]] = []
         for number in turns[episode]:
             marks = [review.provider.get(number, ProviderMark()) for review in both]
-            types = (f"type_{mark.type}" for mark in marks)
-            answers.append(Answers("Provider error (none, type 1, type 2)", episode, *types))
-            answers.append(Answers("Hallucination", episode, *(_yes(mark.hallucination) for mark in marks)))
+            said.append(("Provider error (none, type 1, type 2)", [f"type_{mark.type}" for mark in marks]))
+            said.append(("Hallucination", [_yes(mark.hallucination) for mark in marks]))
         for node in dict.fromkeys(node for review in both for node in review.seeker):
-            reasons = (review.seeker.get(node, "none") for review in both)
-            answers.append(Answers("Reason of a missing node", episode, *reasons))
-        answers.append(
-            Answers("Success of the dialogue", episode, *(_yes(bool(review.success)) for review in both))
-        )
+            said.append(("Reason of a missing node", [review.seeker.get(node, "none") for review in both]))
+        said.append(("Success of the dialogue", [_yes(bool(review.success)) for review in both]))
+        answers += [Answers(question, episode, first, second) for question, (first, second) in said]
     return answers
 
 

@@ -104,8 +104,8 @@ def _table(frame: pd.DataFrame, by: str, digits: tuple[int, int, int]) -> Table:
         )
         waiting, aborted = int(group["needs_judge"].sum()), len(group) - len(ended)
         cells.append([str(label), success.n, success, *lengths, waiting, aborted])
-    heads = [by, Column("n", 0), *map(Column, "SDL", digits), Column("to judge", 0), Column("aborted", 0)]
-    return Table(heads, cells, f"By {by}", f"by_{by}")
+    numbers = [Column("n", 0), *map(Column, "SDL", digits), Column("to judge", 0), Column("aborted", 0)]
+    return Table([by, *numbers], cells, f"By {by}", f"by_{by}")
 
 
 def _drawn(language: str, shares: Sequence[float]) -> str:
@@ -171,7 +171,7 @@ def _figures(frame: pd.DataFrame, run: str) -> Iterator[Figure]:
 
 def _types(name: str, dialogues: pd.DataFrame) -> Bars:
     shares = {
-        f"{number}. {task_type(int(number)).en}": share(group["success"].tolist(), group["item"].tolist())
+        f"{number}. {task_type(str(number)).en}": share(group["success"].tolist(), group["item"].tolist())
         for number, group in dialogues.groupby("number")
     }
     return Bars(

@@ -9,25 +9,16 @@ from simulator.clarq.review import (
     PROVIDER_ERROR,
     REVIEW_SUCCESS,
     SEEKER_FAILURE,
-    Pen,
     ProviderMark,
     Review,
     expectable_nodes,
-    finish,
-    mark_failure,
-    mark_provider,
-    mark_success,
     possible_errors,
-    provider_steps,
     read_reviews,
     unanswered,
     write_changes,
-    write_note,
 )
-from simulator.clarq.views import replay
+from simulator.clarq.show import replay
 from simulator.errors import InputError
-
-ANN = Pen("ann", "key-1")
 
 
 @pytest.fixture
@@ -47,18 +38,17 @@ def dialogue(lamp):
     return replay(lamp, sorted(turns, key=lambda turn: turn.number))
 
 
-def pens():
-    number = 0
-    while True:
-        number += 1
-        yield Pen("ann", f"key-{number}")
+def changes(dialogue, before=None, who="ann", key="key", **after):
+    """The marks that somebody makes, in order."""
+    before = before or Review()
+    return list(write_changes(who, key, "e", dialogue, before, replace(before, **after)))
 
 
 def test_the_greeting_and_the_seeker_are_not_reviewed(dialogue):
-    assert [step.number for step in provider_steps(dialogue)] == [2, 4, 6, 8, 10]
+    assert [step.turn.number for step in dialogue.steps if step.reviewable] == [2, 4, 6, 8, 10]
     for number in (0, 3, 12, -1):
         with pytest.raises(InputError, match=f"turn {number} "):
-            mark_provider(ANN, "e", dialogue, number, ProviderMark())
+            changes(dialogue, provider={number: ProviderMark()})
 
 
 @pytest.mark.parametrize(
@@ -78,9 +68,9 @@ def test_what_can_have_gone_wrong_follows_from_the_frontier(dialogue, number, er
 
 
 def test_a_mark_says_what_was_seen(dialogue):
-    row = mark_provider(ANN, "e", dialogue, 10, ProviderMark(1, "2.1.1", hallucination=True))
-    assert (row.id, row.episode_id, row.annotator) == ("e/review/ann/key-1", "e", "ann")
-    assert (row.kind, row.turn_number, row.key) == (PROVIDER_ERROR, 10, "key-1")
+    (row,) = changes(dialogue, provider={10: ProviderMark(1, "2.1.1", hallucination=True)})
+    assert (row.id, row.episode_id, row.annotator) == ("e/review/ann/key", "e", "ann")
+    assert (row.kind, row.turn_number, row.key) == (PROVIDER_ERROR, 10, "key")
     assert row.value == {"type": 1, "node": "2.1.1", "hallucination": True}
 
 
@@ -97,55 +87,54 @@ def test_a_mark_says_what_was_seen(dialogue):
 )
 def test_an_error_that_cannot_have_happened_is_refused(dialogue, number, mark):
     with pytest.raises(InputError, match=f"turn {number}"):
-        mark_provider(ANN, "e", dialogue, number, mark)
+        changes(dialogue, provider={number: mark})
 
 
 def test_only_missing_nodes_have_a_reason(dialogue):
-    assert mark_failure(ANN, "e", dialogue, "3", "forgotten").value == {"node": "3", "failure": "forgotten"}
+    (row,) = changes(dialogue, seeker={"3": "forgotten"})
+    assert (row.kind, row.value) == (SEEKER_FAILURE, {"node": "3", "failure": "forgotten"})
     with pytest.raises(InputError, match="node 2 is not missing"):
-        mark_failure(ANN, "e", dialogue, "2", "forgotten")
+        changes(dialogue, seeker={"2": "forgotten"})
     with pytest.raises(InputError, match="overlooked, forgotten, hidden, provider"):
-        mark_failure(ANN, "e", dialogue, "3", "lazy")
+        changes(dialogue, seeker={"3": "lazy"})
 
 
 def test_notes_are_of_a_turn_or_the_dialogue(dialogue):
-    assert write_note(ANN, "e", dialogue, " odd ", 3).value == {"text": "odd"}
-    assert write_note(ANN, "e", dialogue, "odd", None).kind == NOTE
+    turn, whole = changes(dialogue, notes={3: " odd ", None: "odd"})
+    assert (turn.kind, turn.turn_number, turn.value) == (NOTE, 3, {"text": "odd"})
+    assert (whole.kind, whole.turn_number) == (NOTE, None)
     with pytest.raises(InputError, match="turns 0 to 10"):
-        write_note(ANN, "e", dialogue, "odd", 11)
+        changes(dialogue, notes={11: "odd"})
     with pytest.raises(InputError, match="4001"):
-        write_note(ANN, "e", dialogue, "x" * 4001, None)
+        changes(dialogue, notes={None: "x" * 4001})
 
 
 def read(rows):
     """Ann's review of the one episode; empty before she has said anything."""
-    return read_reviews(rows).get(("e", "ann"), Review(annotator="ann"))
+    return read_reviews(rows).get(("e", "ann"), Review())
 
 
 def test_the_latest_mark_counts(dialogue):
-    pen = pens()
-    rows = [
-        mark_provider(next(pen), "e", dialogue, 6, ProviderMark(1, "1")),
-        mark_provider(next(pen), "e", dialogue, 6, ProviderMark(2)),
-        mark_provider(next(pen), "e", dialogue, 8, ProviderMark(hallucination=True)),
-        mark_failure(next(pen), "e", dialogue, "3", "hidden"),
-        mark_failure(next(pen), "e", dialogue, "1", "hidden"),
-        mark_failure(next(pen), "e", dialogue, "1", None),
-        mark_success(next(pen), "e", True),
-        mark_success(next(pen), "e", False),
-        write_note(next(pen), "e", dialogue, "first", 6),
-        write_note(next(pen), "e", dialogue, "second", 6),
-    ]
-    review = read(rows)
-    assert review.provider == {6: ProviderMark(2), 8: ProviderMark(hallucination=True)}
-    assert review.seeker == {"3": "hidden"}
-    assert review.success is False
-    assert review.notes == {6: "second"}
-    assert not review.done
+    rows = []
+    for number, change in enumerate(
+        (
+            {"provider": {6: ProviderMark(1, "1")}, "notes": {6: "first"}, "success": True},
+            {"provider": {6: ProviderMark(2), 8: ProviderMark(hallucination=True)}},
+            {"seeker": {"3": "hidden", "1": "hidden"}},
+            {"seeker": {"3": "hidden"}, "notes": {6: "second"}, "success": False},
+        )
+    ):
+        rows += changes(dialogue, read(rows), key=str(number), **change)
+    assert read(rows) == Review(
+        provider={6: ProviderMark(2), 8: ProviderMark(hallucination=True)},
+        seeker={"3": "hidden"},
+        success=False,
+        notes={6: "second"},
+    )
 
 
 def test_reviewers_do_not_see_each_other(dialogue):
-    rows = [mark_success(Pen("bob", "key-1"), "e", True), mark_success(Pen("ann", "key-1"), "e", False)]
+    rows = [*changes(dialogue, who="bob", success=True), *changes(dialogue, success=False)]
     assert {place: review.success for place, review in read_reviews(rows).items()} == {
         ("e", "bob"): True,
         ("e", "ann"): False,
@@ -153,28 +142,24 @@ def test_reviewers_do_not_see_each_other(dialogue):
 
 
 def test_a_review_is_finished_when_everything_is_said(dialogue):
-    pen, rows = pens(), []
-    assert unanswered(dialogue, read(rows)) == ("success", "1", "2.1.1", "3")
-    rows.append(mark_success(next(pen), "e", False))
-    rows += [mark_failure(next(pen), "e", dialogue, node, "overlooked") for node in ("1", "2.1.1")]
+    assert unanswered(dialogue, Review()) == ("success", "1", "2.1.1", "3")
+    review = Review(success=False, seeker=dict.fromkeys(("1", "2.1.1"), "overlooked"))
     with pytest.raises(InputError, match="still to be said: 3"):
-        finish(next(pen), "e", dialogue, read(rows))
-    rows.append(mark_failure(next(pen), "e", dialogue, "3", "provider"))
-    rows.append(finish(next(pen), "e", dialogue, read(rows)))
+        changes(dialogue, review, done=True)
+    rows = changes(dialogue, success=False, seeker={**review.seeker, "3": "provider"}, done=True)
     assert rows[-1].kind == DONE
     assert read(rows).done
-    rows.append(finish(next(pen), "e", dialogue, read(rows), done=False))
+    rows += changes(dialogue, read(rows), done=False)
     assert not read(rows).done
 
 
 def test_judgments_of_other_kinds_are_no_marks(dialogue):
-    row = replace(mark_success(ANN, "e", True), kind="success")
-    assert read_reviews([row]) == {}
-    assert {REVIEW_SUCCESS, SEEKER_FAILURE}.isdisjoint({"success", "judge"})
+    (row,) = changes(dialogue, success=True)
+    assert read_reviews([replace(row, kind="success")]) == {}
 
 
 def test_the_marks_between_two_reviews_lead_from_one_to_the_other(dialogue):
-    before = Review(annotator="ann", provider={6: ProviderMark(2)}, seeker={"1": "hidden"}, notes={6: "odd"})
+    before = Review(provider={6: ProviderMark(2)}, seeker={"1": "hidden"}, notes={6: "odd"})
     after = replace(
         before,
         provider={6: ProviderMark(1, "3"), 8: ProviderMark()},
@@ -182,7 +167,7 @@ def test_the_marks_between_two_reviews_lead_from_one_to_the_other(dialogue):
         success=False,
         notes={6: "", None: "well"},
     )
-    rows = list(write_changes(ANN, "e", dialogue, before, after))
+    rows = list(write_changes("ann", "key", "e", dialogue, before, after))
     assert [(row.kind, row.turn_number, row.value) for row in rows] == [
         (PROVIDER_ERROR, 6, {"type": 1, "node": "3", "hallucination": False}),
         (PROVIDER_ERROR, 8, {"type": 0, "node": None, "hallucination": False}),
@@ -193,11 +178,11 @@ def test_the_marks_between_two_reviews_lead_from_one_to_the_other(dialogue):
         (NOTE, None, {"text": "well"}),
     ]
     assert len({row.id for row in rows}) == len(rows)
-    assert list(write_changes(ANN, "e", dialogue, after, after)) == []
+    assert changes(dialogue, after) == []
     with pytest.raises(InputError, match="still to be said: 1"):
-        list(write_changes(ANN, "e", dialogue, after, replace(after, done=True)))
+        changes(dialogue, after, done=True)
 
 
 def test_marks_of_somebody_who_is_erased_are_none(dialogue):
-    mark = mark_provider(next(pens()), "e", dialogue, 6, ProviderMark(2))
-    assert read([replace(mark, value={"erased": True})]) == Review(annotator="ann")
+    (mark,) = changes(dialogue, provider={6: ProviderMark(2)})
+    assert read([replace(mark, value={"erased": True})]) == Review()

@@ -17,8 +17,7 @@ from simulator.clarq.data import load_items, read_item
 from simulator.clarq.runs import judge_run
 from simulator.clarq.score import SUCCESS, score_run
 from simulator.clarq.sessions import ClarqSessions
-from simulator.clarq.show import result
-from simulator.clarq.views import replay
+from simulator.clarq.show import replay, result
 from simulator.commands.compare import comparison
 from simulator.errors import ConflictError, InputError, SeatError
 from simulator.models import ScriptModel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -11,9 +12,9 @@ from app import cli
 from logs.rows import Judgment
 from simulator.clarq.reporting.agreement import success_answers
 from simulator.clarq.reporting.report import run_section
-from simulator.clarq.review import Pen, Review, finish, mark_success, unanswered, unmarked_turns
-from simulator.clarq.score import JUDGE, SUCCESS, majority, score_run
-from simulator.clarq.views import replay
+from simulator.clarq.review import Review, unanswered, write_changes
+from simulator.clarq.score import JUDGE, REVIEW_SUCCESS, SUCCESS, majority, score_run
+from simulator.clarq.show import replay
 from simulator.errors import InputError
 
 ALL = ("1", "2", "2.1", "2.1.1", "3")
@@ -31,6 +32,13 @@ def judged(episode, judge, **nodes):
         )
         for node, obtained in nodes.items()
     ]
+
+
+def reviewed(episode, who, key, said):
+    value = {"success": said}
+    return Judgment(
+        id=f"{episode}/{who}/{key}", episode_id=episode, annotator=who, kind=REVIEW_SUCCESS, value=value
+    )
 
 
 YES = {"2.1": True, "2.1.1": True, "3": True}
@@ -66,7 +74,7 @@ def test_people_stand_above_judges_and_most_of_each_count(put, log, reader, lamp
             for row in judged(episode, f"x/{place}", **said):
                 log.put(row)
         for place, said in enumerate(people):
-            log.put(mark_success(Pen(f"p{place}", f"key-{number}"), episode, said))
+            log.put(reviewed(episode, f"p{place}", number, said))
         log.flush()
         (one,) = score_run(reader, run)
         found = (one.scores.success, one.scores.needs_judge, one.scores.decided_by)
@@ -78,7 +86,7 @@ def test_people_stand_above_judges_and_most_of_each_count(put, log, reader, lamp
 def test_a_change_of_mind_counts_and_the_rule_is_compared_as_it_was(put, log, reader, lamp):
     episode = put(log, lamp, ALMOST)
     for key, said in (("one", True), ("two", False), ("three", True)):
-        log.put(mark_success(Pen("ann", key), episode, said))
+        log.put(reviewed(episode, "ann", key, said))
     log.flush()
     (one,) = score_run(reader, "run")
     assert (one.scores.success, one.scores.missing, one.scores.judged) == (True, (), ("2.1", "2.1.1", "3"))
@@ -100,17 +108,14 @@ def test_under_success_no_reason_is_asked_for(put, log, reader, lamp):
     episode = put(log, lamp, ALMOST)
     log.flush()
     seen = replay(lamp, reader.turns(episode))
-    pen = Pen("ann", "key")
-    assert unanswered(seen, Review(annotator="ann")) == ("success", "2.1", "2.1.1", "3")
-    assert unanswered(seen, Review(annotator="ann", success=False)) == ("2.1", "2.1.1", "3")
-    assert unanswered(seen, Review(annotator="ann", success=True)) == ()
-    assert finish(pen, episode, seen, Review(annotator="ann", success=True)).value == {"done": True}
+    assert unanswered(seen, Review()) == ("success", "2.1", "2.1.1", "3")
+    assert unanswered(seen, Review(success=False)) == ("2.1", "2.1.1", "3")
+    won = Review(success=True)
+    (done,) = write_changes("ann", "key", episode, seen, won, replace(won, done=True))
+    assert (unanswered(seen, won), done.value) == ((), {"done": True})
+    lost = Review(success=False)
     with pytest.raises(InputError, match="still to be said: 2"):
-        finish(pen, episode, seen, Review(annotator="ann", success=False))
-    assert (
-        len(unmarked_turns(seen, Review(annotator="ann")))
-        == sum(step.seat == "provider" for step in seen.steps) - 1
-    )
+        list(write_changes("ann", "key", episode, seen, lost, replace(lost, done=True)))
 
 
 def test_majorities():
@@ -130,7 +135,7 @@ def test_the_report_says_whose_s_is_and_how_judges_agree(put, log, reader, lamp,
         for row in [*judged(episode, "x/a", **YES), *judged(episode, "x/b", **(NO if repeat else YES))]:
             log.put(row)
         if repeat:
-            log.put(mark_success(Pen("ann", f"key-{repeat}"), episode, repeat == 1))
+            log.put(reviewed(episode, "ann", repeat, repeat == 1))
     log.flush()
     found = run_section(reader, "run")
     assert found.data["decided_by"] == {"judges": 1, "people": 2}

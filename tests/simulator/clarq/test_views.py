@@ -5,8 +5,7 @@ from logs.rows import Ending, Judgment, Turn
 from simulator.blocks import Detail, Meter, Text
 from simulator.clarq import graph
 from simulator.clarq.score import JUDGE
-from simulator.clarq.show import seat_page
-from simulator.clarq.views import provider_nodes, replay
+from simulator.clarq.show import replay, seat_page, tree, tree_replay
 from simulator.seats import PersonSeat
 from simulator.tree_blocks import Tree
 from trees import Frontier
@@ -77,10 +76,23 @@ def test_of_the_task_nothing_is_shown_while_a_study_asks_for_a_step(lamp, stage)
     assert not any(text in repr(view) for text in known)
 
 
+def states_of(node):
+    """The state of a node and of those below it."""
+    below = (pair for child in node.children for pair in states_of(child).items())
+    return {node.index: node.state, **dict(below)}
+
+
 def test_nodes_are_given_available_or_locked(lamp):
     frontier = Frontier(lamp.tree).open().give(["2"]).give(["1"])
-    states = {node.index: node.state for node in provider_nodes(frontier)}
-    assert states == {"1": "given", "2": "given", "2.1": "available", "2.1.1": "locked", "3": "available"}
+    states = {
+        "0": "given",
+        "1": "given",
+        "2": "given",
+        "2.1": "available",
+        "2.1.1": "locked",
+        "3": "available",
+    }
+    assert states_of(tree(frontier)) == states
 
 
 def test_an_ended_dialogue_is_nobodys_turn(lamp):
@@ -108,13 +120,17 @@ def test_a_replay_shows_the_frontier_around_every_turn(lamp, with_payload):
     turns[4].payload.update(told)
     shown = replay(lamp, turns)
     assert [step.gave for step in shown.steps] == [(), (), ("0",), (), ("2",), ()]
-    assert shown.steps[2].available_before == ()
-    assert shown.steps[2].available_after == shown.steps[4].available_before == ("1", "2", "3")
-    assert shown.steps[4].available_after == ("1", "2.1", "3")
-    assert (shown.steps[4].type, shown.steps[4].reason) == ((2, "asked") if with_payload else (None, ""))
-    assert [node.index for node in shown.nodes if node.state == "given"] == ["2"]
-    assert shown.scores.obtained == ("2",)
-    assert shown.opening == lamp.tree.opening
+    after = [[node.index for node in step.after.available] for step in shown.steps]
+    assert (after[1], after[2], after[3], after[4]) == (
+        [],
+        ["1", "2", "3"],
+        ["1", "2", "3"],
+        ["1", "2.1", "3"],
+    )
+    assert [step.before for step in shown.steps[1:]] == [step.after for step in shown.steps[:-1]]
+    words = [getattr(word, "name", word) for word in tree_replay(shown).turns[4].why]
+    assert words == (["result.heard", "asked"] if with_payload else ["result.no_reason"])
+    assert shown.frontier.given == shown.scores.obtained == ("2",)
 
 
 def test_a_replay_counts_what_judges_said(lamp):
