@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from trees.draft import Draft
 from trees.faults import Fault, Severity, TaskError
-from trees.model import TASK_TYPES, Language, Task, index_key
-from trees.rules import RULES, Finding, Rule, list_fields, listed
+from trees.model import TASK_TYPES, Draft, Language, Task, index_key
+from trees.rules import LISTS, RULES, Finding, Rule, listed
 from trees.sources import scan, scan_builtin
 
 SET_RULES: Final[list[Rule[Sequence[Draft]]]] = []
@@ -92,7 +92,7 @@ def structure_differs(drafts: Sequence[Draft]) -> Iterator[Finding]:
 @_warning
 def lists_differ(drafts: Sequence[Draft]) -> Iterator[Finding]:
     """There are more items, skills or scenes in one language than in the other."""
-    yield from _compare(drafts, lambda draft: {key: len(value) for key, value in list_fields(draft)})
+    yield from _compare(drafts, lambda draft: {key: len(getattr(draft.background, key)) for key in LISTS})
 
 
 @_warning
@@ -100,11 +100,10 @@ def statistics(drafts: Sequence[Draft]) -> Iterator[Finding]:
     """All 31 published files of a language are there, but their statistics are not the published ones."""
     for language in _OTHER:
         published = [draft for draft in drafts if draft.kind == "published" and draft.language == language]
-        tasks = _tasks(published)
-        if len({task.type for task in tasks}) < len(TASK_TYPES):
-            continue
-        for phrase in differences(statistics_of(tasks)):
-            yield Finding("", f"statistics of all {language!r} tasks: {phrase}", published[0])
+        if len({draft.type for draft in published}) == len(TASK_TYPES):
+            with suppress(TaskError):  # a broken one has a fault of its own
+                for phrase in differences(statistics_of(draft.task() for draft in published)):
+                    yield Finding("", f"statistics of all {language!r} tasks: {phrase}", published[0])
 
 
 def _compare(drafts: Sequence[Draft], view: Callable[[Draft], dict[str, object]]) -> Iterator[Finding]:
@@ -123,14 +122,6 @@ def _indices(draft: Draft) -> str:
     return " ".join(sorted((node.index for node in draft.nodes), key=index_key))
 
 
-def _tasks(drafts: Sequence[Draft]) -> list[Task]:
-    """Return the tasks, or none if one of them is broken."""
-    try:
-        return [draft.task() for draft in drafts]
-    except TaskError:
-        return []
-
-
 @dataclass(frozen=True)
 class Statistics:
     """Numbers of tasks.
@@ -146,7 +137,11 @@ class Statistics:
     depth: Mapping[int, int]
 
     def __str__(self) -> str:
-        return f"{self.tasks} tasks; uncertainties {_spell(self.uncertainties)}; depth {_spell(self.depth)}"
+        uncertainties, depth = (
+            ", ".join(f"{value}:{count}" for value, count in counts.items())
+            for counts in (self.uncertainties, self.depth)
+        )
+        return f"{self.tasks} tasks; uncertainties {uncertainties}; depth {depth}"
 
 
 PUBLISHED = Statistics(
@@ -165,12 +160,8 @@ def statistics_of(tasks: Iterable[Task]) -> Statistics:
     return Statistics(len(trees), dict(sorted(uncertainties.items())), dict(sorted(depth.items())))
 
 
-def differences(counted: Statistics, expected: Statistics = PUBLISHED) -> tuple[str, ...]:
-    """Return what differs from what is expected, a phrase each; empty if nothing does."""
-    return tuple(_differences(counted, expected))
-
-
-def _differences(counted: Statistics, expected: Statistics) -> Iterator[str]:
+def differences(counted: Statistics, expected: Statistics = PUBLISHED) -> Iterator[str]:
+    """Yield what differs from what is expected, a phrase each."""
     if counted.tasks != expected.tasks:
         yield f"{counted.tasks} tasks instead of {expected.tasks}"
     for what, here, there in (
@@ -180,7 +171,3 @@ def _differences(counted: Statistics, expected: Statistics) -> Iterator[str]:
         for value in sorted(here.keys() | there.keys()):
             if here.get(value, 0) != there.get(value, 0):
                 yield f"{what} {value}: {here.get(value, 0)} tasks instead of {there.get(value, 0)}"
-
-
-def _spell(counts: Mapping[int, int]) -> str:
-    return ", ".join(f"{value}:{count}" for value, count in counts.items())

@@ -7,7 +7,7 @@ new `Frontier`, so a past frontier can be shown again at any time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
@@ -15,6 +15,8 @@ from typing import Annotated, Literal
 
 import yaml
 from pydantic import Field
+
+from trees.faults import Fault, TaskError, task_error
 
 Language = Literal["en", "zh"]
 OPENING = "0"
@@ -82,6 +84,10 @@ class Tree:
     def by_index(self) -> dict[str, Node]:
         """Nodes by index."""
         return {node.index: node for node in self.nodes}
+
+    def text(self, index: str) -> str:
+        """Return the text of a node, or of the opening (``"0"``)."""
+        return self.opening if index == OPENING else self.by_index[index].text
 
     @property
     def uncertainties(self) -> int:
@@ -245,3 +251,76 @@ def task_type(which: int | str) -> TaskType:
         slugs = ", ".join(_BY_SLUG)
         raise ValueError(f"{which!r} is no task type; there are 1 to {len(TASK_TYPES)}, or slugs: {slugs}")
     return known
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """A task as it stands in a file, before its content has been judged.
+
+    Readers make drafts, `trees.checks` finds their faults, and `Draft.task` makes the task. A draft may hold
+    what a `Task` cannot (an orphan, two nodes of one index), so that all faults can be named at once.
+
+    Attributes:
+        nodes: in the order of the file.
+        kind: what it was read from.
+        line: where the task begins in `source`, from 1; 0 if unknown.
+        lines: line by field (``opening``, ``items.2``, ``nodes.0.text``).
+        (The other fields are those of `Task`.)
+    """
+
+    id: str
+    type: int
+    language: Language
+    background: Background
+    opening: str
+    nodes: tuple[Node, ...]
+    prompt: str | None = None
+    source: str = ""
+    kind: Literal["yaml", "published", "memory"] = "memory"
+    line: int = 0
+    lines: Mapping[str, int] = field(default_factory=dict)
+
+    def where(self, place: str = "") -> int:
+        """Return the line of a field, else of the nearest thing around it."""
+        while place and place not in self.lines:
+            place = place.rpartition(".")[0]
+        return self.lines[place] if place else self.line
+
+    def task(self) -> Task:
+        """Return the task.
+
+        Raises:
+            TaskError: if the type does not exist or the indices do not make a tree.
+        """
+        try:
+            task_type(self.type)
+            tree = Tree(self.opening, self.nodes)
+        except ValueError as error:
+            raise TaskError(self.source, self.id, self.where(), str(error)) from error
+        return Task(
+            id=self.id,
+            type=self.type,
+            language=self.language,
+            background=self.background,
+            tree=tree,
+            prompt=self.prompt,
+            source=self.source,
+        )
+
+
+@dataclass(frozen=True)
+class Scan:
+    """All that could be read of a file and what could not."""
+
+    drafts: tuple[Draft, ...] = ()
+    faults: tuple[Fault, ...] = ()
+
+    def tasks(self) -> tuple[Task, ...]:
+        """Return the tasks.
+
+        Raises:
+            TaskError: if something could not be read, or is not a tree.
+        """
+        if self.faults:
+            raise task_error(self.faults)
+        return tuple(draft.task() for draft in self.drafts)

@@ -28,9 +28,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from trees.draft import Draft, Scan
 from trees.faults import Fault
-from trees.model import OPENING, TASK_TYPES, Background, Language, Node, task_type
+from trees.model import OPENING, TASK_TYPES, Background, Draft, Language, Node, Scan, task_type
 from trees.text import guess_language
 
 FILE_NAME = re.compile(r"(\d+)\._(.+)\.json")

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from trees.draft import Draft
 from trees.faults import Severity
-from trees.model import OPENING, TASK_TYPES, Language, Node, index_key
+from trees.model import OPENING, TASK_TYPES, Draft, Language, Node, index_key
 from trees.text import chinese_share, content_words, says_nothing_new, split_note, squeezed
 
 SubjectT = TypeVar("SubjectT")
@@ -48,6 +47,11 @@ class Rule(Generic[SubjectT]):
 
 
 RULES: Final[list[Rule[Draft]]] = []
+
+
+LISTS: Final = ("items", "skills", "scenes")
+_BACKGROUND: Final = ("role", "task", *LISTS)
+_SPOKEN: Final = ("opening", "text")
 
 
 def listed(
@@ -108,7 +112,7 @@ def index_gap(draft: Draft) -> Iterator[Finding]:
 @_error
 def empty_text(draft: Draft) -> Iterator[Finding]:
     """A text that must say something is empty."""
-    for place, text in _texts(draft):
+    for place, text in _texts(draft, *_BACKGROUND, *_SPOKEN):
         if not text.strip():
             yield Finding(place, f"{place} is empty")
     if not draft.nodes:
@@ -128,7 +132,7 @@ def missing_explanation(draft: Draft) -> Iterator[Finding]:
 @_error
 def speaker_prefix(draft: Draft) -> Iterator[Finding]:
     """A text begins with who says it."""
-    for place, text in _spoken(draft):
+    for place, text in _texts(draft, *_SPOKEN):
         if match := _SPEAKER.match(text):
             yield Finding(place, f"begins with the speaker ({match[0].strip()})")
 
@@ -136,7 +140,7 @@ def speaker_prefix(draft: Draft) -> Iterator[Finding]:
 @_error
 def repeated_text(draft: Draft) -> Iterator[Finding]:
     """A response contains another one or the opening, or is contained: giving one would give both."""
-    spoken = [(place, squeezed(text)) for place, text in _spoken(draft)]
+    spoken = [(place, squeezed(text)) for place, text in _texts(draft, *_SPOKEN)]
     names = ["the opening", *(f"response {node.index}" for node in draft.nodes)]
     for later, (place, text) in enumerate(spoken):
         for earlier, (_, other) in enumerate(spoken[:later]):
@@ -150,7 +154,7 @@ def text_in_background(draft: Draft) -> Iterator[Finding]:
     """The background says a response word for word."""
     for number, node in enumerate(draft.nodes):
         text = squeezed(node.text)
-        for place, entry in _background(draft):
+        for place, entry in _texts(draft, *_BACKGROUND):
             if text and text in squeezed(entry):
                 yield Finding(f"nodes.{number}.text", f"{place} says response {node.index}: {entry!r}")
 
@@ -158,20 +162,20 @@ def text_in_background(draft: Draft) -> Iterator[Finding]:
 @_warning
 def answer_in_opening(draft: Draft) -> Iterator[Finding]:
     """A response says nothing that the opening and the responses before it have not said."""
-    by_index = {node.index: node for node in draft.nodes}
     for number, node in enumerate(draft.nodes):
-        if says_nothing_new(node.text, _told_before(draft, node, by_index), draft.language):
+        if says_nothing_new(node.text, _told_before(draft, node), draft.language):
             yield Finding(f"nodes.{number}.text", f"response {node.index} says nothing new after the opening")
 
 
 @_warning
 def answer_in_background(draft: Draft) -> Iterator[Finding]:
     """The note behind one item, skill or scene says what a response is to reveal."""
-    by_index = {node.index: node for node in draft.nodes}
     for number, node in enumerate(draft.nodes):
-        before = _told_before(draft, node, by_index)
+        before = _told_before(draft, node)
         entries = [
-            entry for _, entry in _lists(draft) if _note_tells(entry, node.text, before, draft.language)
+            entry
+            for _, entry in _texts(draft, *LISTS)
+            if _note_tells(entry, node.text, before, draft.language)
         ]
         # Several such notes are options to choose from.
         if len(entries) == 1:
@@ -182,7 +186,7 @@ def answer_in_background(draft: Draft) -> Iterator[Finding]:
 def repeated_entry(draft: Draft) -> Iterator[Finding]:
     """An item, skill or scene is listed twice."""
     seen: set[str] = set()
-    for place, entry in _lists(draft):
+    for place, entry in _texts(draft, *LISTS):
         key = f"{place.split('.')[0]} {squeezed(entry)}"
         if key in seen:
             yield Finding(place, f"{entry!r} is listed twice")
@@ -192,12 +196,17 @@ def repeated_entry(draft: Draft) -> Iterator[Finding]:
 @_error
 def wrong_language(draft: Draft) -> Iterator[Finding]:
     """A Chinese text in an English task, or a Chinese task's text without a Chinese character."""
-    for place, text in (*_texts(draft), *_explanations(draft)):
+    for place, text in _texts(draft, *_BACKGROUND, *_SPOKEN, "explanation"):
         share = chinese_share(text)
         if draft.language == "en" and share > 0:
             yield Finding(place, f"{place} holds Chinese characters in an English task")
         # Names of items may well be Latin (USB, NLP); whole sentences are not.
-        elif draft.language == "zh" and share == 0 and _is_sentence(place) and text.strip():
+        elif (
+            draft.language == "zh"
+            and share == 0
+            and text.strip()
+            and place.split(".")[0] not in (*LISTS, "role")
+        ):
             yield Finding(place, f"{place} holds no Chinese character in a Chinese task")
 
 
@@ -213,55 +222,24 @@ def tree_size(draft: Draft) -> Iterator[Finding]:
             yield Finding("nodes", f"{value} {what}; published tasks have {usual[0]} to {usual[-1]}")
 
 
-def _spoken(draft: Draft) -> list[tuple[str, str]]:
-    return [
-        ("opening", draft.opening),
-        *((f"nodes.{number}.text", node.text) for number, node in enumerate(draft.nodes)),
-    ]
+def _texts(draft: Draft, *fields: str) -> list[tuple[str, str]]:
+    """Return the texts of fields with their places, such as ``items.2`` or ``nodes.0.text``."""
+    background, texts = draft.background, list[tuple[str, str]]()
+    for field in fields:
+        if field in ("text", "explanation"):
+            told = ((number, getattr(node, field)) for number, node in enumerate(draft.nodes))
+            texts += [(f"nodes.{number}.{field}", text) for number, text in told if text is not None]
+        elif field in LISTS:
+            texts += [(f"{field}.{n}", entry) for n, entry in enumerate(getattr(background, field))]
+        else:
+            texts.append((field, draft.opening if field == "opening" else getattr(background, field)))
+    return texts
 
 
-def _texts(draft: Draft) -> list[tuple[str, str]]:
-    background = draft.background
-    return [("role", background.role), ("task", background.task), *_lists(draft), *_spoken(draft)]
-
-
-def _explanations(draft: Draft) -> list[tuple[str, str]]:
-    return [
-        (f"nodes.{number}.explanation", node.explanation)
-        for number, node in enumerate(draft.nodes)
-        if node.explanation is not None
-    ]
-
-
-def list_fields(draft: Draft) -> list[tuple[str, tuple[str, ...]]]:
-    """Return items, skills and scenes with their names."""
-    background = draft.background
-    return [("items", background.items), ("skills", background.skills), ("scenes", background.scenes)]
-
-
-def _lists(draft: Draft) -> list[tuple[str, str]]:
-    return [
-        (f"{key}.{number}", entry)
-        for key, entries in list_fields(draft)
-        for number, entry in enumerate(entries)
-    ]
-
-
-def _background(draft: Draft) -> list[tuple[str, str]]:
-    return [("role", draft.background.role), ("task", draft.background.task), *_lists(draft)]
-
-
-def _is_sentence(place: str) -> bool:
-    return place.split(".")[0] not in ("items", "skills", "scenes", "role")
-
-
-def _told_before(draft: Draft, node: Node, by_index: dict[str, Node]) -> str:
+def _told_before(draft: Draft, node: Node) -> str:
     """Return the opening and the texts of the response's ancestors."""
-    texts, parent = [draft.opening], node.parent
-    while parent is not None and parent in by_index:
-        texts.append(by_index[parent].text)
-        parent = by_index[parent].parent
-    return "\n".join(texts)
+    ancestors = (other.text for other in draft.nodes if node.index.startswith(f"{other.index}."))
+    return "\n".join([draft.opening, *ancestors])
 
 
 def _note_tells(entry: str, text: str, told: str, language: Language) -> bool:

@@ -8,9 +8,8 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from trees.draft import Draft, Scan
 from trees.faults import Fault
-from trees.model import Language, Task, index_key
+from trees.model import Draft, Language, Scan, Task, index_key
 from trees.published import FILE_NAME, scan_published
 from trees.yaml_tasks import SUFFIXES, scan_yaml, scan_yaml_text
 

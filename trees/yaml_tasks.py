@@ -30,9 +30,8 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
 
 from trees import bounded
-from trees.draft import Draft, Scan
 from trees.faults import Fault
-from trees.model import Background, Node
+from trees.model import Background, Draft, Node, Scan
 from trees.text import tidy
 
 SUFFIXES = (".yaml", ".yml")
@@ -121,20 +120,12 @@ def _draft(model: _TaskModel, lines: Mapping[str, int], source: str) -> Draft:
     def clean(text: str) -> str:
         return tidy(text, model.language)
 
-    def clean_all(texts: Sequence[str]) -> tuple[str, ...]:
-        return tuple(clean(text) for text in texts)
-
+    lists = (tuple(map(clean, entries)) for entries in (model.items, model.skills, model.scenes))
     return Draft(
         id=model.id,
         type=model.type,
         language=model.language,
-        background=Background(
-            clean(model.role),
-            clean(model.task),
-            clean_all(model.items),
-            clean_all(model.skills),
-            clean_all(model.scenes),
-        ),
+        background=Background(clean(model.role), clean(model.task), *lists),
         opening=clean(model.opening),
         nodes=tuple(
             Node(node.index, clean(node.text), clean(node.explanation or "") or None) for node in model.nodes

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
@@ -35,7 +35,6 @@ def load_items(
     *,
     types: Iterable[int | str] | None = None,
     split: Split | str | None = None,
-    limit: int | None = None,
 ) -> tuple[Task, ...]:
     """Return the tasks to play, sorted by type, then id.
 
@@ -45,40 +44,33 @@ def load_items(
         language: ``en`` or ``zh``.
         types: task types wanted, by number, slug or English name; all if None.
         split: ``test`` (types 1 to 26) or ``development`` (27 to 31); both if None.
-        limit: the first so many only.
 
     Raises:
         InputError: if the data do not exist, are faulty, or nothing is left to play.
     """
-    wanted_types = None if types is None else _type_numbers(types)
-    _one_of("language", language, get_args(Language))
-    _one_of("split", split, (None, *get_args(Split)))
-    if limit is not None and limit < 1:
-        raise InputError(f"limit {limit}: must be 1 or more")
+    try:
+        numbers = None if types is None else {task_type(which).number for which in types}
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    for name, value, allowed in (("language", language, Language), ("split", split or "test", Split)):
+        if value not in get_args(allowed):
+            raise InputError(f"{name} {value!r}: must be one of {', '.join(get_args(allowed))}")
     tasks = [
         task
         for task in _load(data, cast(Language, language))
-        if (wanted_types is None or task.type in wanted_types)
+        if (numbers is None or task.type in numbers)
         and (split is None or task_type(task.type).split == split)
     ]
     if not tasks:
         raise InputError(f"data {str(data)!r} hold no task in {language!r} of the types and split asked for")
-    return tuple(tasks[:limit])
+    return tuple(tasks)
 
 
 def background_text(task: Task) -> str:
     """Return what the seeker is told: the published text as it is, else our own template (spec section 4)."""
     if task.prompt is not None:
         return task.prompt
-    background = task.background
-    variables = {
-        "role": background.role,
-        "task": background.task,
-        "items": background.items,
-        "skills": background.skills,
-        "scenes": background.scenes,
-    }
-    return render("clarq/seeker_background", task.language, variables).text
+    return render("clarq/seeker_background", task.language, asdict(task.background)).text
 
 
 def _load(data: str | Path, language: Language) -> tuple[Task, ...]:
@@ -100,29 +92,11 @@ def _load_registered(folder: Path, language: Language) -> tuple[Task, ...]:
 
 def _load_path(path: Path, language: Language) -> tuple[Task, ...]:
     tasks = sorted((task for task in load_tasks(path) if task.language == language), key=task_key)
-    _refuse_doubles(tasks)
-    return tuple(tasks)
-
-
-def _refuse_doubles(tasks: Collection[Task]) -> None:
     seen: dict[str, Task] = {}
     for task in tasks:
-        if task.id in seen:
+        if seen.setdefault(task.id, task) is not task:
             raise InputError(f"task {task.id} stands both in {seen[task.id].source} and in {task.source}")
-        seen[task.id] = task
-
-
-def _type_numbers(types: Iterable[int | str]) -> frozenset[int]:
-    try:
-        return frozenset(task_type(which).number for which in types)
-    except ValueError as error:
-        raise InputError(str(error)) from error
-
-
-def _one_of(what: str, value: object, allowed: Collection[object]) -> None:
-    if value not in allowed:
-        known = ", ".join(str(choice) for choice in allowed if choice is not None)
-        raise InputError(f"{what} {value!r}: must be one of {known}")
+    return tuple(tasks)
 
 
 KIND: Final = "ClarQ tasks (.yaml, .yml or <number>._<Type_Name>.json)"

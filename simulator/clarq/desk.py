@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from logs import LogReader
 from logs.rows import Episode, Judgment
-from simulator.blocks import Block, Card, Words, message
+from simulator.blocks import Block, Card, message
 from simulator.clarq.data import BENCHMARK, read_item
 from simulator.clarq.playing import PROVIDER
 from simulator.clarq.reporting.agreement import review_sections
@@ -133,7 +133,12 @@ def review_sheet(case: Case[Review], form: Review | None) -> Sheet:
             *_missing(dialogue, review),
             Group((_NOTE,), "dialogue", message("desks.review.whole")),
         ),
-        lacks=[_lack(name) for name in (left if review.success is not None else left[:1])],
+        lacks=[
+            message("desks.review.left_success")
+            if name == "success"
+            else message("desks.review.left_node", node=name)
+            for name in (left if review.success is not None else left[:1])
+        ],
         doubt=message("desks.review.unmarked", count=unmarked) if unmarked else "",
     )
 
@@ -164,12 +169,6 @@ def _missing(dialogue: Replay, review: Review) -> Iterator[Group]:
     reason = Field(name="failure", kind="choice", choices=FAILURES, brief=True, free=True)
     for node in asked:
         yield Group((reason,), f"missing.{node.index}", f"{node.index} · {node.text}")
-
-
-def _lack(name: str) -> Words:
-    if name == "success":
-        return message("desks.review.left_success")
-    return message("desks.review.left_node", node=name)
 
 
 def review_values(review: Review) -> dict[str, Any]:

@@ -165,11 +165,6 @@ def farewell(text: str) -> bool:
     return any(word in lowered for word in FAREWELLS)
 
 
-def seeker_turns(state: State) -> int:
-    """Return how often the seeker has spoken."""
-    return sum(seat == SEEKER for seat, _ in state["lines"])
-
-
 def ending(state: State, turn_limit: int) -> Literal["completed", "truncated"] | None:
     """Return how the dialogue has ended: by a goodbye, at the turn limit, or (None) not yet."""
     lines = state["lines"]
@@ -178,7 +173,7 @@ def ending(state: State, turn_limit: int) -> Literal["completed", "truncated"] |
     seat, text = lines[-1]
     if seat == SEEKER:
         return "completed" if farewell(text) else None
-    return "truncated" if seeker_turns(state) >= turn_limit else None
+    return "truncated" if sum(who == SEEKER for who, _ in lines) >= turn_limit else None
 
 
 def due(state: State, turn_limit: int) -> str | None:
@@ -284,18 +279,18 @@ async def _seek(state: State, runtime: Runtime[Table]) -> Command[Literal["class
 
 
 async def _classify(state: State, runtime: Runtime[Table]) -> Command[Literal["walk", "seek", "__end__"]]:
-    table, situation = runtime.context, _situation(runtime.context, state)
-    decision = await rules.classify(_experts(table), situation)
+    experts, situation = _thinking(runtime.context, state)
+    decision = await rules.classify(experts, situation)
     if decision.walking:
         return Command(update={"decision": asdict(decision)}, goto="walk")
-    return await _answer(table, state, situation, decision)
+    return await _answer(runtime.context, state, experts, situation, decision)
 
 
 async def _walk(state: State, runtime: Runtime[Table]) -> Command[Literal["seek", "__end__"]]:
-    table, situation = runtime.context, _situation(runtime.context, state)
+    experts, situation = _thinking(runtime.context, state)
     decision = Decision(**state["decision"])
-    decision = await rules.walk(_experts(table), situation, decision, multi=table.multi)
-    return await _answer(table, state, situation, decision)
+    decision = await rules.walk(experts, situation, decision, multi=runtime.context.multi)
+    return await _answer(runtime.context, state, experts, situation, decision)
 
 
 async def _respond(state: State, runtime: Runtime[Table]) -> Command[Literal["seek", "__end__"]]:
@@ -304,8 +299,10 @@ async def _respond(state: State, runtime: Runtime[Table]) -> Command[Literal["se
     return await _record(table, state, *provider_move(table, state, reply))
 
 
-async def _answer(table: Table, state: State, situation: Situation, decision: Decision) -> Command[Any]:
-    turn = await rules.respond(_experts(table), situation, decision)
+async def _answer(
+    table: Table, state: State, experts: Experts, situation: Situation, decision: Decision
+) -> Command[Any]:
+    turn = await rules.respond(experts, situation, decision)
     payload = rules.trace(decision, situation.frontier, turn)
     return await _record(
         table, state, *_turn(table, state, PROVIDER, Reply(), turn.text.strip(), payload, _given(turn))
@@ -322,13 +319,10 @@ def _moves(state: State, seat: str) -> int:
     return max(spoken - 1, 0) if seat == PROVIDER else spoken
 
 
-def _experts(table: Table) -> Experts:
+def _thinking(table: Table, state: State) -> tuple[Experts, Situation]:
+    """Return the experts behind a provider, and what they see."""
     assert isinstance(table.provider, ProviderAgent)
-    return table.provider.experts
-
-
-def _situation(table: Table, state: State) -> Situation:
-    return situation_of(view_for(table, state, PROVIDER))
+    return table.provider.experts, situation_of(view_for(table, state, PROVIDER))
 
 
 def _given(turn: ProviderTurn) -> Update:

@@ -13,7 +13,7 @@ doubt.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
@@ -46,27 +46,24 @@ def patterns(name: str) -> dict[Language, re.Pattern[str]]:
     return {language: pattern(language, name) for language in LANGUAGES}
 
 
-def words(language: Language) -> Mapping[str, Any]:
+def words(language: Language) -> Any:
     """Return the word lists by which the offline seeker reads."""
-    lists: Mapping[str, Any] = table("words")[language]
-    return lists
-
-
-def word_sets(language: Language) -> dict[str, frozenset[str]]:
-    """Return those that are plain lists of words, by name."""
-    return {name: frozenset(text.split()) for name, text in words(language).items() if isinstance(text, str)}
+    return table("words")[language]
 
 
 def vague_words(language: Language) -> dict[str, Vagueness]:
     """Return vague nouns and the sort of question they call for."""
-    lists: Mapping[Vagueness, str] = words(language)["vague"]
-    return {word: sort for sort, text in lists.items() for word in text.split()}
+    return {word: sort for sort, text in words(language)["vague"].items() for word in text.split()}
 
 
-EN: Final = word_sets("en")
-ZH: Final = word_sets("zh")
-EN_PATTERNS: Final = {name: pattern("en", name) for name in table("patterns")["en"]}
-ZH_PATTERNS: Final = {name: pattern("zh", name) for name in table("patterns")["zh"]}
+EN, ZH = (
+    {name: frozenset(text.split()) for name, text in words(language).items() if isinstance(text, str)}
+    for language in LANGUAGES
+)
+"""Those that are plain lists of words, by name."""
+EN_PATTERNS, ZH_PATTERNS = (
+    {name: pattern(language, name) for name in table("patterns")[language]} for language in LANGUAGES
+)
 
 
 _LISTS: dict[str, Any] = table("lexical")
@@ -317,7 +314,7 @@ class Speller:
     def _chinese(self, run: str) -> str:
         meant = list(run)
         # First what is surer, lest a good character be taken for the slip beside it.
-        for alike in (_looks_or_sounds_alike, _sounds_nearly_alike):
+        for alike in (_looks_or_sounds_alike, lambda typed, meant: _broad(typed) == _broad(meant)):
             for place, typed in enumerate(meant):
                 before, after = "".join(meant[:place][-1:]), "".join(meant[place + 1 : place + 2])
                 if is_function_character(typed) or {before + typed, typed + after} & self._known:
@@ -362,10 +359,6 @@ def is_slip(word: str, meant: str) -> bool:
 
 def _looks_or_sounds_alike(typed: str, meant: str) -> bool:
     return _sound(typed) == _sound(meant) or meant in LOOKALIKES.get(typed, ())
-
-
-def _sounds_nearly_alike(typed: str, meant: str) -> bool:
-    return _broad(typed) == _broad(meant)
 
 
 @lru_cache(maxsize=8192)

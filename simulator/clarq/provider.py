@@ -125,15 +125,16 @@ def respond_one(frontier: Frontier, nodes: Sequence[Node], joined: str, language
     """
     after = frontier.give(node.index for node in nodes)
     texts = [node.text for node in nodes]
-    guards: list[str] = []
+    guard = ""
     if joined and not all(contains(joined, text, language) for text in texts):
-        guards.append("joined: breaks a node's text")
-        joined = ""
+        guard = "joined: breaks a node's text"
+    elif leaked := leaks(joined, after, language):
+        guard = f"joined: contains the text of node {leaked[0]}"
     return ProviderTurn(
-        text=_unless_leaking(joined, after, language, guards, "joined") or join_texts(texts, language),
+        text=joined if joined and not guard else join_texts(texts, language),
         give=tuple(node.index for node in nodes),
         frontier=after,
-        guards=tuple(guards),
+        guards=(guard,) if guard else (),
     )
 
 
@@ -143,18 +144,19 @@ def respond_two(frontier: Frontier, text: str, language: Language) -> ProviderTu
     That is: if it is empty, gives away a node not given yet, in its own words or nearly so, or says that
     everything needed is known.
     """
-    guards: list[str] = []
-    reply = _unless_leaking(text.strip(), frontier, language, guards, "response II")
-    if reply and (near := _nearly_leaks(reply, frontier, language)):
-        guards.append(f"response II: gives node {near} nearly away")
-        reply = ""
-    if reply and says_all_is_known(reply, language):
-        guards.append("response II: says that all is known")
-        reply = ""
-    if not reply:
+    reply, guard = text.strip(), ""
+    if leaked := leaks(reply, frontier, language):
+        guard = f"contains the text of node {leaked[0]}"
+    elif near := _nearly_leaks(reply, frontier, language):
+        guard = f"gives node {near} nearly away"
+    elif says_all_is_known(reply, language):
+        guard = "says that all is known"
+    elif not reply:
+        guard = "empty"
+    if guard:
         reply = render("clarq/steer_back", language, {}).text.strip()
-        guards = guards or ["response II: empty"]
-    return ProviderTurn(text=reply, give=(), frontier=frontier, guards=tuple(guards))
+    guards = (f"response II: {guard}",) if guard else ()
+    return ProviderTurn(text=reply, give=(), frontier=frontier, guards=guards)
 
 
 def take_move(
@@ -191,8 +193,7 @@ def take_move(
             code="not_available",
             node=", ".join(give),
         ) from None
-    nodes = [frontier.tree.opening] if give == (OPENING,) else [frontier.tree.by_index[i].text for i in give]
-    body = join_texts(nodes, language) if give else ""
+    body = join_texts([frontier.tree.text(index) for index in give], language) if give else ""
     reply = _spaced((before, body, after), language) if give else text.strip()
     if not reply:
         raise SeatError("Pick a node or write a reply.", "provider", code="nothing_given")
@@ -207,12 +208,14 @@ def take_move(
     return ProviderTurn(text=reply, give=give, frontier=moved)
 
 
+def _hidden(frontier: Frontier) -> list[tuple[str, str]]:
+    opening = [] if frontier.opened else [(OPENING, frontier.tree.opening)]
+    return [*opening, *((node.index, node.text) for node in frontier.withheld)]
+
+
 def leaks(text: str, frontier: Frontier, language: Language) -> tuple[str, ...]:
     """Return indices of the nodes not given yet whose text `text` gives away; ``"0"`` is the opening."""
-    hidden = [(node.index, node.text) for node in frontier.withheld]
-    if not frontier.opened:
-        hidden.insert(0, (OPENING, frontier.tree.opening))
-    return tuple(index for index, secret in hidden if reveals(text, secret, language))
+    return tuple(index for index, secret in _hidden(frontier) if reveals(text, secret, language))
 
 
 def trace(decision: Decision | None, before: Frontier, turn: ProviderTurn) -> dict[str, Any]:
@@ -228,22 +231,11 @@ def trace(decision: Decision | None, before: Frontier, turn: ProviderTurn) -> di
     }
 
 
-def _unless_leaking(text: str, frontier: Frontier, language: Language, guards: list[str], what: str) -> str:
-    if leaked := leaks(text, frontier, language):
-        guards.append(f"{what}: contains the text of node {leaked[0]}")
-        return ""
-    return text
-
-
 def _nearly_leaks(text: str, frontier: Frontier, language: Language) -> str:
     """Return the index of a node not given yet that `text` gives nearly away; empty if there is none."""
-    tree = frontier.tree
-    spoken = [tree.by_index[index].text for index in frontier.given]
-    hidden = [(node.index, node.text) for node in frontier.withheld]
-    if frontier.opened:
-        spoken.append(tree.opening)
-    else:
-        hidden.insert(0, (OPENING, tree.opening))
+    hidden = _hidden(frontier)
+    known = {*frontier.tree.by_index, OPENING} - {index for index, _ in hidden}
+    spoken = [frontier.tree.text(index) for index in known]
     return next((index for index, secret in hidden if nearly_reveals(text, secret, spoken, language)), "")
 
 

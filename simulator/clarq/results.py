@@ -155,7 +155,10 @@ def read_results(path: str | Path, duplicates: Duplicates = "refuse") -> Results
     faults: list[Fault] = []
     unplayed = 0
     first: dict[tuple[int, str], str] = {}
-    for number, tasks in enumerate(_types(path), start=1):
+    types = read_json(path)
+    if not isinstance(types, list) or not any(isinstance(tasks, list) for tasks in types):
+        raise InputError(f"{path}: expected a list of task types, each a list of tasks")
+    for number, tasks in enumerate(types, start=1):
         if not isinstance(tasks, list):
             faults.append(Fault(str(path), f"{number}", 0, "format", "expected a list of tasks"))
             continue
@@ -183,13 +186,6 @@ def read_results(path: str | Path, duplicates: Duplicates = "refuse") -> Results
     return ResultsFile(path, tuple(dialogues), unplayed, tuple(faults))
 
 
-def _types(path: Path) -> list[Any]:
-    types = read_json(path)
-    if not isinstance(types, list) or not any(isinstance(tasks, list) for tasks in types):
-        raise InputError(f"{path}: expected a list of task types, each a list of tasks")
-    return types
-
-
 def _dialogue(record: Any, number: int, name: str, path: Path, warnings: list[Fault]) -> Dialogue | None:
     """Read a row; None if its task was not played. What costs the row nothing is added to `warnings`."""
     try:
@@ -206,12 +202,13 @@ def _dialogue(record: Any, number: int, name: str, path: Path, warnings: list[Fa
             "besides the opening's; expected one line more than indices"
         )
     explanations = row.all_response_exaplain or [None] * len(indices)
-    if not _are_explanations(explanations, len(indices)):
+    sentences = explanations if isinstance(explanations, list) else []
+    if len(sentences) != len(indices) or not all(isinstance(text, str | None) for text in sentences):
         problem = f"all_response_exaplain should hold {len(indices)} sentences; the row is read without them"
         warnings.append(Fault(str(path), name, 0, "format", problem, "warning"))
-        explanations = [None] * len(indices)
+        sentences = [None] * len(indices)
     try:
-        tree = Tree(texts[0], tuple(map(Node, indices, texts[1:], explanations)))
+        tree = Tree(texts[0], tuple(map(Node, indices, texts[1:], sentences)))
     except ValueError as error:
         raise InputError(f"gold_structure: {error}") from error
     language = guess_language(tree.opening)
@@ -229,11 +226,6 @@ def _dialogue(record: Any, number: int, name: str, path: Path, warnings: list[Fa
         for turn, line in enumerate(row.l2l[0])
     )
     return Dialogue(f"{name}.{language}", task, lines, tuple(_steps(tree, language, lines)))
-
-
-def _are_explanations(value: Any, count: int) -> bool:
-    sentences = value if isinstance(value, list) else []
-    return len(sentences) == count and all(isinstance(sentence, str | None) for sentence in sentences)
 
 
 def _steps(tree: Tree, language: Language, lines: Sequence[Line]) -> Iterator[ProviderStep]:
@@ -307,11 +299,10 @@ def split_runs(runs: Iterable[Sequence[Dialogue]]) -> tuple[list[Dialogue], list
 
     A multi-info provider gives one node here and there, so a run is one if any of its dialogues is.
     """
-    single: list[Dialogue] = []
-    several: list[Dialogue] = []
+    split: tuple[list[Dialogue], list[Dialogue]] = [], []
     for run in runs:
-        (several if any(dialogue.multi for dialogue in run) else single).extend(run)
-    return single, several
+        split[any(dialogue.multi for dialogue in run)].extend(run)
+    return split
 
 
 def import_results(file: ResultsFile, log: LogWriter, name: str | None = None) -> Run:
@@ -326,7 +317,6 @@ def import_results(file: ResultsFile, log: LogWriter, name: str | None = None) -
     """
     digest = file_digest(file.path)
     unreadable = sum(fault.severity == "error" for fault in file.faults)
-    left_out = {"unplayed": file.unplayed, "unreadable": unreadable}
     run = Run(
         id=name or f"{file.path.stem}-{digest[:DIGEST]}",
         benchmark="clarq",
@@ -336,7 +326,8 @@ def import_results(file: ResultsFile, log: LogWriter, name: str | None = None) -
             "imported": file.path.name,
             "sha256": digest,
             "planned": len(file.dialogues),
-            **{kind: count for kind, count in left_out.items() if count},
+            **({"unplayed": file.unplayed} if file.unplayed else {}),
+            **({"unreadable": unreadable} if unreadable else {}),
         },
     )
     write_run(log, run, (_rows(dialogue, run) for dialogue in file.dialogues))

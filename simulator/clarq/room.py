@@ -9,7 +9,7 @@ from logs.rows import Ending
 from simulator.clarq import graph
 from simulator.clarq.benchmark import BENCHMARK
 from simulator.clarq.data import item_row, read_item
-from simulator.clarq.experts import EXPERTS, Experts, MixedExperts, Part, models_of, read_experts
+from simulator.clarq.experts import EXPERTS, Experts, MixedExperts, models_of, read_experts
 from simulator.clarq.graph import ProviderAgent
 from simulator.clarq.players.experts_model import ModelExperts
 from simulator.clarq.players.experts_offline import OfflineExperts
@@ -51,15 +51,13 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
             personas=options.get("personas", "default"),
         )
     if name.startswith(EXPERTS):
-        return ProviderAgent(MixedExperts(name, _experts_by_part(name, models)), "model")
+        experts: dict[str, Experts] = {
+            model: OfflineExperts() if model == "offline/experts" else ModelExperts(models(model))
+            for model in models_of(name)
+        }
+        parts = {part: experts[model] for part, model in read_experts(name).items()}
+        return ProviderAgent(MixedExperts(name, parts), "model")
     return ProviderAgent(ModelExperts(models(name)), "model")
-
-
-def _experts_by_part(name: str, models: Callable[[str], ChatModel]) -> dict[Part, Experts]:
-    made: dict[str, Experts] = {}
-    for model in models_of(name):
-        made[model] = OfflineExperts() if model == "offline/experts" else ModelExperts(models(model))
-    return {part: made[model] for part, model in read_experts(name).items()}
 
 
 class ClarqRoom(Room[graph.Table, graph.State]):

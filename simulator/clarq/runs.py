@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -58,7 +58,7 @@ from simulator.runner.command import Afterwards, RunRequest, asked_how, read_ran
 from simulator.runner.model_flags import ModelFlags
 from simulator.runner.run_summary import say
 from simulator.sampling import balanced
-from trees import Language, Node, Task
+from trees import Language, Task
 from trees.model import Split
 
 CONCURRENCY: Final = 8
@@ -160,8 +160,17 @@ def _open_cases(reader: LogReader, run_id: str, judge: str) -> Iterator[_Case]:
 
 async def _judge_case(case: _Case, log: LogWriter, model: ChatModel, name: str) -> None:
     for index in case.left:
-        node = case.task.tree.by_index[index]
-        answer = await _ask(model, node, case.said, case.episode_id, case.task.language)
+        variables = {"node": case.task.tree.by_index[index], "said": case.said}
+        prompt = render("clarq/judge", case.task.language, variables)
+        request = Request(
+            messages=(Message("user", prompt.text),),
+            seed=SEED,
+            schema=JudgeAnswer,
+            purpose=JUDGE,
+            prompt_version=prompt.version,
+            episode_id=case.episode_id,
+        )
+        answer: JudgeAnswer = parsed(await model.complete(request), request).parsed
         await log.write(
             Judgment(
                 id=f"{case.episode_id}/{JUDGE}/{name}/{index}",
@@ -173,22 +182,6 @@ async def _judge_case(case: _Case, log: LogWriter, model: ChatModel, name: str) 
         )
         if not answer.obtained:
             break
-
-
-async def _ask(
-    model: ChatModel, node: Node, said: Sequence[str], episode_id: str, language: str
-) -> JudgeAnswer:
-    prompt = render("clarq/judge", language, {"node": node, "said": said})
-    request = Request(
-        messages=(Message("user", prompt.text),),
-        seed=SEED,
-        schema=JudgeAnswer,
-        purpose=JUDGE,
-        prompt_version=prompt.version,
-        episode_id=episode_id,
-    )
-    answer: JudgeAnswer = parsed(await model.complete(request), request).parsed
-    return answer
 
 
 class DialogueSelection(Selection):
@@ -260,8 +253,13 @@ RUNS: Final = RunSpec(
 async def _judged(
     name: str | None, options: ModelOptions, reader: LogReader, log: LogWriter
 ) -> AsyncIterator[Afterwards]:
-    """Let the judge, if one is named, settle what is open when a run has been played."""
-    async with _judge_called(name, replace(options, recorder=log.post)) as judge:
+    """Let the judge, if one is named, settle what is open when a run has been played.
+
+    A wrong name is reported before anything is played.
+    """
+    models = Models(options=replace(options, recorder=log.post))
+    try:
+        judge = models(name) if name else None
 
         async def settle(run_id: str) -> None:
             if judge:
@@ -269,6 +267,8 @@ async def _judged(
                 _rescore(run_id, reader, log)
 
         yield settle
+    finally:
+        await models.close()
 
 
 def score_command(
@@ -290,7 +290,7 @@ def score_command(
         reader.run(run)
         with LogWriter(path, durable=False) as writer:
             if judge:
-                asyncio.run(_judge(run, judge, replace(options, recorder=writer.post), reader, writer))
+                asyncio.run(_judge(run, judge, options, reader, writer))
             _rescore(run, reader, writer)
         summary = run_summary(reader, BENCHMARK, [run], exclude_aborted=exclude_aborted)
     if as_json:
@@ -313,18 +313,10 @@ def _tell_lost(episode_id: str, error: Malformed) -> None:
 
 
 async def _judge(run_id: str, name: str, options: ModelOptions, reader: LogReader, log: LogWriter) -> None:
-    async with _judge_called(name, options) as judge:
-        if judge:
-            await run_preflight(judge, Needs(schema=True))
-            how = asked_how(options)
-            await judge_run(reader, log, run_id, judge, how=how, lost=_tell_lost)
-
-
-@asynccontextmanager
-async def _judge_called(name: str | None, options: ModelOptions) -> AsyncIterator[ChatModel | None]:
-    """Load the judge, if one is named: a wrong name is reported before anything is played."""
-    models = Models(options=options)
+    models = Models(options=replace(options, recorder=log.post))
     try:
-        yield models(name) if name else None
+        judge = models(name)
+        await run_preflight(judge, Needs(schema=True))
+        await judge_run(reader, log, run_id, judge, how=asked_how(options), lost=_tell_lost)
     finally:
         await models.close()

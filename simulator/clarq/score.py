@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from operator import attrgetter
 from statistics import fmean
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from logs import LogReader
 from logs.rows import Episode, Judgment, Score, Turn
@@ -153,11 +154,8 @@ def score_episode(task: Task, turns: Iterable[Turn], judgments: Iterable[Judgmen
 
 def reviewer_verdicts(judgments: Iterable[Judgment]) -> dict[str, bool]:
     """Return by reviewer their verdict on the dialogue, the newest of each."""
-    verdicts: dict[str, bool] = {}
-    for row in _in_order(judgments):
-        if row.kind == REVIEW_SUCCESS:
-            verdicts[row.annotator] = bool(row.value["success"])
-    return verdicts
+    rows = (row for row in _in_order(judgments) if row.kind == REVIEW_SUCCESS)
+    return {row.annotator: bool(row.value["success"]) for row in rows}
 
 
 def judge_verdicts(judgments: Iterable[Judgment]) -> dict[str, dict[str, bool]]:
@@ -202,10 +200,8 @@ def _in_order(judgments: Iterable[Judgment]) -> list[Judgment]:
 
 def score_rows(episode_id: str, scores: DialogueScores) -> tuple[Score, ...]:
     """Return the scores as rows of the log: ``success``, ``aqd`` and ``aql``."""
-    details: dict[str, Any] = {
-        key: value for key, value in asdict(scores).items() if key not in {"success", "aqd", "aql"}
-    }
-    values = {"success": float(scores.success), "aqd": float(scores.aqd), "aql": scores.aql}
+    details = asdict(scores)
+    values = {name: float(details.pop(name)) for name in ("success", "aqd", "aql")}
     return rooms.score_rows(episode_id, values, VERSION, details)
 
 
@@ -256,7 +252,8 @@ def score_run(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) 
         _scored(episode, tasks[episode.episode.item_hash], judgments.get(episode.episode.id, ()))
         for episode in played
     )
-    return tuple(sorted(scored, key=_place))
+    order = attrgetter("task.language", "task.type", "task.id", "episode.repeat")
+    return tuple(sorted(scored, key=order))
 
 
 def _scored(played: PlayedToEnd, task: Task, judgments: Sequence[Judgment]) -> Scored:
@@ -265,13 +262,5 @@ def _scored(played: PlayedToEnd, task: Task, judgments: Sequence[Judgment]) -> S
     if played.ending.status not in ENDED:
         scores = automatic = replace(automatic, success=False, needs_judge=False, reached=None)
     return Scored(
-        episode=played.episode,
-        task=task,
-        status=played.ending.status,
-        scores=scores,
-        automatic=automatic,
+        episode=played.episode, task=task, status=played.ending.status, scores=scores, automatic=automatic
     )
-
-
-def _place(scored: Scored) -> tuple[str, int, str, int]:
-    return scored.task.language, scored.task.type, scored.task.id, scored.episode.repeat

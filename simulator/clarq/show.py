@@ -190,7 +190,17 @@ def result(replay: Replay, seat: str, *, judges: bool) -> Result:
         seat: theirs.
         judges: True if they are asked for a verdict of their own before they see the scores.
     """
-    scored = (_verdict(replay, seat), Card(message("result.information"), [_findings(replay)]))
+    missing = replay.scores.missing
+    findings = [
+        Check(
+            node.index not in missing,
+            message("result.missed" if node.index in missing else "result.obtained"),
+            node.index,
+            node.text,
+        )
+        for node in replay.task.tree.nodes
+    ]
+    scored = (_verdict(replay, seat), Card(message("result.information"), [Checklist(findings)]))
     shown = tree_replay(replay)
     blocks = (Judge(scored), shown) if judges else (*scored, shown)
     return Result(language=replay.task.language, moves=(), blocks=blocks)
@@ -205,40 +215,18 @@ def _verdict(replay: Replay, seat: str) -> Verdict:
     scores, total = replay.scores, len(replay.task.tree.nodes)
     outcome = "success" if scores.success else "unjudged" if scores.needs_judge else "failure"
     extra = f"{scores.aqd:+d}".replace("-", "\N{MINUS SIGN}") if scores.aqd else "0"
+    used = message("result.d_note", used=scores.responses, needed=total + 1)
+    length = message(f"result.l_note_{replay.task.language}")
+    obtained = message("result.s_yes" if scores.success else "result.s_no")
     return Verdict(
         heading=message(f"result.{'success' if scores.success else 'failure'}.{seat}"),
         text=message(f"result.{outcome}.text", obtained=total - len(scores.missing), total=total),
         good=scores.success,
         figures=(
-            Figure(
-                message("result.s"),
-                message("result.s_yes" if scores.success else "result.s_no"),
-                message("result.s_note"),
-            ),
-            Figure(
-                message("result.d"),
-                extra,
-                message("result.d_note", used=scores.responses, needed=total + 1),
-            ),
-            Figure(
-                message("result.l"), f"{scores.aql:.1f}", message(f"result.l_note_{replay.task.language}")
-            ),
+            Figure(message("result.s"), obtained, message("result.s_note")),
+            Figure(message("result.d"), extra, used),
+            Figure(message("result.l"), f"{scores.aql:.1f}", length),
         ),
-    )
-
-
-def _findings(replay: Replay) -> Checklist:
-    missing = set(replay.scores.missing)
-    return Checklist(
-        [
-            Check(
-                node.index not in missing,
-                message("result.missed" if node.index in missing else "result.obtained"),
-                node.index,
-                node.text,
-            )
-            for node in replay.task.tree.nodes
-        ]
     )
 
 

@@ -48,7 +48,7 @@ def test_of_a_full_disk_the_first_error_is_told(full_for_a_moment, tmp_path, mon
     wanted = RunRequest(
         room=ROOM,
         seats={"seeker": "offline/seeker", "provider": "offline/experts"},
-        items=tuple(load_items("builtin", "en", limit=20)),
+        items=tuple(load_items("builtin", "en")[:20]),
         settings=RunSettings(log=tmp_path / "log.sqlite", workers=1, concurrency=concurrency),
     )
     with pytest.raises(LogError, match="The disk is full") as told:

@@ -11,8 +11,7 @@ from typing import Any
 import yaml
 
 from trees import OPENING, Language, Task
-from trees.draft import Draft
-from trees.model import task_type
+from trees.model import Draft, task_type
 from trees.sources import scan_file
 
 

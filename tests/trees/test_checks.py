@@ -9,8 +9,7 @@ import pytest
 from task_files import draft_of
 
 from trees.checks import SET_RULES, check_builtin, check_drafts, check_paths
-from trees.draft import Draft
-from trees.model import Node
+from trees.model import Draft, Node
 from trees.rules import RULES
 from trees.sources import scan, scan_builtin
 from trees.yaml_tasks import scan_yaml_text

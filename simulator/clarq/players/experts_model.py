@@ -7,7 +7,7 @@ that write a Response II see the dialogue alone, so they have nothing to give aw
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeVar
 
@@ -123,8 +123,7 @@ class ModelExperts:
         """Write a Response II out of the dialogue alone."""
         # Type 2 without a suitable node is type 3: a detail that nothing answers.
         number = 3 if type == TurnType.ANSWERABLE else int(type)
-        prompt = render(f"clarq/respond_{number}", situation.task.language, _dialogue(situation))
-        request = self._request(f"provider.respond_{number}", prompt.text, prompt.version, situation)
+        request = self._request(f"respond_{number}", situation, _dialogue(situation))
         return strip_speaker((await self._model.complete(request)).text)
 
     async def _pass(
@@ -153,26 +152,27 @@ class ModelExperts:
         return ()
 
     async def _ask(self, name: str, situation: Situation, schema: type[A], **variables: Any) -> A:
-        prompt = render(f"clarq/{name}", situation.task.language, {**_case(situation), **variables})
-        request = self._request(f"provider.{name}", prompt.text, prompt.version, situation, schema)
+        background, utterance = situation.task.background, situation.utterance
+        case = {**_dialogue(situation), "background": background, "utterance": utterance, **variables}
+        request = self._request(name, situation, case, schema)
         answer: A = parsed(await self._model.complete(request), request).parsed
         return answer
 
     def _request(
         self,
-        purpose: str,
-        text: str,
-        version: str,
+        name: str,
         situation: Situation,
+        variables: Mapping[str, Any],
         schema: type[BaseModel] | None = None,
     ) -> Request:
+        prompt = render(f"clarq/{name}", situation.task.language, variables)
         return Request(
-            messages=(Message("user", text),),
+            messages=(Message("user", prompt.text),),
             temperature=0.0,
             seed=SEED,
             schema=schema,
-            purpose=purpose,
-            prompt_version=version,
+            purpose=f"provider.{name}",
+            prompt_version=prompt.version,
             episode_id=situation.episode_id or None,
             turn_number=situation.number,
             repeat=situation.repeat,
@@ -186,14 +186,6 @@ def picks_one_of_several(explanation: str) -> bool:
         if marked:
             return any(words in note for words in _SEVERAL_NOTED)
     return any(words in explanation for words in _SEVERAL)
-
-
-def _case(situation: Situation) -> dict[str, Any]:
-    return {
-        **_dialogue(situation),
-        "background": situation.task.background,
-        "utterance": situation.utterance,
-    }
 
 
 def _dialogue(situation: Situation) -> dict[str, Any]:

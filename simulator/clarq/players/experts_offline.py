@@ -19,14 +19,6 @@ from simulator.clarq.ranker import Judged, Ranker, builtin_ranker
 from simulator.clarq.task_index import Floats, indexed
 from trees import Node
 
-_TEMPLATES = {
-    TurnType.WHOLE_TASK: "clarq/response2_whole_task",
-    TurnType.ANSWERABLE: "clarq/response2_unanswerable",
-    TurnType.UNANSWERABLE: "clarq/response2_unanswerable",
-    TurnType.REPEATED: "clarq/response2_repeated",
-    TurnType.UNRELATED: "clarq/response2_unrelated",
-    TurnType.VAGUE: "clarq/response2_vague",
-}
 _VARIANTS = 5  # every Response II template offers so many wordings
 _ASKS_FOR_HELP = patterns("asks_for_help")
 # What asks for something, beside what `Reading.asked` finds: people leave question marks out.
@@ -83,10 +75,11 @@ class OfflineExperts:
         repeated = (
             _said_already(situation, self._judge(situation).reading) if type is TurnType.REPEATED else ""
         )
+        name = (TurnType.UNANSWERABLE if type is TurnType.ANSWERABLE else type).name.lower()
         text = ""
         for offset in range(_VARIANTS):
             variables = {"variant": (situation.seed + offset) % _VARIANTS, "said": repeated}
-            text = render(_TEMPLATES[type], language, variables).text
+            text = render(f"clarq/response2_{name}", language, variables).text
             if text not in before:
                 break
         return text

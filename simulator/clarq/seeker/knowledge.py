@@ -30,9 +30,9 @@ class Knowledge:
         """Return the segments of a provider's line."""
         return read_english(line) if self.language == "en" else read_chinese(line)
 
-    def entries(self, section: str) -> tuple[Entry, ...]:
-        """Return the entries of a section of the background."""
-        return entries_of(self.background, section)
+    def entries(self, *sections: str) -> tuple[Entry, ...]:
+        """Return the entries of sections of the background."""
+        return tuple(entry for section in sections for entry in entries_of(self.background, section))
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -49,9 +49,8 @@ class Knowledge:
     @cached_property
     def own_terms(self) -> tuple[Terms, ...]:
         """The terms of each item, and of each skill that takes nothing else."""
-        skills = (
-            entry for entry in self.entries("skills") if not self.pattern("requires").search(entry.note)
-        )
+        requires = pattern(self.language, "requires")
+        skills = (entry for entry in self.entries("skills") if not requires.search(entry.note))
         return tuple(self.terms(entry.name) for entry in (*self.entries("items"), *skills))
 
     @cached_property
@@ -62,23 +61,18 @@ class Knowledge:
     @cached_property
     def note_terms(self) -> tuple[Terms, ...]:
         """The terms of each parenthesis of the items and scenes."""
-        entries = (*self.entries("items"), *self.entries("scenes"))
-        return tuple(self.terms(entry.note) for entry in entries if entry.note)
+        return tuple(self.terms(entry.note) for entry in self.entries("items", "scenes") if entry.note)
 
     @cached_property
     def entry_terms(self) -> Terms:
         """All terms of the items' and scenes' names."""
-        entries = (*self.entries("items"), *self.entries("scenes"))
-        return frozenset(term for entry in entries for term in self.terms(entry.name))
+        return frozenset(term for entry in self.entries("items", "scenes") for term in self.terms(entry.name))
 
     @cached_property
     def rich(self) -> bool:
         """Return True if the seeker has money, so that what it lacks can be bought."""
-        return any(self.is_money(entry) for entry in self.background.items)
-
-    def is_money(self, entry: str) -> bool:
-        """Return True if an entry stands for money."""
-        return any(word in entry.lower() for word in words(self.language)["money"].split())
+        money = words(self.language)["money"].split()
+        return any(word in entry.lower() for entry in self.background.items for word in money)
 
     def has(self, thing: Terms) -> bool:
         """Return True if a thing is among the items, or what skills or like things are about."""
@@ -210,10 +204,6 @@ class Group:
                 default="",
             )
         return next((word for word, root in _stems(text) if _alike(root, self.words)), "")
-
-    def mentioned(self, text: str, language: Language) -> bool:
-        """Return True if `text` speaks of one of them at all."""
-        return bool(self.mention(text, language))
 
 
 @lru_cache(maxsize=8192)

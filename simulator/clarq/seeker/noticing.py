@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from simulator.clarq.lexical import EN
 from simulator.clarq.seeker.knowledge import MOST_OPTIONS, Group, Knowledge, Terms, knowledge_of
@@ -18,17 +18,15 @@ Kind = Literal[
 ]
 _ARTICLE = re.compile(r"^(?:an?|the|some) ", re.IGNORECASE)
 _PURPOSE = re.compile(r"\bfor\b.*")  # a place named there is not where to look
-ORDER: Final[tuple[Kind, ...]] = (
-    "start",
-    "choice",
-    "where",
-    "obstacle",
-    "about",
-    "which",
-    "alternatives",
-    "how",
-    "step",
-)
+ORDER: Final[tuple[Kind, ...]] = tuple(kind for kind in get_args(Kind) if kind != "passed")
+"""The kinds in the order in which they are worth asking."""
+
+
+_REQUIRED: Final[Mapping[str, tuple[Kind, str, str]]] = {
+    "activity": ("how", "", ""),
+    "knowledge": ("which", "known", ""),
+    "thing": ("where", "", "thing"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,7 +272,7 @@ def obstacles(knowledge: Knowledge) -> tuple[Topic, ...]:
     """Return what stands in the way according to the parentheses of items and scenes, each once."""
     pattern, harmless = knowledge.pattern("obstacle"), knowledge.pattern("no_obstacle")
     topics: dict[str, Topic] = {}
-    for entry in (*knowledge.entries("items"), *knowledge.entries("scenes")):
+    for entry in knowledge.entries("items", "scenes"):
         for note in _notes(entry.note, pattern):
             if pattern.search(note) and not harmless.search(note):
                 why = f"in the way at {entry.name}"
@@ -298,17 +296,16 @@ def requirements(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Ite
     spoken = frozenset[str]().union(*(knowledge.terms(text) for _, text in told))
     for name, requirement in _lacking(knowledge):
         if knowledge.terms(name) & spoken:
-            yield _requirement(requirement, name, told[0][0])
-
-
-def _requirement(requirement: Requirement, skill: str, line: int) -> Topic:
-    """Return the topic of what `skill` takes: a thing from somewhere, an activity done somehow."""
-    why = f"needed to {skill}"
-    if requirement.sort == "activity":
-        return Topic(kind="how", about=requirement.what, line=line, why=why)
-    if requirement.sort == "knowledge":
-        return Topic(kind="which", about=requirement.what, sort="known", line=line, why=why)
-    return Topic(kind="where", about=requirement.what, section="thing", line=line, why=why)
+            # A thing comes from somewhere, an activity is done somehow.
+            kind, sort, section = _REQUIRED[requirement.sort]
+            yield Topic(
+                kind=kind,
+                about=requirement.what,
+                sort=sort,
+                section=section,
+                line=told[0][0],
+                why=f"needed to {name}",
+            )
 
 
 @lru_cache(maxsize=1024)

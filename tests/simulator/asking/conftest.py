@@ -22,7 +22,7 @@ from simulator.runner.model_flags import ModelFlags
 def log(tmp_path_factory):
     """Short runs of all rooms, with built-in players."""
     path = tmp_path_factory.mktemp("asking") / "log.sqlite"
-    clarq = load_items("builtin", "en", limit=2)
+    clarq = load_items("builtin", "en")[:2]
     tasks = [task for level in (1, 4) for task in load_tasks("builtin", levels=[level], limit=2)]
     posed = tuple(Posed(task, "en") for task in tasks)
     pairs = tuple(pair_items(load_pairs("builtin", "all")[:10]))

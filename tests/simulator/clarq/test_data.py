@@ -75,7 +75,6 @@ def test_items_are_chosen_by_type_split_and_number() -> None:
     assert {task.type for task in load_items(types=[25, "magic-task"])} == {25, 31}
     assert {task.type for task in load_items(split="development")} == {27, 28, 29, 30, 31}
     assert {task.type for task in load_items(split="test")} == set(range(1, 27))
-    assert load_items(limit=3) == load_items()[:3]
     assert {task.type for task in load_items(types=[26, 27], split="test")} == {26}
 
 
@@ -94,7 +93,6 @@ def test_items_from_a_path(tmp_path: Path) -> None:
         ({"split": "train"}, "split 'train': must be one of test, development"),
         ({"types": [99]}, "99 is no task type"),
         ({"types": [1], "split": "development"}, "hold no task"),
-        ({"limit": 0}, "limit 0: must be 1 or more"),
     ],
 )
 def test_bad_choices_name_the_way_out(

@@ -111,7 +111,7 @@ async def test_a_study_s_dialogue_is_read_like_any_other(server):
     shown = replay(item, bare)
     assert shown == replay(item, turns)
     assert await server.sessions.replay(episode, "seeker") == result(shown, "seeker", judges=False)
-    assert (shown.steps[0].number, shown.lines[0].seat) == (0, "provider")
+    assert (shown.steps[0].turn.number, shown.steps[0].turn.seat) == (0, "provider")
     (scored,) = score_run(server.reader, "study-s")
     logged = {row.metric: row.value for row in server.reader.scores(run_id="study-s")}
     assert logged == {"success": scored.scores.success, "aqd": scored.scores.aqd, "aql": scored.scores.aql}
@@ -266,7 +266,7 @@ def test_models_opposite_are_asked_for_what_their_seat_needs():
 
 
 def test_a_task_that_one_language_lacks_is_named(tmp_path):
-    english = load_items(limit=1)
+    english = load_items()[:1]
     write_yaml(tmp_path / "tasks.yaml", [*english, *load_items(language="zh", types=[2])])
     held = study(settings={"data": str(tmp_path), "items": None})
     with pytest.raises(InputError, match=f"{english[0].id} is not there in the language zh"):

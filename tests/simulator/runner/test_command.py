@@ -31,7 +31,7 @@ def asked(tmp_path, monkeypatch):
     return RunRequest(
         room=ROOM,
         seats={"seeker": "offline/seeker", "provider": "offline/experts"},
-        items=tuple(load_items("builtin", "en", limit=2)),
+        items=tuple(load_items("builtin", "en")[:2]),
         settings=RunSettings(log=tmp_path / "log.sqlite"),
         shown={"success": "S"},
     )

@@ -43,7 +43,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     posed = tuple(Posed(task, "en") for task in tasks)
     pairs = tuple(pair_items(load_pairs("builtin", "all")[:4]))
     players: list[tuple[Any, dict[str, str], tuple[Any, ...], dict[str, Any]]] = [
-        (CLARQ, {"seeker": "offline/seeker", "provider": "offline/experts"}, load_items(limit=1), {}),
+        (CLARQ, {"seeker": "offline/seeker", "provider": "offline/experts"}, load_items()[:1], {}),
         (HANDMETHAT, {"robot": "offline/asker", "human": "offline/giver"}, posed, {"mode": "partial"}),
         (AMBIK, {"robot": "offline/kitchen", "user": "offline/item"}, pairs, {"questions": 1}),
     ]

@@ -9,11 +9,10 @@ from simulator.clarq import graph
 from simulator.clarq.data import load_items
 from simulator.clarq.graph import SeekerKnows, farewell
 from simulator.clarq.players.experts_offline import OfflineExperts
-from simulator.clarq.players.seeker_offline import STYLES, OfflineSeeker
+from simulator.clarq.players.seeker_offline import STYLES, OfflineSeeker, case_of, open_topics
 from simulator.clarq.score import DialogueScores, score_dialogue
 from simulator.clarq.seeker.knowledge import Group
 from simulator.clarq.seeker.noticing import ORDER, Topic
-from simulator.clarq.seeker.topics import case_of, open_topics
 from simulator.errors import InputError
 from simulator.seats import Line, Reply, View
 from simulator.seeds import derive_seed

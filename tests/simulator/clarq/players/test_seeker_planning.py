@@ -13,11 +13,10 @@ from personas.templates import render
 from simulator.clarq import graph
 from simulator.clarq.data import load_items
 from simulator.clarq.players.experts_offline import OfflineExperts
-from simulator.clarq.players.seeker_offline import OfflineSeeker, plan
+from simulator.clarq.players.seeker_offline import OfflineSeeker, case, plan
 from simulator.clarq.seeker.knowledge import groups, knowledge_of, parts
 from simulator.clarq.seeker.noticing import Topic
 from simulator.clarq.seeker.reading import read_requirement
-from simulator.clarq.seeker.topics import case
 from simulator.seats import Line, View
 from simulator.seeds import derive_seed
 from trees import Background, Task

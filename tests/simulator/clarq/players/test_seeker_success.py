@@ -7,8 +7,7 @@ import pytest
 from bench_seeker import play
 
 from simulator.clarq.data import load_items
-from simulator.clarq.players.seeker_offline import plan
-from simulator.clarq.seeker.topics import case, open_topics
+from simulator.clarq.players.seeker_offline import case, open_topics, plan
 from trees import Background
 
 # A little below what is reached; raise them with the seeker, so that it is noticed when it falls.
