@@ -201,9 +201,9 @@ def count_cells(prompts: Sequence[Prompt]) -> pd.DataFrame:
 
 def _word_lists(examples: pd.DataFrame) -> Iterator[WordList]:
     placed = examples.loc[examples["place"] != NONE, "place"]
-    seen = Counter((PLACE, number) for number in placed)
+    seen: Counter[Any] = Counter((PLACE, number) for number in placed)
     for feature in ("a", "b"):
-        seen.update(zip(examples[f"list_{feature}"], examples[f"word_{feature}"], strict=True))
+        seen.update(examples[[f"list_{feature}", f"word_{feature}"]].value_counts().to_dict())
     for name in LISTS:
         counts = {word: seen[name, number] for number, word in enumerate(slot_words(name))}
         unseen = tuple(word for word, count in counts.items() if not count)
