@@ -225,7 +225,9 @@ def test_the_app_does_not_start_without_a_model_that_people_are_to_meet(
 def test_the_app_starts_with_a_server_of_ones_own(server, study_file, tmp_path, monkeypatch):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
     served = []
-    monkeypatch.setattr(command, "_serve", lambda *serving, **means: served.extend(serving))
+    monkeypatch.setattr("ui.research.mount.research_mount", lambda *log, **means: None)
+    monkeypatch.setattr("ui.server.create_server", lambda sessions, **means: served.extend(sessions))
+    monkeypatch.setattr(command, "_serve", lambda *serving: None)
     given = [
         "--base-url",
         server.url,
@@ -239,5 +241,5 @@ def test_the_app_starts_with_a_server_of_ones_own(server, study_file, tmp_path, 
     )
     assert result.exception is None, result.output
     assert server.requests == 1
-    names = {one.name for one in served[0][0].opponents("provider")}
+    names = {one.name for one in served[0].opponents("provider")}
     assert f"openai/llama@{server.url}" in names and "openai/gpt-4o" not in names
