@@ -79,6 +79,8 @@ def test_from_the_list_to_a_turn_and_back(runs, open_page):
     page.wait_for_selector(".rs-choose")
     page.goto(address)
     page.wait_for_selector("[data-replay]")
+    page.wait_for_selector("[data-step-text]:text('Turn')")
+    assert page.locator("[data-why]:visible").count() == 1
 
 
 def test_dialogues_are_filtered_by_outcome(runs, open_page):

@@ -15,6 +15,7 @@ window.askbackResearch = (() => {
       this.step = null;
       this.stepOf = null;
       this.judging = true;
+      this.stages = [];
       this.pending = new Map();
       this.queue = Promise.resolve();
       const listen = (name, heard) => document.addEventListener(name, (event) => heard.call(this, event));
@@ -46,14 +47,27 @@ window.askbackResearch = (() => {
       if (field && !field.value) field.value = store.read(REVIEWER) || "";
       const box = this.one("[data-shortcuts]");
       if (box) box.checked = store.read(SHORTCUTS) !== "off";
-      this.replay();
-      this.planShown();
-      this.watched();
+      this.shown();
       this.deskShown();
       this.one(".rs-list [aria-current]")?.scrollIntoView({ block: "nearest" });
       if (!this.resolve && location.hash) this.one(location.hash)?.scrollIntoView();
       this.resolve?.();
       this.resolve = () => {};
+    }
+
+    onStage() { return this.all("[data-replay], [data-story], [data-watch]"); }
+
+    // Gradio puts what a tab holds on a page after all else, and after that was said to be built.
+    changed() {
+      const stages = this.onStage();
+      if (stages.length !== this.stages.length || stages.some((stage, place) => stage !== this.stages[place])) this.shown();
+    }
+
+    shown() {
+      this.stages = this.onStage();
+      this.replay();
+      this.planShown();
+      this.watched();
     }
 
     async go(target) {
@@ -163,6 +177,7 @@ window.askbackResearch = (() => {
   function start(rebuild, server) {
     Object.assign(Page.prototype, window.askback.stepping, askbackDesk, askbackPlan.methods, askbackPlan.watching);
     page = new Page(rebuild, server);
+    new MutationObserver(() => page.changed()).observe(document.body, { childList: true, subtree: true });
   }
 
   // After every building; what was put on the page just now stands a moment later.
