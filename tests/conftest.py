@@ -75,12 +75,7 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return a worker for each core; two where slow tests run, half of which wait for servers and clocks."""
-    return _cores() * (2 if _is_thorough(config) else 1)
-
-
-def _cores() -> int:
+def pytest_xdist_auto_num_workers() -> int:
     """Return the number of cores that this process may use, also where a container grants fewer."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
