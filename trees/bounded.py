@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any, Final
 
 import yaml
@@ -16,6 +17,22 @@ MOST_NODES: Final = 100_000
 _NESTED = re.compile(
     rf"(?:[\[{{]\s*(?:[\"']?[\w.-]{{1,40}}[\"']?\s*:\s*)?){{{DEEPEST},}}|(?:- +){{{DEEPEST},}}"
 )
+
+
+def files_with(key: str, path: Path) -> tuple[Path, ...]:
+    """Return the YAML files with a key at their top in a folder and those below; a file itself if it is one.
+
+    The key is looked for in the text, so that a file whose YAML is broken is known for what it is, too.
+    """
+    files = path.rglob("*") if path.is_dir() else [path]
+    return tuple(sorted(file for file in files if file.is_file() and _has(key, file)))
+
+
+def _has(key: str, file: Path) -> bool:
+    if file.suffix.lower() not in (".yaml", ".yml"):
+        return False
+    with file.open("rb") as lines:
+        return any(line.startswith(f"{key}:".encode()) for line in lines)
 
 
 def check_text(text: str) -> None:

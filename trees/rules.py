@@ -227,8 +227,8 @@ def _texts(draft: Draft, *fields: str) -> list[tuple[str, str]]:
     background, texts = draft.background, list[tuple[str, str]]()
     for field in fields:
         if field in ("text", "explanation"):
-            told = ((number, getattr(node, field)) for number, node in enumerate(draft.nodes))
-            texts += [(f"nodes.{number}.{field}", text) for number, text in told if text is not None]
+            values = ((number, getattr(node, field)) for number, node in enumerate(draft.nodes))
+            texts += [(f"nodes.{number}.{field}", text) for number, text in values if text is not None]
         elif field in LISTS:
             texts += [(f"{field}.{n}", entry) for n, entry in enumerate(getattr(background, field))]
         else:

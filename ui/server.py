@@ -84,7 +84,7 @@ CALLS: Final = (
 BEGINNINGS: Final = frozenset({"start", "enter_study", "next_set"})
 """The calls that may write an episode into the log."""
 _FRESH: Final = 5.0  # seconds for which an answer holds: everybody may ask, and each write costs the disk
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,14 +170,14 @@ def _named(name: str, call: Call, starts: Starts | None) -> Callable[..., Awaita
     async def answer(data: dict[str, Any], request: gr.Request) -> Answer:
         try:
             if starts is not None and (wait := _wait(starts, data, request)) > 0:
-                log.warning("%s: too many beginnings from one address", name)
+                _log.warning("%s: too many beginnings from one address", name)
                 return {"problem": strings(str(data.get("language", "")))("app.too_many", seconds=ceil(wait))}
             return await call(data)
         except ValidationError as error:  # no page of ours sends it
-            log.warning("the call %s is malformed: %d faults", name, error.error_count())
+            _log.warning("the call %s is malformed: %d faults", name, error.error_count())
             return {"failed": True}
         except Exception:  # the boundary: the browser keeps what was written and says that it failed
-            log.exception("the call %s failed", name)
+            _log.exception("the call %s failed", name)
             return {"failed": True}
 
     answer.__name__ = f"call_{name}"
@@ -326,6 +326,6 @@ def _problem(path: Path) -> str:
     try:
         check_writable(path)
     except LogError as error:
-        log.error("%s", error)
+        _log.error("%s", error)
         return "the log cannot be written"
     return ""

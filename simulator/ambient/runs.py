@@ -66,7 +66,7 @@ _CROWD: Final = {"plausible": "plausible", "relabel": "label"}
 
 
 class _TaskRun(NamedTuple):
-    """What the progress display shows of a task's runs, the options they have, and the model's needs.
+    """A task's runs: their seats in the progress display, the options they have, and the model's needs.
 
     Options that an episode does not have would give runs that are the same different names.
     """

@@ -161,8 +161,8 @@ def _inconsistent(judged: pd.DataFrame, pairs: Pairs) -> Iterator[tuple[Hashable
 
 
 def _inconsistency(judged: pd.DataFrame, pairs: Pairs) -> Interval | None:
-    found = list(_inconsistent(judged, pairs))
-    return clustered_interval([holds for _, holds in found], [sentence for sentence, _ in found])
+    shared = list(_inconsistent(judged, pairs))
+    return clustered_interval([holds for _, holds in shared], [sentence for sentence, _ in shared])
 
 
 def _mean(frame: pd.DataFrame, column: str) -> Interval | None:

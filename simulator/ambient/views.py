@@ -1,4 +1,4 @@
-"""What is shown in a step, and to whom it may be shown.
+"""The texts that are shown in a step, and to whom they may be shown.
 
 `shown_in` is the one place that takes texts out of an item: a person's page, a model's prompt and the log's
 ``shown`` (spec 13) all come from here, so nobody sees anything of a later step, and no label of the dataset

@@ -1,4 +1,4 @@
-"""What files hold (pairs, KnowNo's scenarios, drafts: spec 2, 9, 11), and what is played of it.
+"""Items: pairs, KnowNo's scenarios and drafts as files hold them (spec 2, 9, 11), and as they are played.
 
 What a field is annotated with beside its type is how it stands in a file (`simulator.codecs`).
 """
@@ -77,7 +77,7 @@ class Pair:
 
     @property
     def appliances(self) -> tuple[str, ...]:
-        """What stands in every scene (spec 2.3) and is not among its objects."""
+        """Return the appliances of every scene (spec 2.3) that are not among its objects."""
         return tuple(name for name in APPLIANCES if name not in self.objects)
 
     @property
@@ -128,7 +128,7 @@ class Scenario:
 
     @property
     def appliances(self) -> tuple[str, ...]:
-        """What stands in every scene (spec 9) and is not among its objects."""
+        """Return the appliances of every scene (spec 9) that are not among its objects."""
         return tuple(name for name in KNOWNO_APPLIANCES if name not in self.objects)
 
 

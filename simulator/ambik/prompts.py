@@ -58,8 +58,8 @@ def case_of(
 
     `dialogue`: ``after``: the pair's question and answer follow the ambiguous task.
     """
-    told = exchange_of(item, dialogue) + exchanges
-    return Case(item=item, exchanges=told, context=context, language=language)
+    exchanges = tuple(exchange_of(item, dialogue) + exchanges)
+    return Case(item=item, exchanges=exchanges, context=context, language=language)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What people see of an episode (`views`), out of the graph's state and the item, and the pages made of it.
+"""An episode as people see it (`views`), out of the graph's state and the item, and the pages made of it.
 
 A robot is shown what `playing.blinded` leaves; a user besides what a model as user is told: the clear task,
 which is their wish, and the data's answer.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -144,19 +145,8 @@ def read_fleet(named: str) -> Fleet:
 
 def checker() -> Checker:
     """Return what `askback check` does with files of fleets."""
-    return Checker("fleets of servers (.yaml or .yml with the key servers)", _find_fleets, _check_fleets)
-
-
-def _find_fleets(path: Path) -> tuple[Path, ...]:
-    files = sorted(path.rglob("*.y*ml")) if path.is_dir() else [path]
-    return tuple(file for file in files if file.is_file() and _is_fleet(file))
-
-
-def _is_fleet(file: Path) -> bool:
-    if _FILE.fullmatch(file.name) is None:
-        return False
-    with file.open(encoding="utf-8", errors="replace") as lines:
-        return any(line.startswith("servers:") for line in lines)
+    find = partial(bounded.files_with, "servers")
+    return Checker("fleets of servers (.yaml or .yml with the key servers)", find, _check_fleets)
 
 
 def _check_fleets(files: Sequence[Path]) -> tuple[Fault, ...]:

@@ -64,7 +64,6 @@ from trees.faults import Fault, first_and_more
 
 _Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=60)]
 PEOPLE: Final = "people-"
-_SUFFIXES: Final = (".yaml", ".yml")
 _QUOTES: Final = "a text with ? : , # or a brace in it stands in quotes"
 # A page quotes them, the log names cells by them; the slash divides a condition from a finer one.
 _Condition = Annotated[str, StringConstraints(pattern=r"^[^/\s]+(/[^/\s]+)*$")]
@@ -285,10 +284,7 @@ def read_study(path: str | Path) -> Study:
 
 def find_studies(path: Path) -> tuple[Path, ...]:
     """Return the study files in a folder and the folders below; a file itself if it is one."""
-    if path.is_file():
-        return (path,) if _is_study(path) else ()
-    files = path.rglob("*") if path.is_dir() else ()
-    return tuple(sorted(file for file in files if file.is_file() and _is_study(file)))
+    return bounded.files_with("benchmark", path)
 
 
 def _has_prefix(conditions: Sequence[str], name: str) -> bool:
@@ -396,11 +392,3 @@ def _message(kind: str, place: str, where: str, message: str) -> str:
     message = message.removeprefix("Value error, ").replace("tuple", "list")
     message = message[:1].lower() + message[1:]
     return f"{where}: {message}" if where else message
-
-
-def _is_study(file: Path) -> bool:
-    if file.suffix.lower() not in _SUFFIXES:
-        return False
-    # Looked for in the text, so that a file whose YAML is broken is known for what it is, too.
-    with file.open("rb") as opened:
-        return any(line.startswith(b"benchmark:") for line in opened)

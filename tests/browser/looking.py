@@ -17,7 +17,7 @@ _RULES = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
     "resultTypes": ["violations"],
 }
-_CONTRAST = {"runOnly": ["color-contrast"], "resultTypes": ["violations"]}
+_COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"], "resultTypes": ["violations"]}
 _STILL = """() => Promise.all(document.getAnimations()
     .filter(one => one.effect.getComputedTiming().endTime < Infinity)
     .map(one => one.finished.catch(() => null)))"""
@@ -64,8 +64,8 @@ def beyond_the_edge(page: Any, aside: str = "") -> list[str]:
 
 
 def too_faint(page: Any) -> list[str]:
-    """Return what cannot be read well: of all rules the one that a dark screen can break by itself."""
-    return broken_rules(page, _CONTRAST)
+    """Return what cannot be told apart well: by the rules on colours, which alone a dark screen can break."""
+    return broken_rules(page, _COLOURS)
 
 
 @contextmanager

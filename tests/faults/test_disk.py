@@ -18,7 +18,7 @@ from simulator.clarq.room import ROOM
 from simulator.errors import InputError
 from simulator.runner.command import RunRequest, RunSettings, play
 from ui import command
-from ui.server import Health, add_health, log
+from ui.server import Health, _log, add_health
 
 
 class Full(sqlite3.OperationalError):
@@ -83,7 +83,7 @@ def test_the_app_says_in_a_sentence_that_its_folder_cannot_be_written(tmp_path, 
 def test_health_tries_a_write(tmp_path, monkeypatch):
     logged: list[str] = []
     # Not by caplog: what other tests do to logging is not to decide this one.
-    monkeypatch.setattr(log, "error", lambda message, *values: logged.append(message % values))
+    monkeypatch.setattr(_log, "error", lambda message, *values: logged.append(message % values))
     path = tmp_path / "log.sqlite"
     LogWriter(path, durable=True).close()
     before = path.read_bytes()[:100]

@@ -201,16 +201,16 @@
         this.busy = true;
         setTimeout(() => this.busy && this.toast(this.root.dataset.thinking), SLOW_MS);
         this.stAllow(false);
-        const told = await this.tell(answer, { ...this.stTurn, keys });
+        const answered = await this.tell(answer, { ...this.stTurn, keys });
         // Leaving the field may tell of a change once more, so what was filled in does not say whether it was sent.
-        if (told?.accepted) this.stKeep({ sent: true });
-        if (!told) {
+        if (answered?.accepted) this.stKeep({ sent: true });
+        if (!answered) {
           this.stAllow(true);
           this.toast(this.texts.failed);
           return;
         }
         this.toast("");
-        await this.show(told.html);
+        await this.show(answered.html);
       },
 
       // ---- invitations to other seats

@@ -206,9 +206,10 @@ def _renew_head(model: Any) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What a model learns from and is scored on; by the loss of `held_out` the best epoch is chosen.
+    """The pairs that a model learns from and the examples that it is scored on.
 
-    `base` is a folder or a hub's id; `files` are facts that tell the files from others.
+    By the loss of `held_out` the best epoch is chosen. `base` is a folder or a hub's id; `files` are facts
+    that tell the files from others.
     """
 
     base: str

@@ -32,7 +32,7 @@ def crowd_results(answers: Answers, context: Context) -> Results:
     printed = paper()["crowd"] if whole else {}
     held = {record.id for record in records}
     shown = [id for id in context.settings.votes if id == "all" or id in held]
-    told = ("tie", "readings", "three_readings", "repeated_distractors", "ties", "raters", "other_raters")
+    counts = ("tie", "readings", "three_readings", "repeated_distractors", "ties", "raters", "other_raters")
     return answers.results(
         votes,
         paper=printed,
@@ -41,7 +41,7 @@ def crowd_results(answers: Answers, context: Context) -> Results:
         remarks=_crowd_remarks(votes, whole=whole or not part),
         tables={"table_1": table_1(records, shown, context)} if shown else {},
         data={
-            **{key: votes[key] for key in told},
+            **{key: votes[key] for key in counts},
             "workers": by_text(votes["workers"]),
             "without_votes": votes["left_out"],
         },
@@ -124,9 +124,9 @@ def evaluation_results(answers: Answers, context: Context) -> Results:
         )
         for model, votes in models.items()
     ]
-    told = ("rows", "few_rewrites", "without_votes")
+    counts = ("rows", "few_rewrites", "without_votes")
     of_models = {
-        model: {**{key: votes[key] for key in told}, "workers": by_text(votes["workers"])}
+        model: {**{key: votes[key] for key in counts}, "workers": by_text(votes["workers"])}
         for model, votes in models.items()
     }
     return answers.results(

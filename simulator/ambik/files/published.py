@@ -188,7 +188,7 @@ INPUTS: Final[Mapping[str, Codec[Any]]] = {
     "AmbDif-Binary": _input(unambiguous=str, ambiguous=str),
     MEANS: _input(rows=list[tuple[TaskType, Size]]),
 }
-"""What a metric is computed of."""
+"""The inputs of each metric."""
 _NUMBER: Final = Codec[float | None](Finite | None)
 _BOTH: Final = Codec[_Readings](_Readings)
 _MEANS: Final = Codec[dict[str, _Rates]](dict[str, _Rates])

@@ -299,7 +299,7 @@ def _seats(episode: ImportedEpisode) -> dict[str, str]:
 # ---- the lines of an episode as its turns: what was stored stays, and is told where it does not come out
 
 _FRONT: Final = ((CONSENT.kind, YES), (READY.kind, READY.kind))
-"""What comes before a person's first decision in a study."""
+"""The turns before a person's first decision in a study."""
 
 
 def turns_of(
