@@ -58,7 +58,7 @@ def case_of(
 
     `dialogue`: ``after``: the pair's question and answer follow the ambiguous task.
     """
-    exchanges = tuple(exchange_of(item, dialogue) + exchanges)
+    exchanges = exchange_of(item, dialogue) + exchanges
     return Case(item=item, exchanges=exchanges, context=context, language=language)
 
 

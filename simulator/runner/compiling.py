@@ -16,7 +16,6 @@ from typing import Any, Final, Generic, TypeVar, cast
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.graph import END, START
-from langgraph.graph._branch import BranchSpec
 from langgraph.graph.state import StateGraph
 from langgraph.runtime import Runtime
 
@@ -65,7 +64,7 @@ class Machine(Generic[StateT, TableT]):
         return state if output.value is None else output.value
 
 
-def _chooser(branch: BranchSpec) -> Callable[[Any, Any], Awaitable[str]] | None:
+def _chooser(branch: Any) -> Callable[[Any, Any], Awaitable[str]] | None:
     """Return the asynchronous function of state and runtime that says where to begin, if it is one."""
     function = getattr(branch.path, "afunc", None)
     named = function is not None and list(signature(function).parameters) == ["state", "runtime"]
