@@ -300,8 +300,8 @@ class Pool:
         if isinstance(error, RateLimited):
             member.heard = now
             # Whoever refuses is quick about it, and would seem the least loaded.
-            wait = member.expected(now, self._quickest()) if asked is None else min(asked, MOST_WAIT)
-            member.limiter.complaint(began, wait)
+            wait = max(member.expected(now, self._quickest()), asked or 0.0)
+            member.limiter.complaint(began, min(wait, MOST_WAIT))
         elif isinstance(error, TimedOut | Unavailable):
             # Requests that were sent before the last failure say nothing new.
             if began >= member.since:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from simulator.models.answers import checked
 from simulator.models.base import Request, ScoreRequest, Usage
-from simulator.models.errors import Malformed, ModelError, TimedOut
+from simulator.models.errors import Malformed, ModelError, RateLimited, TimedOut
 from simulator.models.layers import AnswerT, Backend, Layer, Send, amended
 from simulator.models.schema import parsed
 
@@ -20,6 +20,8 @@ class RetryPolicy:
     """The conditions of another try.
 
     Attributes:
+        max_attempts: how often a request is sent; a server of a fleet that is busy while another may have a
+            place does not count.
         max_timed_out: how many requests without an answer are sent again.
         first_delay: upper bound of the first pause, in seconds; it doubles with every attempt.
         max_delay: upper bound of any pause that the server did not ask for, in seconds.
@@ -75,7 +77,7 @@ class Retried(Layer):
             ModelError: the last attempt's, with attempts, usage and cost of all of them.
         """
         start = self._clock()
-        attempts = malformed = timed_out = 0
+        attempts = malformed = timed_out = busy = 0
         wasted: list[ModelError] = []
         while True:
             attempts += 1
@@ -85,8 +87,10 @@ class Retried(Layer):
             except ModelError as error:
                 malformed += isinstance(error, Malformed)
                 timed_out += isinstance(error, TimedOut)
+                # One that promises more places than it has may refuse the same request again and again.
+                busy += isinstance(error, RateLimited) and error.elsewhere
                 wasted.append(error)
-                pause = self._pause(error, attempts, malformed, start)
+                pause = self._pause(error, attempts - busy, malformed, start)
                 if timed_out > self.policy.max_timed_out:
                     pause = None
                 if pause is None:

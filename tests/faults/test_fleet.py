@@ -27,9 +27,10 @@ def test_no_episode_fails_and_the_healthy_ones_are_busy(tmp_path, monkeypatch):
         run = askback.run("clarq", seeker="openai/llama", provider=patient, base_url=str(fleet), **options)
         assert time.monotonic() - begin < 100, "nobody waits for a time-out of 120 s"
     with LogReader(log) as reader:
-        endings = Counter(ending.status for ending in reader.endings(run).values())
+        endings = reader.endings(run).values()
         calls = reader.model_calls(run_id=run)
-    assert endings == {"truncated": 150}
+    assert not [ending.message for ending in endings if ending.status == "failed"]
+    assert Counter(ending.status for ending in endings) == {"truncated": 150}
     assert len(calls) == 600 and not any(call.error for call in calls)
     served = Counter(call.response["server"] for call in calls)
     healthy = sum(served[url] for url in urls[-HEALTHY:])

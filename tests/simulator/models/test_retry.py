@@ -77,6 +77,13 @@ async def test_attempts_are_bounded(retried, fake, ask):
     assert len(inner.requests) == 4 == caught.value.attempts
 
 
+async def test_busy_servers_of_a_fleet_are_no_attempts(retried, fake, ask, clock):
+    busy = RateLimited("x")
+    busy.elsewhere = True
+    completion = await retried(fake(*[busy] * 9, "red"), max_attempts=2).complete(ask())
+    assert (completion.text, completion.attempts, clock.slept) == ("red", 10, [])
+
+
 async def test_time_is_bounded(retried, fake, ask, clock):
     inner = fake(RateLimited("x", retry_after=40.0))
     with pytest.raises(RateLimited):
