@@ -83,6 +83,17 @@ def test_gradio_keeps_few_of_the_sessions_that_browsers_make_up(client: TestClie
         assert len(route.app.state_holder.session_data) <= GRADIO_SESSIONS
 
 
+def test_gradio_does_not_look_for_work_all_the_time(client: TestClient) -> None:
+    queues = [
+        route.app.get_blocks()._queue
+        for route in client.app.routes
+        if hasattr(getattr(route, "app", None), "state_holder")
+    ]
+    assert queues
+    for queue in queues:
+        assert min(queue.sleep_when_free, queue.progress_update_sleep_when_free) >= 0.01
+
+
 def test_one_address_begins_no_more_than_people_do(client: TestClient) -> None:
     browser = Browser(client)
     wanted = {"room": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
