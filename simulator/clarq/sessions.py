@@ -92,10 +92,10 @@ class ClarqSessions(PlaySessions):
 
     async def view(self, episode_id: str, seat: str) -> SeatPage:
         """See `StudySessions.view`."""
-        await self._judge_as_said(episode_id)
         shown: SeatPage = await super().view(episode_id, seat)
-        dialogue = self._dialogue(episode_id)
-        if shown.stage == VERDICT and dialogue != episode_id:
+        if shown.ending is not None:
+            await self._judge_as_said(episode_id)
+        if shown.stage == VERDICT and (dialogue := self._dialogue(episode_id)) != episode_id:
             moves = (await super().view(dialogue, seat)).moves
             shown = replace(shown, blocks=(Talk(moves),), moves=moves)
         return shown
@@ -105,7 +105,8 @@ class ClarqSessions(PlaySessions):
     ) -> SeatPage:
         """See `StudySessions.submit`."""
         shown: SeatPage = await super().submit(episode_id, seat, reply, number=number)
-        await self._judge_as_said(episode_id)
+        if shown.ending is not None:
+            await self._judge_as_said(episode_id)
         return shown
 
     async def replay(self, episode_id: str, seat: str) -> Result:

@@ -23,14 +23,14 @@ class Recorder:
     """Puts turns into the log: waiting for each to be on disk (people), or for all at the end (batch).
 
     Attributes:
-        used: a turn was to be recorded, whatever became of it.
+        turns: that were recorded.
     """
 
     def __init__(self, log: RowSink, *, durable: bool) -> None:
         self._log = log
         self._durable = durable
         self._posted = Posted()
-        self.used = False
+        self.turns: list[Turn] = []
 
     async def __call__(self, turn: Turn) -> None:
         """Record `turn`.
@@ -38,11 +38,11 @@ class Recorder:
         Raises:
             LogError: if the log refuses it (durable), or at `settle` (batch).
         """
-        self.used = True
         if self._durable:
             await self._log.write(turn)
         else:
             self._log.post(turn, self._posted)
+        self.turns.append(turn)
 
     async def settle(self) -> None:
         """Wait until everything recorded is on disk.
@@ -80,17 +80,10 @@ async def execute(
         LogError: if the log cannot be written; nothing can be promised then.
         ServerDown: if a model's server was given up; the episode has no ending and is played on another time.
     """
-    played = list(turns)
-
-    async def record(turn: Turn) -> None:
-        await recorder(turn)
-        played.append(turn)
-
-    seated = ActiveEpisode(episode=live.episode, item=live.item, seats=live.seats, record=record)
-    state = room.rebuild(played)
+    state = room.rebuild(turns)
     try:
-        state = await room.advance(seated, state)
-        ending = room.ending(seated, state)
+        state = await room.advance(live, state)
+        ending = room.ending(live, state)
     except SeatError as error:
         ending = _ending(live, "aborted", error.cause, str(error))
     except ServerDown:
@@ -98,7 +91,7 @@ async def execute(
         raise
     except Refused as error:
         # To ask again would not help: the seat that is to move has failed, not the way to its model.
-        seat = room.due(seated, room.rebuild(played)) or "infrastructure"
+        seat = room.due(live, room.rebuild([*turns, *recorder.turns])) or "infrastructure"
         ending = _ending(live, "aborted", seat, f"{type(error).__name__}: {error}")
     except ModelError as error:
         cause = "parser" if isinstance(error, Malformed) else "infrastructure"
@@ -111,7 +104,7 @@ async def execute(
     await recorder.settle()
     if ending is None:
         return Outcome(state, None)
-    ending, scores = await finish(room, live, log, ending, played)
+    ending, scores = await finish(room, live, log, ending, [*turns, *recorder.turns])
     return Outcome(state, ending, scores)
 
 

@@ -99,7 +99,7 @@ class Sessions:
         id = await self.write_episode(
             item, seats, options, unique, run_id=run_id, name=name, participant_id=participant_id
         )
-        await self._advance(await self._load(id))
+        await self._advance(await self._load(self._reader.episode(id)))
         return id
 
     async def write_episode(
@@ -194,9 +194,12 @@ class Sessions:
             NotInLog: if there is no such episode.
             InputError: if no person sits there.
         """
-        async with self._lock(episode_id):
-            here = await self._load(episode_id)
-            _require_person(here.live.episode, seat)
+        return await self._view(self._reader.episode(episode_id), seat)
+
+    async def _view(self, episode: Episode, seat: str) -> Any:
+        async with self._lock(episode.id):
+            here = await self._load(episode)
+            _require_person(episode, seat)
             here = await self._advance(here)
         return self._shown(here, seat)
 
@@ -212,23 +215,28 @@ class Sessions:
                 that seat's turn has another number by now.
             SeatError: if the reply breaks the rules; nothing was logged, and it may be corrected.
         """
-        async with self._lock(episode_id):
-            here = await self._load(episode_id)
-            _require_person(here.live.episode, seat)
+        return await self._submit(self._reader.episode(episode_id), seat, reply, number)
+
+    async def _submit(self, episode: Episode, seat: str, reply: Reply, number: int | None) -> Any:
+        async with self._lock(episode.id):
+            here = await self._load(episode)
+            _require_person(episode, seat)
             if not any(reply.key and turn.key == reply.key for turn in here.turns):
-                await self._take(here, seat, reply, number)
-                here = self._read_on(here)
+                here = await self._take(here, seat, reply, number)
             here = await self._advance(here)
         return self._shown(here, seat)
 
-    async def _take(self, here: _Here, seat: str, reply: Reply, number: int | None) -> None:
+    async def _take(self, here: _Here, seat: str, reply: Reply, number: int | None) -> _Here:
         due = self._is_due(here.live, here.state, seat, number, len(here.turns))
         if here.ending is not None or not due:
             raise ConflictError(_MOVED_ON)
+        turn = self._room.accept(here.live, here.state, seat, reply)
         try:
-            await self._log.write(self._room.accept(here.live, here.state, seat, reply))
+            await self._log.write(turn)
         except LogConflict as error:  # another process was first
             raise ConflictError(_MOVED_ON) from error
+        turns = (*here.turns, turn)
+        return replace(here, turns=turns, state=self._room.rebuild(turns))
 
     def _is_due(self, live: ActiveEpisode, state: Any, seat: str, number: int | None, now: int) -> bool:
         """Return True if a reply of `seat`, written for the turn `number`, can be the turn `now`."""
@@ -240,7 +248,7 @@ class Sessions:
         Raises:
             ConflictError: if the episode has not ended.
         """
-        self._require_ended(await self._load(episode_id))
+        self._require_ended(await self._load(self._reader.episode(episode_id)))
         await self._log.write(
             Judgment(
                 id=f"{episode_id}/success/{seat}/{key}",
@@ -258,7 +266,7 @@ class Sessions:
         Raises:
             ConflictError: if it has not ended.
         """
-        here = await self._load(episode_id)
+        here = await self._load(self._reader.episode(episode_id))
         self._require_ended(here)
         return self._revealed(here, tuple(self._reader.judgments(episode_id=episode_id)))
 
@@ -268,21 +276,13 @@ class Sessions:
     def _lock(self, episode_id: str) -> asyncio.Lock:
         return self._locks.setdefault(episode_id, asyncio.Lock())
 
-    async def _load(self, episode_id: str) -> _Here:
-        episode = self._reader.episode(episode_id)
+    async def _load(self, episode: Episode) -> _Here:
         item = self._item(episode.item_hash)
         seats = await self._loading.seats(self._room, episode.seats, episode.options)
-        turns = tuple(self._reader.turns(episode_id))
+        turns = tuple(self._reader.turns(episode.id))
         recorder = Recorder(self._log, durable=True)
         live = ActiveEpisode(episode=episode, item=item, seats=seats, record=recorder)
-        return _Here(live, recorder, turns, self._room.rebuild(turns), self._reader.ending(episode_id))
-
-    def _read_on(self, here: _Here) -> _Here:
-        """Return an episode with what has happened in it meanwhile; what it is never changes."""
-        turns = tuple(self._reader.turns(here.id))
-        return replace(
-            here, turns=turns, state=self._room.rebuild(turns), ending=self._reader.ending(here.id)
-        )
+        return _Here(live, recorder, turns, self._room.rebuild(turns), self._reader.ending(episode.id))
 
     async def _advance(self, here: _Here) -> _Here:
         """Let the seats opposite move; at the end write scores and ending, once.
@@ -293,28 +293,31 @@ class Sessions:
         self._warnings.pop(here.id, None)
         if here.ending is not None:
             return here
+        state: Any = None
         ending: Ending | None = None
         try:
-            await self._room.advance(here.live, here.state)
+            state = await self._room.advance(here.live, here.state)
         except SeatError as error:
             ending = Ending(episode_id=here.id, status="aborted", cause=error.cause, message=str(error))
         except ModelError as error:
             self._warnings[here.id] = Trouble(f"{type(error).__name__}: {error}", error.code)
             details = {"error": self._warnings[here.id]}
             await self._log.write(Event(kind=MODEL_FAILURE, episode_id=here.id, details=details))
-        except LogConflict:  # another process lets the same seats move; what it wrote is read below
-            pass
+        except LogConflict:  # another process lets the same seats move
+            here = await self._load(here.live.episode)
+            if here.ending is not None:
+                return here
         except LogError:
             raise
         except Exception as error:
             self._warnings[here.id] = Trouble(type(error).__name__, "program")
             await self._log.write(traceback_event(here.live))
-        if here.recorder.used:
-            here = self._read_on(here)
-            if here.ending is not None:  # another process was first
-                return here
+        turns = (*here.turns, *here.recorder.turns)
+        here = replace(here, turns=turns, state=self._room.rebuild(turns) if state is None else state)
         ending = ending or self._room.ending(here.live, here.state)
         if ending is not None:
+            if (written := self._reader.ending(here.id)) is not None:  # another process was first
+                return replace(here, ending=written)
             ending, _ = await finish(self._room, here.live, self._log, ending, here.turns)
         return replace(here, ending=ending)
 

@@ -141,7 +141,7 @@ class StudyDesk(Openings, Interventions):
         if person is None:
             return await self._refuse("no_identity")
         async with self._lock:
-            mine = self._mine(person.participant)
+            mine = self.places_of(person.participant)
             if browser and person.identities:
                 binding = bind(self._reader, self.study, person.participant, key, browser)
                 if mine and not binding.free and not person.proven:
@@ -260,7 +260,7 @@ class StudyDesk(Openings, Interventions):
         async with self._lock:
             # A withdrawal holds in all studies on the log: another of them may have taken it back already.
             withdrawn = any(
-                place.state == "withdrawn" and not place.erased for place in self._mine(participant)
+                place.state == "withdrawn" and not place.erased for place in self.places_of(participant)
             )
             if participant not in self._reader.withdrawals() and not withdrawn:
                 raise ConflictError(

@@ -133,7 +133,7 @@ class Interventions(Places):
 
     def is_taken_away(self, participant: str, seed: int) -> bool:
         """Return True if a researcher took the place with that seed from its holder."""
-        place = next((place for place in self._mine(participant) if place.seed == seed), None)
+        place = next((place for place in self.places_of(participant) if place.seed == seed), None)
         return place is not None and not place.live and place.reason == BY_RESEARCHER
 
     async def _say(self, kind: str, participant: str, **details: Any) -> None:

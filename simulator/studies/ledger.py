@@ -101,6 +101,8 @@ class Ledger:
         self._run_id = run_id
         self._lock = threading.Lock()
         self._places: dict[str, Place] = {}
+        self._standing: tuple[Place, ...] = ()
+        self._by_participant: dict[str, list[Place]] = {}
         self._seq = 0
         self._erasure = 0
 
@@ -110,14 +112,22 @@ class Ledger:
         Of a place whose time had run out and the one that goes on from it only one is there: the new one,
         or the old one if the person came to an end in it at the same moment (in a second tab).
         """
-        return self.read_numbered()[0]
+        with self._lock:
+            self._read_on()
+            return self._standing
+
+    def read_of(self, participant: str) -> tuple[Place, ...]:
+        """Return like `read`, of one participant."""
+        with self._lock:
+            self._read_on()
+            return tuple(self._by_participant.get(participant, ()))
 
     def read_numbered(self) -> tuple[tuple[Place, ...], int]:
         """Return like `read`, and the number that the next place gets if no other is given before."""
         with self._lock:
             self._read_on()
             last = max((place.number for place in self._places.values()), default=0)
-            return _merged(self._places), last + 1
+            return self._standing, last + 1
 
     def place(self, id: str) -> Place:
         """Return one place, also one that another goes on from."""
@@ -142,7 +152,7 @@ class Ledger:
     def _read_on(self) -> None:
         with self._reader.connection() as connection:
             # Erasing is all that ever changes a row; it leaves an event, so this must be looked at first.
-            if (erasure := newest_erasure(connection)) != self._erasure:
+            if erased := (erasure := newest_erasure(connection)) != self._erasure:
                 self._places, self._seq, self._erasure = {}, 0, erasure
             rows = connection.execute(
                 f"SELECT {select(Assignment)}, seq FROM assignments "
@@ -154,6 +164,10 @@ class Ledger:
             before = self._places.get(row.id)
             self._places[row.id] = _first(row) if before is None else after(before, row)
             self._seq = seq
+        if rows or erased:
+            self._standing, self._by_participant = _merged(self._places), {}
+            for place in self._standing:
+                self._by_participant.setdefault(place.participant, []).append(place)
 
 
 def after(place: Place, row: Assignment) -> Place:

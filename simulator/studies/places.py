@@ -55,13 +55,14 @@ class Places:
 
     def sets_done(self, participant: str) -> int:
         """Return how many sets the person has done."""
-        return sum(place.state == "completed" for place in self._mine(participant))
+        return sum(place.state == "completed" for place in self.places_of(participant))
 
-    def _mine(self, participant: str) -> tuple[Place, ...]:
-        return tuple(place for place in self._ledger.read() if place.participant == participant)
+    def places_of(self, participant: str) -> tuple[Place, ...]:
+        """Return the places that a person was given, in that order."""
+        return self._ledger.read_of(participant)
 
     def _required(self, participant: str) -> tuple[Place, ...]:
-        mine = self._mine(participant)
+        mine = self.places_of(participant)
         if not mine:
             raise ConflictError(
                 f"{participant} has no place in study {self.study.id!r}: let them in first.",

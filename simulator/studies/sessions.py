@@ -88,7 +88,7 @@ class StudySessions(HeldStudies):
             InputError: if it belongs to no study.
         """
         episode, desk, person = self._taking_part(episode_id)
-        await self._settle(episode)
+        await self._settle(episode, self._reader.ending(episode_id))
         pages = self._spoken(desk.study, str(episode.options.get("language", "")))
         try:
             admission = await desk.another(person, pages)
@@ -136,7 +136,7 @@ class StudySessions(HeldStudies):
                     await self._abort(episode.id, str(error), error.cause)
         await desk.withdrawn_later(person)
         for other in self._desks.values():
-            if any(place.participant == person for place in other.ledger()):
+            if other.places_of(person):
                 await other.withdrawn_later(person)
 
     def completion(self, episode_id: str) -> Completion | None:
@@ -166,10 +166,11 @@ class StudySessions(HeldStudies):
         episode = self._reader.episode(episode_id)
         await self._end_if_taken_away(episode)
         pairs = self._pairs_of(episode)
-        shown = await (pairs.view(episode) if pairs else super().view(episode_id, seat))
+        shown = await (pairs.view(episode) if pairs else self._view(episode, seat))
         if pairs is None and await self._gave_up(episode):
-            shown = await super().view(episode_id, seat)
-        await self._settle(episode)
+            shown = await self._view(episode, seat)
+        # The page of people who are paired may be that of their task, whose ending is not their set's.
+        await self._settle(episode, self._reader.ending(episode_id) if pairs else shown.ending)
         return shown
 
     async def submit(self, episode_id: str, seat: str, reply: Reply, *, number: int | None = None) -> Any:
@@ -188,12 +189,12 @@ class StudySessions(HeldStudies):
             await self._begin(desk, episode)
         pairs = self._pairs_of(episode)
         if pairs is None:
-            shown = await super().submit(episode_id, seat, reply, number=number)
+            shown = await self._submit(episode, seat, reply, number)
             if await self._gave_up(episode):
-                shown = await super().view(episode_id, seat)
+                shown = await self._view(episode, seat)
         else:
             shown = await pairs.submit(episode, reply, number)
-        await self._settle(episode)
+        await self._settle(episode, self._reader.ending(episode_id) if pairs else shown.ending)
         return shown
 
     async def replay(self, episode_id: str, seat: str) -> Any:
@@ -225,10 +226,11 @@ class StudySessions(HeldStudies):
                     # Their place is kept: who comes back later goes on from here.
                     _log.error("study %s: nobody can begin: %s", desk.study.id, error)
                     return Entry(refusal="later")
-            if self._reader.ending(episode) is None:
-                return Entry(episode_id=episode, seat=self._seat(self._reader.episode(episode)))
+            row, ending = self._reader.episode(episode), self._reader.ending(episode)
+            if ending is None:
+                return Entry(episode_id=episode, seat=self._seat(row))
             # The server was killed before it could note the end.
-            await self._settle(self._reader.episode(episode))
+            await self._settle(row, ending)
             admission = await desk.another(admission.place.participant, language)
         person, most = admission.participant, desk.study.sets_per_participant
         done = desk.sets_done(person) if person is not None else 0
@@ -275,9 +277,9 @@ class StudySessions(HeldStudies):
     async def _end_if_taken_away(self, episode: Episode) -> bool:
         """End a set whose place a researcher has taken from its holder; return True if that is done now."""
         desk, person = self._study_desk(episode), episode.participant_id
-        if desk is None or person is None or self._reader.ending(episode.id) is not None:
+        if desk is None or person is None or not desk.is_taken_away(person, episode.options["set"]):
             return False
-        if not desk.is_taken_away(person, episode.options["set"]):
+        if self._reader.ending(episode.id) is not None:
             return False
         async with self._lock(episode.id):
             await self._abort(episode.id, BY_RESEARCHER, self._seat(episode))
@@ -300,7 +302,7 @@ class StudySessions(HeldStudies):
 
     async def _say_neutral(self, desk: StudyDesk, episode: Episode) -> bool:
         """Let the study's words stand for the model that is due; return False if it cannot say them."""
-        here = await self._load(episode.id)
+        here = await self._load(episode)
         seat = self._room.due(here.live, here.state)
         if seat is None or here.live.seats[seat].kind == PERSON:  # another server was first
             return True
@@ -322,13 +324,12 @@ class StudySessions(HeldStudies):
             async with self._lock(episode.id):
                 await self._abort(episode.id, _GIVEN_AWAY, self._seat(episode))
 
-    async def _settle(self, episode: Episode) -> None:
+    async def _settle(self, episode: Episode, ending: Ending | None) -> None:
         """Tell the desk how a study's episode ended; again if the server was killed before it could."""
-        desk, ending = self._study_desk(episode), self._reader.ending(episode.id)
-        person = episode.participant_id
+        desk, person = self._study_desk(episode), episode.participant_id
         if desk is None or ending is None or person is None or ending.message in (_ANEW, _GIVEN_AWAY):
             return
-        mine = (place for place in desk.ledger() if place.participant == person)
+        mine = desk.places_of(person)
         place = next((place for place in mine if place.seed == episode.options["set"]), None)
         if place is None:  # erased, or begun anew
             return

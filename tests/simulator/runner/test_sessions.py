@@ -257,7 +257,7 @@ async def test_a_reply_that_was_logged_before_a_crash_is_answered_afterwards(ser
     whole = await server.sessions.start_item(lamp, H2L)
     await server.sessions.submit(whole, "seeker", say("Which oil?", key="k"))
     episode = await server.sessions.start_item(lamp, H2L)
-    here = await server.sessions._load(episode)
+    here = await server.sessions._load(server.reader.episode(episode))
     await server.log.write(ROOM.accept(here.live, here.state, "seeker", say("Which oil?", key="k")))
     server.restart()
     view = await server.sessions.view(episode, "seeker")

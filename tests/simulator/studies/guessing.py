@@ -29,6 +29,7 @@ class Seen:
     step: str
     number: int = 0
     study: bool = False
+    ending: Ending | None = None
 
 
 class Guessing:
@@ -80,7 +81,7 @@ class Guessing:
         self, live: Any, state: dict[str, Any], seat: str, ending: Ending | None, warning: str | None
     ) -> Seen:
         over = ending or self.due(live, state) is None
-        return Seen(live.item, live.stage or ("done" if over else "guess"))
+        return Seen(live.item, live.stage or ("done" if over else "guess"), ending=ending)
 
     def replay(self, item: str, turns: Sequence[Turn], judgments: Any) -> list[str]:
         return [item, *(turn.text for turn in turns)]

@@ -253,7 +253,7 @@ async def test_withdrawing_ends_what_is_open_in_another_study(house: House) -> N
 
 
 async def test_a_server_killed_at_the_end_of_a_set(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def nothing(self: Any, episode: Any) -> None:
+    async def nothing(self: Any, episode: Any, ending: Any) -> None:
         pass
 
     episode = (await house.enter("ann")).episode_id
