@@ -1,10 +1,11 @@
 """The web app: a FastAPI parent, the players' pages on it as Gradio Blocks, and what other pages mount.
 
 Gradio's settings follow measurements and its source (6.25 to 6.31): no analytics, no run history, no
-public API, no limit of one call at a time. The players' pages are one custom HTML component, its calls bound
-to `Actions`. Nothing is in the component's value: a page is asked for by the browser once it stands, so that
-neither ``/config`` nor the page source holds anything of a dialogue. One Blocks serves every address in
-`Actions.paths` (Gradio's own multi-page apps bring a bar of their own).
+public API, no limit of one call at a time. The players' pages are one custom HTML component. Nothing is in
+its value: a page is asked for by the browser once it stands, so that neither ``/config`` nor the page source
+holds anything of a dialogue. What it calls (`CALLS`) stands beside Gradio, whose way to a function costs more
+than a page. One Blocks serves every address in `Actions.paths` (Gradio's own multi-page apps bring a bar of
+their own).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from urllib.parse import urlencode
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 import gradio as gr
+import orjson
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import JSONResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
@@ -80,11 +82,12 @@ CALLS: Final = (
     *("page", "start", "enter_study", "next_set", "withdraw", "leave", "wait_again", "acknowledge"),
     *("send", "check_form", "judge", "take_seat"),
 )
-"""The calls of `Actions` that pages make."""
+"""The calls of `Actions` that pages make, each by a POST of a JSON object to ``/api/call/NAME``."""
 BEGINNINGS: Final = frozenset({"start", "enter_study", "next_set"})
 """The calls that may write an episode into the log."""
 _LOOKS_EVERY: Final = 0.02
 """Seconds between two looks of Gradio's queue at whether there is anything to do."""
+_UNCACHED: Final = {"Cache-Control": "no-store"}
 _FRESH: Final = 5.0  # seconds for which an answer holds: everybody may ask, and each write costs the disk
 _log = logging.getLogger(__name__)
 
@@ -132,6 +135,7 @@ def create_server(
     served = sorted(declared, key=lambda sessions: order.index(sessions.benchmark.name))
     rooms = [DeclaredActions(sessions, signer, home=sessions is front) for sessions in served]
     actions = Actions(signer, {room.room: room for room in rooms}, research)
+    _add_calls(app, actions, starts or Starts())
     add_health(app, log)
     _add_routes(app, actions)
     for mount in mounts:
@@ -139,7 +143,7 @@ def create_server(
             mount.prepare(app)
         mount_blocks(app, mount.blocks, mount.path)
     # Last: what is mounted at / answers everything that nothing before it has answered.
-    mount_blocks(app, players_blocks(actions, starts or Starts()), "/")
+    mount_blocks(app, players_blocks(), "/")
     app.add_middleware(Gate)
     app.add_middleware(Bodies)
     app.add_middleware(Shell, head=page_head, missing=_missing_page, aliases=actions.paths)
@@ -147,46 +151,51 @@ def create_server(
     return app
 
 
-def players_blocks(actions: Actions, starts: Starts) -> gr.Blocks:
-    """Return home at ``/``, each benchmark's entry, studies' welcomes; an episode of any at ``/play``.
-
-    Args:
-        actions: what the calls do.
-        starts: how often one client may make one of `BEGINNINGS`.
-    """
+def players_blocks() -> gr.Blocks:
+    """Return home at ``/``, each benchmark's entry, studies' welcomes; an episode of any at ``/play``."""
     blocks: gr.Blocks
     with gr.Blocks(title="Askback", analytics_enabled=False, fill_width=True) as blocks:
         gr.HTML(
             elem_classes=["ab", "ab-stage"],
             apply_default_css=False,
-            js_on_load="askback.mount(element, props, server)",
-            server_functions=[
-                _named(name, getattr(actions, name), starts if name in BEGINNINGS else None) for name in CALLS
-            ],
+            js_on_load="askback.mount(element, props)",
         )
     return blocks
 
 
-def _named(name: str, call: Call, starts: Starts | None) -> Callable[..., Awaitable[Answer]]:
-    # Gradio finds a server function by its __name__, which a bound method does not let us set.
-    async def answer(data: dict[str, Any], request: gr.Request) -> Answer:
+def _add_calls(app: FastAPI, actions: Actions, starts: Starts) -> None:
+    """Add the calls of the players' pages; `starts` limits how often one client may make `BEGINNINGS`."""
+    calls: dict[str, Call] = {name: getattr(actions, name) for name in CALLS}
+
+    async def answer(request: Request) -> Response:
+        name = request.path_params["name"]
         try:
-            if starts is not None and (wait := _wait(starts, data, request)) > 0:
-                _log.warning("%s: too many beginnings from one address", name)
-                return {"problem": strings(str(data.get("language", "")))("app.too_many", seconds=ceil(wait))}
-            return await call(data)
-        except ValidationError as error:  # no page of ours sends it
-            _log.warning("the call %s is malformed: %d faults", name, error.error_count())
-            return {"failed": True}
-        except Exception:  # the boundary: the browser keeps what was written and says that it failed
-            _log.exception("the call %s failed", name)
-            return {"failed": True}
+            data = orjson.loads(await request.body())
+        except orjson.JSONDecodeError:
+            data = None
+        if name not in calls or not isinstance(data, dict):
+            return JSONResponse({"error": "there is no such call"}, 404 if name not in calls else 400)
+        answered = await _answer(name, calls[name], data, starts, request)
+        return Response(orjson.dumps(answered), media_type="application/json", headers=_UNCACHED)
 
-    answer.__name__ = f"call_{name}"
-    return answer
+    app.add_route("/api/call/{name}", answer, methods=["POST"])
 
 
-def _wait(starts: Starts, data: dict[str, Any], request: gr.Request) -> float:
+async def _answer(name: str, call: Call, data: dict[str, Any], starts: Starts, request: Request) -> Answer:
+    try:
+        if name in BEGINNINGS and (wait := _wait(starts, data, request)) > 0:
+            _log.warning("%s: too many beginnings from one address", name)
+            return {"problem": strings(str(data.get("language", "")))("app.too_many", seconds=ceil(wait))}
+        return await call(data)
+    except ValidationError as error:  # no page of ours sends it
+        _log.warning("the call %s is malformed: %d faults", name, error.error_count())
+        return {"failed": True}
+    except Exception:  # the boundary: the browser keeps what was written and says that it failed
+        _log.exception("the call %s failed", name)
+        return {"failed": True}
+
+
+def _wait(starts: Starts, data: dict[str, Any], request: Request) -> float:
     """Count a beginning; return the seconds until it may be, 0 if it may be now."""
     client = request.client.host if request.client else ""
     participant = str(data.get("participant_key", ""))[:64]
@@ -266,7 +275,7 @@ def _add_routes(app: FastAPI, actions: Actions) -> None:
             answer = await actions.state(request.headers.get("x-askback-seat", ""))
         except TokenError:
             return JSONResponse({"error": "unknown seat"}, status_code=403)
-        return JSONResponse(answer, headers={"Cache-Control": "no-store"})
+        return JSONResponse(answer, headers=_UNCACHED)
 
     for name, room in actions.rooms.items():
         app.add_api_route(f"/{name}/study/{{study}}", _invitation(room))

@@ -105,7 +105,7 @@ def test_the_page_asks_again_however_long_the_server_is_away(server: Any, open_p
         asked.append(route.request.url)
         route.abort()
 
-    page.route(re.compile("/component_server|/health"), away)
+    page.route(re.compile("/api/call|/health"), away)
     page.fill("#ab-reply", "Are you there?")
     page.press("#ab-reply", "Enter")
     while len(asked) < 40:  # minutes, were they not made short
@@ -121,14 +121,11 @@ def acknowledgements_lost(page: Any) -> list[str]:
     sent: list[str] = []
 
     def swallow(route: Any) -> None:
-        if '"call_send"' not in (route.request.post_data or ""):
-            route.continue_()
-            return
         sent.append(route.request.post_data)
         route.fetch()
         route.abort()
 
-    page.route("**/component_server/", swallow)
+    page.route("**/api/call/send", swallow)
     return sent
 
 
@@ -140,12 +137,9 @@ def test_a_page_that_was_asked_for_before_a_turn_does_not_come_over_its_answer(
     late: list[tuple[Any, Any]] = []
 
     def hold(route: Any) -> None:
-        if '"call_page"' in (route.request.post_data or ""):
-            late.append((route, route.fetch()))
-        else:
-            route.continue_()
+        late.append((route, route.fetch()))
 
-    page.route("**/component_server/", hold)
+    page.route("**/api/call/page", hold)
     page.evaluate("() => { window.shown = askback.page.refresh().then(() => true); }")
     while not late:
         page.wait_for_timeout(50)
@@ -169,7 +163,7 @@ def test_a_turn_whose_answer_was_lost_is_sent_again_and_counts_once(server: Any,
         page.wait_for_timeout(50)
     page.unroute_all(behavior="ignoreErrors")
     at_number(page, 3)
-    keys = {(call["data"]["render"], call["data"]["number"]) for call in map(json.loads, sent)}
+    keys = {(call["render"], call["number"]) for call in map(json.loads, sent)}
     assert len(keys) == 1
     assert len(turns(server, page)) == 3
 

@@ -16,13 +16,11 @@ PARTICIPANT = "participant-key-0001"
 
 
 class Browser:
-    """Speaks Gradio's calls and keeps every byte that was answered."""
+    """Makes the calls of the pages and keeps every byte that was answered."""
 
     def __init__(self, client: TestClient) -> None:
         self.client = client
         self.received: list[str] = []
-        config = self.get("/config").json()
-        (self.component,) = [each["id"] for each in config["components"] if each["type"] == "html"]
 
     def get(self, path: str, **headers: str) -> Any:
         response = self.client.get(path, headers=headers)
@@ -30,8 +28,7 @@ class Browser:
         return response
 
     def call(self, name: str, **data: Any) -> Any:
-        body = {"session_hash": "h", "component_id": self.component, "fn_name": f"call_{name}", "data": data}
-        response = self.client.post("/gradio_api/component_server/", json=body)
+        response = self.client.post(f"/api/call/{name}", json=data)
         assert response.status_code == 200
         self.received.append(response.text)
         return response.json()

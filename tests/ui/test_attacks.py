@@ -20,8 +20,7 @@ from ui.research.mount import research_mount
 from ui.server import create_server
 from ui.tokens import SECRET_FILE, Pass, Signer
 
-CALL = "/gradio_api/component_server/"
-RESEARCH_CALL = "/research/gradio_api/component_server/"
+GRADIO_CALL = "/gradio_api/component_server/"
 PASSWORD = "a green lamp"
 
 
@@ -47,7 +46,6 @@ class House:
     client: TestClient
     sessions: FakeSessions
     token: str
-    component: int
     home: Path
 
 
@@ -63,7 +61,7 @@ async def house(tmp_path: Path) -> Any:
         wanted = {"room": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
         go = browser.call("start", **wanted)["go"]
         (token,) = parse_qs(urlparse(go).query)["t"]
-        yield House(client, sessions, token, browser.component, tmp_path)
+        yield House(client, sessions, token, tmp_path)
 
 
 def forged(house: House) -> Iterator[tuple[str, str]]:
@@ -90,10 +88,8 @@ def forged(house: House) -> Iterator[tuple[str, str]]:
 
 
 def attacks(house: House) -> Iterator[Attack]:
-    def call(name: str, fn: Any, data: Any, path: str = CALL, **changes: Any) -> Attack:
-        body = {"session_hash": "s", "component_id": house.component, "fn_name": fn, "data": data}
-        allowed = changes.pop("allowed", Attack.allowed)
-        return Attack(name, "POST", path, json=body | changes, allowed=allowed)
+    def call(name: str, fn: str, data: Any, allowed: tuple[int, ...] = Attack.allowed) -> Attack:
+        return Attack(name, "POST", f"/api/call/{fn}", json=data, allowed=allowed)
 
     page = {"path": "/play", "query": f"t={house.token}", "language": "en"}
     start = {"room": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
@@ -102,11 +98,11 @@ def attacks(house: House) -> Iterator[Attack]:
 
     for what, token in forged(house):
         query = f"t={token}"
-        yield call(f"page with a token: {what}", "call_page", page | {"query": query}, allowed=refused)
-        yield call(f"send with a token: {what}", "call_send", send | {"query": query}, allowed=refused)
+        yield call(f"page with a token: {what}", "page", page | {"query": query}, allowed=refused)
+        yield call(f"send with a token: {what}", "send", send | {"query": query}, allowed=refused)
         yield call(
             f"judge with a token: {what}",
-            "call_judge",
+            "judge",
             page | {"query": query, "render": "x" * 8, "success": True},
             allowed=refused,
         )
@@ -131,8 +127,10 @@ def attacks(house: House) -> Iterator[Attack]:
     ):
         yield Attack(f"research{path}", "GET", f"/research{path}")
     for fn in ("call_page", "call_judge_desk", "call_figure", "call_code"):
-        yield call(f"research function {fn}", fn, {}, path=RESEARCH_CALL)
-    yield call("research function over the players' side", "call_judge_desk", {"item": "success"})
+        body = {"session_hash": "s", "component_id": 2, "fn_name": fn, "data": {}}
+        yield Attack(f"research function {fn}", "POST", f"/research{GRADIO_CALL}", json=body)
+        yield Attack(f"research function {fn} over the players' side", "POST", GRADIO_CALL, json=body)
+        yield call(f"research function {fn} as a call", fn, {"item": "success"})
     for name, value in (
         ("cookie", "askback_research=x"),
         ("authorization", "Bearer x"),
@@ -178,13 +176,8 @@ def attacks(house: House) -> Iterator[Attack]:
         yield Attack(
             f"from {origin}",
             "POST",
-            CALL,
-            json={
-                "session_hash": "s",
-                "component_id": house.component,
-                "fn_name": "call_start",
-                "data": start,
-            },
+            "/api/call/start",
+            json=start,
             headers={"origin": origin},
         )
 
@@ -217,17 +210,17 @@ def attacks(house: House) -> Iterator[Attack]:
         "postprocess",
         "preprocess",
         "get_config",
-        "call_view",
-        "call_",
+        "call_page",
         "",
         None,
         7,
-        ["call_page"],
-        "call_page\x00",
+        ["page"],
+        "page%00",
     ):
-        yield call(f"function {fn!r}", fn, {}, allowed=(400, 403, 404, 405, 422))
-    for component in (-1, 10**9, "1", None, 1.5, [], True):
-        yield call(f"component {component!r}", "call_page", page, component_id=component, allowed=refused)
+        yield call(f"call {fn!r}", str(fn), {}, allowed=(400, 403, 404, 405, 422))
+        for component in (-1, 1, 10**9, "1", None, 1.5, [], True):
+            body = {"session_hash": "s", "component_id": component, "fn_name": fn, "data": page}
+            yield Attack(f"function {fn!r} of component {component!r}", "POST", GRADIO_CALL, json=body)
 
     # Bodies.
     for name, body in (
@@ -242,9 +235,9 @@ def attacks(house: House) -> Iterator[Attack]:
         ("large", b"x" * 400_000),
         ("a bomb of digits", b'{"component_id":' + b"9" * 100_000 + b"}"),
     ):
-        yield Attack(
-            f"a body of {name}", "POST", CALL, content=body, headers={"content-type": "application/json"}
-        )
+        for path in ("/api/call/page", GRADIO_CALL):
+            headers = {"content-type": "application/json"}
+            yield Attack(f"{path}: a body of {name}", "POST", path, content=body, headers=headers)
     for data in (
         [],
         None,
@@ -261,12 +254,12 @@ def attacks(house: House) -> Iterator[Attack]:
         {"participant": "x" * 100_000},
     ):
         for fn in (
-            "call_page",
-            "call_start",
-            "call_send",
-            "call_enter_study",
-            "call_withdraw",
-            "call_next_set",
+            "page",
+            "start",
+            "send",
+            "enter_study",
+            "withdraw",
+            "next_set",
         ):
             yield call(f"{fn} with {str(data)[:30]}", fn, data, allowed=refused)
     for changes in (
@@ -275,7 +268,7 @@ def attacks(house: House) -> Iterator[Attack]:
         {"room": "clarq\x00"},
         {"item_language": "fr"},
     ):
-        yield call(f"start {changes}", "call_start", start | changes, allowed=refused)
+        yield call(f"start {changes}", "start", start | changes, allowed=refused)
     for changes in (
         {"number": -1},
         {"number": 10**9},
@@ -285,7 +278,7 @@ def attacks(house: House) -> Iterator[Attack]:
         {"render": ""},
         {"number": True, "render": None},
     ):
-        yield call(f"send {changes}", "call_send", send | changes, allowed=refused)
+        yield call(f"send {changes}", "send", send | changes, allowed=refused)
 
     # Paths and methods.
     for path in (
@@ -304,7 +297,7 @@ def attacks(house: House) -> Iterator[Attack]:
     ):
         yield Attack(f"GET {path}", "GET", path, allowed=(400, 401, 403, 404, 405, 307))
     for method in ("PUT", "DELETE", "PATCH", "TRACE", "CONNECT", "BREW"):
-        yield Attack(f"{method} a call", method, CALL, allowed=(400, 403, 404, 405, 501))
+        yield Attack(f"{method} a call", method, "/api/call/page", allowed=(400, 403, 404, 405, 501))
 
 
 def test_nothing_gets_through(house: House) -> None:

@@ -18,12 +18,7 @@ from ui import i18n, limits
 from ui.hosts import Access
 from ui.limits import GRADIO_SESSIONS, MAX_BODY, Bodies, PatientProtocol, Starts, client_group
 
-ROUTE = "/gradio_api/component_server/"
-
-
-def page_call(browser: Browser, **changes: object) -> dict[str, object]:
-    call = {"session_hash": "s", "component_id": browser.component, "fn_name": "call_page", "data": {}}
-    return call | changes
+ROUTE = "/api/call/page"
 
 
 def test_languages_that_a_browser_makes_up_are_read_and_kept_once(
@@ -41,9 +36,8 @@ def test_languages_that_a_browser_makes_up_are_read_and_kept_once(
 
 
 def test_a_body_has_a_limit_whether_or_not_its_length_is_told(client: TestClient) -> None:
-    browser = Browser(client)
     large = "x" * MAX_BODY
-    told = client.post(ROUTE, json=page_call(browser, data={"path": large}))
+    told = client.post(ROUTE, json={"path": large})
     assert told.status_code == 413
 
     def parts() -> Iterator[bytes]:
@@ -52,7 +46,7 @@ def test_a_body_has_a_limit_whether_or_not_its_length_is_told(client: TestClient
 
     assert client.post(ROUTE, content=parts()).status_code == 413
     assert client.post("/research/login", content=parts()).status_code == 413
-    assert client.post(ROUTE, json=page_call(browser, data={"path": "x" * 1000})).status_code == 200
+    assert client.post(ROUTE, json={"path": "x" * 1000}).status_code == 200
 
 
 async def test_a_body_that_does_not_come_is_waited_for_no_longer() -> None:
@@ -74,9 +68,12 @@ async def test_a_body_that_does_not_come_is_waited_for_no_longer() -> None:
 
 
 def test_gradio_keeps_few_of_the_sessions_that_browsers_make_up(client: TestClient) -> None:
-    browser = Browser(client)
+    (component,) = [
+        each["id"] for each in client.get("/config").json()["components"] if each["type"] == "html"
+    ]
+    call = {"component_id": component, "fn_name": "update", "data": {}}
     for number in range(GRADIO_SESSIONS + 20):
-        assert client.post(ROUTE, json=page_call(browser, session_hash=f"s{number}")).status_code == 200
+        client.post("/gradio_api/component_server/", json=call | {"session_hash": f"s{number}"})
     mounted = [route for route in client.app.routes if hasattr(getattr(route, "app", None), "state_holder")]
     assert mounted
     for route in mounted:
@@ -207,13 +204,10 @@ def test_a_proxy_is_an_address_or_a_network() -> None:
 
 
 def test_a_name_that_was_made_to_lead_here_begins_nothing(client: TestClient) -> None:
-    browser = Browser(client)
     rebound = {"Host": "evil.example:7860", "Origin": "http://evil.example:7860"}
     wanted = {"room": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
     for headers in (rebound, rebound | {"X-Forwarded-Host": "127.0.0.1:7860"}):
-        answer = client.post(
-            ROUTE, json=page_call(browser, fn_name="call_start", data=wanted), headers=headers
-        )
+        answer = client.post("/api/call/start", json=wanted, headers=headers)
         assert answer.status_code == 421
         assert "--host-name" in answer.text
         assert client.get("/", headers=headers).status_code == 421

@@ -79,17 +79,13 @@ def test_an_unknown_language_sets_nothing(client: TestClient) -> None:
 
 
 def test_another_sites_page_cannot_call(client: TestClient) -> None:
-    (component,) = [
-        each["id"] for each in client.get("/config").json()["components"] if each["type"] == "html"
-    ]
-    body = {"session_hash": "s", "component_id": component, "fn_name": "call_page", "data": {}}
-    route = "/gradio_api/component_server/"
-    assert client.post(route, json=body, headers={"Origin": "https://example.org"}).status_code == 403
-    assert client.post(route, json=body, headers={"Origin": "null"}).status_code == 403
-    assert client.post(route, json=body, headers={"Origin": "http://127.0.0.1:7860"}).status_code == 200
+    route = "/api/call/page"
+    assert client.post(route, json={}, headers={"Origin": "https://example.org"}).status_code == 403
+    assert client.post(route, json={}, headers={"Origin": "null"}).status_code == 403
+    assert client.post(route, json={}, headers={"Origin": "http://127.0.0.1:7860"}).status_code == 200
     # Whoever calls can write this header; it counts from a proxy that was named, and from nobody else.
     behind = {"Origin": "https://play.example.org", "X-Forwarded-Host": "play.example.org"}
-    assert client.post(route, json=body, headers=behind).status_code == 403
+    assert client.post(route, json={}, headers=behind).status_code == 403
 
 
 async def test_a_named_proxy_says_by_which_name_the_server_was_asked(
@@ -98,15 +94,9 @@ async def test_a_named_proxy_says_by_which_name_the_server_was_asked(
     access = Access(names=("play.example.org",), proxies=("192.0.2.1",))
     server = create_server([sessions], home=tmp_path, access=access)
     behind = {"Origin": "https://play.example.org", "X-Forwarded-Host": "play.example.org"}
-    (component,) = [
-        each["id"]
-        for each in TestClient(server, base_url="http://127.0.0.1:7860").get("/config").json()["components"]
-        if each["type"] == "html"
-    ]
-    body = {"session_hash": "s", "component_id": component, "fn_name": "call_page", "data": {}}
     for peer, status in (("192.0.2.1", 200), ("192.0.2.2", 403)):
         caller = TestClient(server, base_url="http://127.0.0.1:7860", client=(peer, 5000))
-        assert caller.post("/gradio_api/component_server/", json=body, headers=behind).status_code == status
+        assert caller.post("/api/call/page", json={}, headers=behind).status_code == status
 
 
 @pytest.mark.parametrize("path", ["/gradio_api/upload", "/research/gradio_api/upload", "/gradio_api/upload/"])

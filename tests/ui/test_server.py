@@ -79,10 +79,8 @@ def test_a_call_that_fails_says_so_and_no_more(client: TestClient) -> None:
 
 
 def test_only_the_calls_of_the_page_can_be_called(client: TestClient) -> None:
-    browser = Browser(client)
-    for name in ("postprocess", "get_config", "__init__", "call_view"):
-        body = {"session_hash": "h", "component_id": browser.component, "fn_name": name, "data": {}}
-        assert client.post("/gradio_api/component_server/", json=body).status_code == 404
+    for name in ("state", "rooms", "__init__", "signer", ""):
+        assert client.post(f"/api/call/{name}", json={}).status_code == 404
 
 
 def test_static_files_are_named_by_their_content(client: TestClient) -> None:

@@ -73,10 +73,9 @@ window.askback = (() => {
   // ---- one page ------------------------------------------------------------------------------------
 
   class Page {
-    constructor(element, props, server) {
+    constructor(element, props) {
       this.element = element;
       this.props = props;
-      this.server = server;
       this.busy = false;
       this.renewing = false;
       this.moves = 0;
@@ -106,10 +105,14 @@ window.askback = (() => {
     one(selector) { return this.element.querySelector(selector); }
     all(selector) { return [...this.element.querySelectorAll(selector)]; }
 
-    // What the server answers; undefined if it did not (Gradio's client reports that on the console only).
+    // What the server answers; undefined if it did not.
     async call(name, data = {}) {
       const from = { language: language(), path: location.pathname, query: location.search.slice(1) };
-      try { return await this.server[`call_${name}`]({ ...from, ...data }); } catch { return undefined; }
+      const asked = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ...from, ...data }) };
+      try {
+        const response = await fetch(`/api/call/${name}`, asked);
+        return response.ok ? await response.json() : undefined;
+      } catch { return undefined; }
     }
 
     async alive() {
@@ -226,8 +229,8 @@ window.askback = (() => {
     Object.assign(Page.prototype, methods);
   }
 
-  function mount(element, props, server) {
-    window.askback.page = new Page(element, props, server);
+  function mount(element, props) {
+    window.askback.page = new Page(element, props);
     window.askback.page.load();
   }
 

@@ -30,7 +30,7 @@ from simulator.studies.files import Study
 from simulator.studies.links import personal_link
 from simulator.studies.pairs import LOST
 
-_CALL: Final = "/gradio_api/component_server/"
+_CALL: Final = "/api/call/"
 _NOTICE: Final = re.compile(r'<p class="ab-notice[^>]*>([^<]*)<')
 _PATIENCE: Final = 60.0
 """Seconds that a bot goes on asking a server that refuses it."""
@@ -207,7 +207,6 @@ class Site:
     def __init__(self, address: str, client: httpx.AsyncClient) -> None:
         self._address = address
         self._client = client
-        self._component: int | None = None
 
     async def call(self, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
         """Call a function of the pages.
@@ -216,20 +215,8 @@ class Site:
             InputError: if the server refuses the call.
             httpx.HTTPError: if it cannot be reached for `_AWAY`.
         """
-
-        async def send() -> httpx.Response:
-            if self._component is None:
-                config = (await self._client.get(f"{self._address}/config")).json()
-                (self._component,) = [each["id"] for each in config["components"] if each["type"] == "html"]
-            body = {
-                "session_hash": "bot",
-                "component_id": self._component,
-                "fn_name": f"call_{name}",
-                "data": data,
-            }
-            return await self._client.post(f"{self._address}{_CALL}", json=body)
-
-        return await self._insist(name, send)
+        address = f"{self._address}{_CALL}{name}"
+        return await self._insist(name, lambda: self._client.post(address, json=data))
 
     async def state(self, query: str) -> dict[str, Any]:
         """Return where the episode of the page with this query stands.

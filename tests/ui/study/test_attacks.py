@@ -70,8 +70,7 @@ class House:
 
     def call(self, name: str, who: str = "anna", **data: Any) -> Any:
         page = {"path": "/play", "query": self.places.get(who, ""), "language": "en"}
-        body = {"session_hash": "s", "component_id": self.browser.component, "fn_name": f"call_{name}"}
-        return self.browser.client.post("/gradio_api/component_server/", json=body | {"data": page | data})
+        return self.browser.client.post(f"/api/call/{name}", json=page | data)
 
     def enter(self, query: str, who: str = "eve") -> Any:
         return self.call("enter_study", path="/study", query=query, participant_key=KEYS[who])
@@ -220,9 +219,7 @@ def attacks(house: House) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield (
         "a post from another site",
         lambda: house.browser.client.post(
-            "/gradio_api/component_server/",
-            json={"component_id": house.browser.component, "fn_name": "call_withdraw", "data": {}},
-            headers={"origin": "https://evil.example"},
+            "/api/call/withdraw", json={}, headers={"origin": "https://evil.example"}
         ),
     )
 
