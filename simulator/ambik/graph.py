@@ -3,7 +3,7 @@ r"""The episode as a LangGraph state machine in the paper's words: one graph, wh
 ::
 
     propose     the robot's seat says what might be done: by its method the options, samples or the one action
-                (`methods.graphs`), or the actions that it marks
+                (`methods.stages`), or the actions that it marks
     calibrate   of conformal methods: scores of the candidates, and the threshold out of the calibration run
     decide      the prediction set under that threshold, and by it whether to act or to ask
     ask         the question goes to the user; where they answer, it has words
@@ -43,9 +43,7 @@ from simulator.ambik.payloads import (
     calibrated,
     decided,
     person_fields,
-    proposal_record,
     proposed,
-    read_proposal,
     with_words,
 )
 from simulator.ambik.playing import (
@@ -84,7 +82,7 @@ class Table:
 
     live: ActiveEpisode
     proposals: dict[int, Prepared] = field(default_factory=dict)
-    """By the number of its turn a proposal on its way, scored once for all nodes that need it."""
+    """By the number of its turn a proposal on its way to the log, scored once for all nodes."""
 
     @property
     def item(self) -> Item:
@@ -115,8 +113,8 @@ class State(TypedDict):
     Attributes:
         said: ``[seat, kind, text, "asks" or ""]`` per turn.
         since: when the seat that is due became so (seconds, monotonic).
-        move: the robot's turn on its way from `propose` to the log: its proposal and the other fields of its
-            `Reply`, then scores under a threshold, then the turn's payload.
+        move: the robot's turn on its way from `propose` to the log, beside its proposal (`Table.proposals`):
+            fields of its `Reply`, then scores under a threshold, then the turn's payload.
     """
 
     said: Annotated[list[list[str]], operator.add]
@@ -294,16 +292,15 @@ async def _propose(state: State, runtime: Runtime[Table]) -> Command[Literal["ca
     table, since = runtime.context, monotonic()
     reply = await table.live.seats[ROBOT].reply(seat_view(table, state, ROBOT))
     decision = _proposed(table, state, reply)
-    table.proposals.pop(_number(table, state), None)  # what stood there came of an attempt that failed
-    fields = {"trace": dict(reply.trace), "key": reply.key, "seconds": reply.seconds}
-    move = {"proposal": proposal_record(decision), "reply": fields}
+    table.proposals[_number(table, state)] = prepared(decision, table.rules.settings)
+    move = {"reply": {"trace": dict(reply.trace), "key": reply.key, "seconds": reply.seconds}}
     conformal = decision.method in CONFORMAL
     return Command(update={"move": move, "since": since}, goto="calibrate" if conformal else "decide")
 
 
 async def _calibrate(state: State, runtime: Runtime[Table]) -> Command[Literal["decide", "__end__"]]:
     table, move = runtime.context, state["move"]
-    ready = _on_its_way(table, state)
+    ready = table.proposals[_number(table, state)]
     scores = calibrated(ready, table.rules)
     if table.rules.calibration is None:
         payload = decided(ready, scores, table.rules, must_act=False)
@@ -313,7 +310,7 @@ async def _calibrate(state: State, runtime: Runtime[Table]) -> Command[Literal["
 
 async def _decide(state: State, runtime: Runtime[Table]) -> Command[Literal["ask", "__end__"]]:
     table, move = runtime.context, state["move"]
-    ready, reply = _on_its_way(table, state), move["reply"]
+    ready, reply = table.proposals[_number(table, state)], move["reply"]
     scores = move.get("scores") or calibrated(ready, table.rules)
     payload = decided(ready, scores, table.rules, must_act=must_act(table, state))
     if ready.decision.method in METHODS and reply["trace"]:
@@ -357,14 +354,6 @@ async def _record(table: Table, state: State, payload: Mapping[str, Any], reply:
     turn, update = _robot_turn(table, state, payload, Reply(**reply))
     await table.live.record(turn)
     return update
-
-
-def _on_its_way(table: Table, state: State) -> Prepared:
-    number, record = _number(table, state), state["move"]["proposal"]
-    if number not in table.proposals:
-        decision = read_proposal(record, table.decided_on, episode_id=table.live.episode.id)
-        table.proposals[number] = prepared(decision, table.rules.settings)
-    return table.proposals[number]
 
 
 def _together(decision: Mapping[str, Any], question: Reply) -> dict[str, Any]:

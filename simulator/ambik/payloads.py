@@ -150,16 +150,6 @@ def annotated(reply: Reply, draft: Draft, *, name: str, person: bool) -> Move:
 # ---- decisions
 
 
-def proposal_record(decision: Decision) -> dict[str, Any]:
-    """Return a proposal as plain values; `read_proposal` is the inverse."""
-    return {**decision_payload(decision), "asked": decision.asked}
-
-
-def read_proposal(record: Mapping[str, Any], item: DecideItem, *, episode_id: str) -> Decision:
-    """Return a proposal out of plain values."""
-    return _decision(record, episode_id=episode_id, run="", item=item)
-
-
 def calibrated(ready: Prepared, options: Options) -> dict[str, Any]:
     """Return the nonconformities of a proposal's candidates, and the threshold out of the calibration run.
 

@@ -1,1 +1,1 @@
-"""The five methods as state machines (spec 8); `graphs.decide` plays one."""
+"""The five methods in stages (spec 8); `stages.decide` plays one."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, Final, Protocol, TypedDict
+from typing import Any, Final, Protocol, TypedDict
 
 from simulator.ambik.data import BUILTIN, load_pairs, load_scenarios
 from simulator.ambik.items import Dataset, Pair, Scenario
@@ -51,7 +50,7 @@ def background_of(data: str = BUILTIN, dataset: Dataset = "ambik", similar: str 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kit:
-    """The graph's context: what a method is played on, with and how.
+    """What a method is played on, with and how.
 
     Attributes:
         chooser: chooses, judges affordance and says how certain it is.
@@ -95,7 +94,7 @@ def request_in(place: View | Kit, model: ChatModel, asked: Prompt, purpose: str,
 
 
 class State(TypedDict, total=False):
-    """Plain values; `records.Decision` says what they are. Texts are ``[role, text]``."""
+    """Plain values; `records.Decision` says what they are. Texts are ``[role, text]``, those of all steps."""
 
     options: dict[str, str]
     filled: tuple[str, ...]
@@ -106,9 +105,9 @@ class State(TypedDict, total=False):
     draws: int
     action: str
     certainty: Certainty
-    prompts: Annotated[list[list[str]], operator.add]
-    raw: Annotated[list[list[str]], operator.add]
-    flags: Annotated[list[str], operator.add]
+    prompts: list[list[str]]
+    raw: list[list[str]]
+    flags: list[str]
 
 
 Update = dict[str, Any]

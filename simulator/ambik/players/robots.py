@@ -20,6 +20,7 @@ from personas.templates import render
 from simulator.ambik.kitchen.knowledge import any_of
 from simulator.ambik.kitchen.reasoning import alternatives, judge, kitchen_case
 from simulator.ambik.methods.kit import NOTHING, Background, request_in
+from simulator.ambik.methods.stages import decide
 from simulator.ambik.naming import is_filler, is_not_listed
 from simulator.ambik.payloads import decision_payload
 from simulator.ambik.playing import ROBOT, Options, RobotKnows
@@ -119,9 +120,6 @@ class MethodRobot:
         return Reply(move={"decision": decision_payload(decision)}, trace=trace)
 
     async def _propose(self, case: Case, rules: Options, view: View) -> Decision:
-        # LangGraph takes a second to import; who asks only which seats there are should not wait for it.
-        from simulator.ambik.methods.graphs import decide
-
         if not rules.method:
             raise SeatError(f"{self.name} is to play a method, and the options name none.", ROBOT)
         decision = await decide(

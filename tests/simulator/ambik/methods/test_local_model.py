@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from simulator.ambik.methods.graphs import decide
 from simulator.ambik.methods.kit import background
+from simulator.ambik.methods.stages import decide
 from simulator.ambik.prompts import case_of
 from simulator.models import ModelOptions, load_model, weights
 from simulator.models.weights import SHIPPED

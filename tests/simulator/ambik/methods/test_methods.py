@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from simulator.ambik.methods.graphs import STAGES, build_graph, decide
 from simulator.ambik.methods.kit import Background, background, background_of
+from simulator.ambik.methods.stages import decide
 from simulator.ambik.prompts import case_of
 from simulator.ambik.records import Affordance
 from simulator.ambik.sets.scoring_rules import TFIDF
@@ -33,13 +33,6 @@ def says(four, letters):
         "afford": TRUE,
         "certainty": " Uncertain",
     }
-
-
-@pytest.mark.each("method", METHODS)
-def test_a_machine_has_the_nodes_of_its_method(method):
-    graph = build_graph(method).compile().get_graph()
-    names = {node.__name__ for stage in STAGES[method] for node in stage}
-    assert set(graph.nodes) == names | {"__start__", "__end__"}
 
 
 class TestKnowNo:

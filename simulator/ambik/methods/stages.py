@@ -1,4 +1,4 @@
-"""What `propose` plays of a model: one LangGraph machine per method, built of the same nodes (spec 6 to 8).
+"""What `propose` plays of a model: the stages of its method, built of the same few steps (spec 6 to 8).
 
 ::
 
@@ -8,8 +8,9 @@
     Binary     generate_one -> certainty
     NoHelp     generate_one
 
-What comes out is all that a method knows before any threshold. The state holds plain values; models and
-options are the context (`kit.Kit`).
+What comes out is all that a method knows before any threshold. There is nothing to decide on the way, so it
+takes no machine; the episode's is `simulator.ambik.graph`. The state holds plain values; models and options
+are in the `kit.Kit`.
 """
 
 from __future__ import annotations
@@ -18,12 +19,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from itertools import pairwise, product
 from typing import Any, Final
-
-from langgraph.graph import END, START, StateGraph
-from langgraph.runtime import Runtime
 
 from simulator.ambik.methods.kit import TOP, Kit, State, Update
 from simulator.ambik.naming import context_affordance, is_filler, is_not_listed
@@ -44,7 +40,7 @@ from simulator.ambik.records import Affordance, Decision
 from simulator.ambik.sets.scoring_rules import counted, option_letter, probability_of_true, similarities
 from simulator.ambik.terms import DO_NOTHING, ROLES, Method, Role
 from simulator.models import ChatModel, TokenLogprob, Unsupported, sample
-from simulator.runner.compiling import Machine
+from simulator.runner.turns import state_after
 
 Table = tuple[tuple[str, float], ...]
 """Tokens with log-probabilities (natural), as returned."""
@@ -86,9 +82,8 @@ def names_option(table: Table, options: int) -> bool:
     return any(option_letter(token, FIVE[:options]) for token, _ in table)
 
 
-async def generate(state: State, runtime: Runtime[Kit]) -> Update:
+async def generate(state: State, kit: Kit) -> Update:
     """Write four options."""
-    kit = runtime.context
     asked = prompt("generate", kit.case)
     (text,), flags = await _options_texts(kit, asked, 1)
     options = read_options(text)
@@ -104,9 +99,8 @@ async def generate(state: State, runtime: Runtime[Kit]) -> Update:
     }
 
 
-async def draw(state: State, runtime: Runtime[Kit]) -> Update:
+async def draw(state: State, kit: Kit) -> Update:
     """Write four options, several times; what stands for missing ones counts, since they were asked for."""
-    kit = runtime.context
     asked = prompt("generate", kit.case)
     texts, flags = await _options_texts(kit, asked, kit.samples)
     drawn = [read_options(text) for text in texts]
@@ -122,9 +116,8 @@ async def draw(state: State, runtime: Runtime[Kit]) -> Update:
     }
 
 
-async def generate_one(state: State, runtime: Runtime[Kit]) -> Update:
+async def generate_one(state: State, kit: Kit) -> Update:
     """Write one action."""
-    kit = runtime.context
     asked = prompt("generate_one", kit.case)
     request = kit.request("generate_one", asked, max_tokens=kit.max_tokens)
     text = await one_line(kit.generator, request, kit.case.language)
@@ -137,9 +130,9 @@ async def generate_one(state: State, runtime: Runtime[Kit]) -> Update:
     }
 
 
-async def choose(state: State, runtime: Runtime[Kit]) -> Update:
+async def choose(state: State, kit: Kit) -> Update:
     """Get the log-probabilities of the letters."""
-    kit, options = runtime.context, state["options"]
+    options = state["options"]
     asked = prompt("choose", kit.case, options=tuple(options.items()))
     table, text = await _one_word(kit, "choose", asked, lambda table: names_option(table, len(options)))
     return {
@@ -150,12 +143,12 @@ async def choose(state: State, runtime: Runtime[Kit]) -> Update:
     }
 
 
-async def afford(state: State, runtime: Runtime[Kit]) -> Update:
+async def afford(state: State, kit: Kit) -> Update:
     """Judge which options are possible and safe; all are asked about at once, the same text once.
 
     An option that no model wrote (a filler, and that none of the others is meant) is no action to judge.
     """
-    kit, options = runtime.context, state["options"]
+    options = state["options"]
     judged = {
         letter: text for letter, text in options.items() if not is_filler(text) and not is_not_listed(text)
     }
@@ -176,9 +169,8 @@ async def afford(state: State, runtime: Runtime[Kit]) -> Update:
     }
 
 
-async def certainty(state: State, runtime: Runtime[Kit]) -> Update:
+async def certainty(state: State, kit: Kit) -> Update:
     """Say whether the one action is certain."""
-    kit = runtime.context
     asked = prompt("certainty", kit.case, action=state["action"])
     request = kit.request("certainty", asked, max_tokens=_WORD, stop=("\n",))
     text = (await kit.chooser.complete(request)).text
@@ -234,28 +226,15 @@ def _says_whether(table: Table) -> bool:
     return probability_of_true(table) is not None
 
 
-Node = Callable[[State, Runtime[Kit]], Awaitable[Update]]
-STAGES: Final[Mapping[Method, tuple[tuple[Node, ...], ...]]] = {
+Step = Callable[[State, Kit], Awaitable[Update]]
+STAGES: Final[Mapping[Method, tuple[tuple[Step, ...], ...]]] = {
     "knowno": ((generate,), (choose,)),
-    "lap": ((generate,), (choose, afford)),
+    "lap": ((generate,), (afford, choose)),
     "lofreecp": ((draw,),),
     "binary": ((generate_one,), (certainty,)),
     "nohelp": ((generate_one,),),
 }
 """What is done one after the other; what is in one stage is done at the same time."""
-
-
-def build_graph(method: Method) -> StateGraph[State, Kit, State, State]:
-    """Return the uncompiled machine of a method."""
-    graph = StateGraph(State, context_schema=Kit)
-    stages = STAGES[method]
-    for node in (node for stage in stages for node in stage):
-        graph.add_node(node.__name__, node)  # type: ignore[call-overload]
-    names = [[node.__name__ for node in stage] for stage in stages]
-    for before, after in pairwise([[START], *names, [END]]):
-        for edge in product(before, after):
-            graph.add_edge(*edge)
-    return graph
 
 
 async def decide(
@@ -269,7 +248,10 @@ async def decide(
     """
     chooser = chooser or generator
     kit = Kit(case=case, generator=generator, chooser=chooser, **options)
-    state = await _machine(method).play(State(), kit)
+    state = State(prompts=[], raw=[], flags=[])
+    for stage in STAGES[method]:
+        for update in await asyncio.gather(*(step(state, kit) for step in stage)):
+            state = state_after(state, update)
     judged = state.get("affordance", {}).items()
     made: dict[str, Any] = {
         **state,
@@ -294,8 +276,3 @@ def _in_order(texts: Iterable[Sequence[str]]) -> tuple[tuple[str, str], ...]:
     """Return texts by role; what was asked at the same time in the order of `terms.ROLES`."""
     pairs = ((role, text) for role, text in texts)
     return tuple(sorted(pairs, key=lambda pair: [*ROLES, pair[0]].index(pair[0])))
-
-
-@cache
-def _machine(method: Method) -> Machine[State, Kit]:
-    return Machine(build_graph(method))
