@@ -17,7 +17,8 @@ from simulator.runner.logged import erased_episodes, seat_failed
 from ui.i18n import Strings
 from ui.research.address import Address
 from ui.research.blocks import Visit, follow, part
-from ui.research.listing import Menu, filters, fits, neighbours, put_menus
+from ui.research.fields import Menu, put_menus
+from ui.research.listing import filters, fits, neighbours
 from ui.research.office import Office
 from ui.research.report_pages import show_own
 from ui.research.runs import RunCard, Words, look_at, pages_of, parts_of, transcript, whole_card

@@ -13,7 +13,8 @@ from simulator.errors import AskbackError, InputError
 from simulator.research import BUILTIN, Entry, Shown, research_pages
 from ui.i18n import Strings, problem_text
 from ui.research.blocks import Visit, part
-from ui.research.listing import Menu, filters, fits, neighbours, put_menus, several
+from ui.research.fields import Menu, put_menus
+from ui.research.listing import filters, fits, neighbours, several
 from ui.research.report_pages import show_own
 from ui.research.runs import Words
 

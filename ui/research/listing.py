@@ -8,55 +8,8 @@ from typing import Any, NamedTuple
 import gradio as gr
 from markupsafe import escape
 
-from ui.research.blocks import Visit, rebuild
-
 Values = Mapping[str, str | Sequence[str]]
 """The fields of a thing by which a list of such is filtered: a value of each, or several."""
-
-
-class Menu(NamedTuple):
-    """A menu above a page; what is chosen stands in the address.
-
-    Attributes:
-        choices: each as it is shown, and as the address has it.
-        free: True if something else may be typed.
-    """
-
-    label: str
-    choices: Sequence[tuple[str, str]]
-    value: str
-    free: bool = False
-
-
-def put_menus(visit: Visit, menus: Mapping[str, Menu], search: str = "") -> None:
-    """Put menus on the page, by the names that the address has for them.
-
-    Args:
-        visit: of the page.
-        menus: what can be chosen.
-        search: label of a field for words, before them; empty for none.
-    """
-    if not (menus or search):
-        return
-    fields: dict[str, Any] = {}
-    with gr.Row(elem_classes=["rs-menus"]):
-        if search:
-            apply = visit.t("research.dialogues.apply")
-            fields["text"] = gr.Textbox(
-                visit.at.text, label=search, max_lines=1, submit_btn=apply, scale=3, min_width=240
-            )
-        for name, menu in menus.items():
-            known = [value for _, value in menu.choices]
-            fields[name] = gr.Dropdown(
-                [*menu.choices],
-                value=menu.value if menu.free or menu.value in known else "",
-                label=menu.label[:1].upper() + menu.label[1:],
-                allow_custom_value=menu.free,
-                interactive=True,
-                min_width=300 if menu.free else 160,
-            )
-    for name, field in fields.items():
-        rebuild(visit, field.submit if name == "text" else field.input, **fields)
 
 
 def filters(every: Iterable[Values], most: int) -> dict[str, Sequence[str]]:

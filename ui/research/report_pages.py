@@ -30,6 +30,7 @@ from ui.i18n import problem_text
 from ui.research import format
 from ui.research.address import COMPARE
 from ui.research.blocks import Visit, follow, part, rebuild
+from ui.research.fields import Menu, option_input, put_menus, typed
 from ui.research.listing import Sheet, link, table, text
 from ui.research.office import CachedReports, Office
 from ui.research.runs import Transcript, run_cards, transcript, whole_card
@@ -94,10 +95,7 @@ def compare_page(visit: Visit, office: Office) -> None:
         part(visit, "note", text=t("research.compare.none"))
         return
     chosen = [run for run in runs if run in others]
-    with_runs = gr.Dropdown(
-        others, value=chosen, multiselect=True, label=t("research.compare.choose"), interactive=True
-    )
-    rebuild(visit, with_runs.input, runs=with_runs)
+    put_menus(visit, {"runs": Menu(t("research.compare.choose"), [(run, run) for run in others], chosen)})
     if len(runs) < 2:
         part(visit, "note", text=t(f"research.compare.{'choose_text' if at.run else 'too_few'}"))
         return
@@ -150,28 +148,12 @@ def report_fields(benchmark: BenchmarkT) -> dict[str, OptionField]:
     if spec is None or spec.settings is None:
         return {}
     made = {name: option_field(name, option) for name, option in options_of(spec.settings()).items()}
-    # A single text may name a file of this machine.
+    # A single text may name a file of this machine, too.
     return {
-        name: field for name, field in made.items() if field.several or field.kind not in ("file", "text")
+        name: field
+        for name, field in made.items()
+        if field.kind != "file" and (field.several or field.kind != "text")
     }
-
-
-def typed(field: OptionField, value: str) -> Any:
-    """Return a setting as its option has it, out of an address: of several, commas stand between them.
-
-    Raises:
-        InputError: if it is not a number where one belongs.
-    """
-    if field.several:
-        return [part.strip() for part in value.split(",") if part.strip()]
-    if field.kind == "switch":
-        return value == "1"
-    if field.kind not in ("whole", "number"):
-        return value
-    try:
-        return int(value) if field.kind == "whole" else float(value)
-    except ValueError as error:
-        raise InputError(f"{field.name}: {value!r} is not a number") from error
 
 
 def _command(benchmark: BenchmarkT, runs: Sequence[str], settings: Mapping[str, str]) -> str:
@@ -179,7 +161,7 @@ def _command(benchmark: BenchmarkT, runs: Sequence[str], settings: Mapping[str, 
     fields = report_fields(benchmark)
     chosen = [(fields[name], value) for name, value in settings.items() if value and name in fields]
     read = [(field, typed(field, value)) for field, value in chosen]
-    options = [word for field, value in read if value is not False for word in field.words(value)]
+    options = [word for field, value in read if value != field.default for word in field.words(value)]
     return shlex.join(["askback", "report", benchmark.name, *runs, *options])
 
 
@@ -287,7 +269,8 @@ def _show_kept(visit: Visit, office: Office, benchmark: BenchmarkT, runs: Sequen
         with gr.Accordion(visit.t("research.report.settings"), open=bool(chosen)):
             with gr.Row():
                 fields = {
-                    f"s.{name}": _field(visit, option, chosen.get(name, "")) for name, option in made.items()
+                    f"s.{name}": option_input(visit.t, replace(option, default=None), chosen.get(name, ""))
+                    for name, option in made.items()
                 }
             rebuild(visit, gr.Button(visit.t("research.report.apply")).click, **fields)
     try:
@@ -297,20 +280,3 @@ def _show_kept(visit: Visit, office: Office, benchmark: BenchmarkT, runs: Sequen
         return False
     show_report(visit, report)
     return True
-
-
-def _field(visit: Visit, option: OptionField, value: str) -> gr.Dropdown | gr.Number | gr.Textbox:
-    named: dict[str, Any] = {
-        "label": option.name,
-        "info": visit.t.phrase(option.help),
-        "min_width": 240,
-        "interactive": True,
-    }
-    if option.kind in ("whole", "number"):
-        return gr.Number(typed(option, value) if value else None, **named)
-    if option.kind == "text":
-        return gr.Textbox(value, **named)
-    switch = [(visit.t("research.report.on"), "1")]
-    values = switch if option.kind == "switch" else [(choice, choice) for choice in option.choices]
-    known = value if value in dict(values).values() else ""  # an address may say anything
-    return gr.Dropdown([(visit.t("research.report.usual"), ""), *values], value=known, **named)

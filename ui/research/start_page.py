@@ -11,13 +11,13 @@ from typing import Any, Final
 import gradio as gr
 
 from simulator import catalog
-from simulator.commands.starting import FormField, Group, RunForm, run_form
+from simulator.commands.starting import Group, RunForm, run_form
 from simulator.errors import AskbackError, InputError
-from simulator.field_options import OptionField
 from simulator.runner.processes import StartedRun, begun_by, continuable
 from ui.i18n import problem_text
 from ui.research.address import START
 from ui.research.blocks import Visit, html, markup, part
+from ui.research.fields import option_input, typed
 from ui.research.office import RELOAD, Office
 
 TICK: Final = 1.5
@@ -25,7 +25,6 @@ _SHOWN: Final = 8
 _GO: Final = f"name => {{ location.assign('{START}?benchmark=' + encodeURIComponent(name)) }}"
 _IN_SIGHT: Final[tuple[Group, ...]] = ("seats", "items")
 _FOLDED: Final[tuple[Group, ...]] = ("rules", "run")
-_YES_OR_NO: Final = {"yes": True, "no": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +65,10 @@ class StartPage:
             elem_classes=["rs-code"],
             elem_id="command",
         )
-        inputs = list(fields.values())
+        inputs, options = list(fields.values()), {field.option.name: field.option for field in form.fields}
 
         def chosen_values(values: tuple[Any, ...]) -> dict[str, Any]:
-            return _read(form, dict(zip(fields, values, strict=True)))
+            return {name: typed(options[name], value) for name, value in zip(fields, values, strict=True)}
 
         gr.on(
             [component.change for component in inputs],
@@ -89,36 +88,8 @@ class StartPage:
         with gr.Row(equal_height=True):
             for field in form.fields:
                 if field.group == group:
-                    fields[field.option.name] = self._field(field)
-
-    def _field(self, field: FormField) -> gr.components.Component:
-        t, option = self.visit.t, field.option
-        shown: dict[str, Any] = {
-            "label": option.name.replace("_", " "),
-            "info": t.phrase(option.help) or None,
-            "elem_id": f"option-{option.name}",
-            "min_width": 240,
-            # In a page that is made for a visit Gradio takes what has a value for something to be read.
-            "interactive": True,
-        }
-        usual = [] if option.default is not None else [(t("research.start.usual"), "")]
-        match option.kind:
-            case "menu":
-                choices = [*usual, *((choice, choice) for choice in option.choices)]
-                value = "" if option.default is None else option.default
-                return gr.Dropdown(choices, value=value, multiselect=option.several, **shown)
-            case "switch" if option.default is None:
-                words = ((t(f"research.start.{word}"), word) for word in _YES_OR_NO)
-                return gr.Dropdown([*usual, *words], value="", **shown)
-            case "switch":
-                return gr.Checkbox(option.default, **shown)
-            case "whole" | "number" if option.default is not None:
-                limits: dict[str, Any] = {"minimum": option.least, "maximum": option.most}
-                precision = 0 if option.kind == "whole" else None
-                return gr.Number(option.default, precision=precision, **limits, **shown)
-            case _:
-                # Also a number that may be left out: Gradio's field for numbers shows nothing as 0.
-                return gr.Textbox(option.default or "", max_lines=1, **shown)
+                    option = field.option
+                    fields[option.name] = option_input(self.visit.t, option, option.default)
 
     def _command(self, form: RunForm, values: Mapping[str, Any]) -> str:
         """Return the command line of what is chosen, or what is wrong with it."""
@@ -194,22 +165,3 @@ class StartPage:
             form = run_form(catalog.find(reader.run(run).benchmark), self.office.offered)
             options = begun_by(reader)[run].details["options"]
             self.office.processes.start(form.words(form.checked(options)))
-
-
-def _read(form: RunForm, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of components as the form's: texts in place of numbers and switches are those."""
-    options = {field.option.name: field.option for field in form.fields}
-    return {name: _typed(options[name], value) for name, value in values.items()}
-
-
-def _typed(option: OptionField, value: Any) -> Any:
-    if not isinstance(value, str) or not value.strip():
-        return value
-    if option.kind == "switch":
-        return _YES_OR_NO.get(value, value)
-    if option.kind in ("whole", "number"):
-        try:
-            return float(value)
-        except ValueError:
-            return value  # the form says what is wrong with it
-    return value.strip()
