@@ -11,7 +11,7 @@ from typing import Any
 from playing import episode, number, rows
 
 READY = """window.askback?.page?.busy === false && askback.page.root
-           && (askback.page.ended || askback.page.stTurn?.number === askback.page.number)"""
+           && (askback.page.ended || askback.page.turn?.number === askback.page.number)"""
 
 
 def newcomer() -> str:

@@ -83,3 +83,16 @@ def turns(server: Any, page: Any) -> list[tuple[str, str]]:
 def task_of(server: Any, page: Any) -> Task:
     question = "SELECT i.name FROM episodes e JOIN items i ON i.hash = e.item_hash WHERE e.id = ?"
     return TASKS[str(rows(server, question, episode(page))[0][0])]
+
+
+def acknowledgements_lost(page: Any) -> list[str]:
+    """From now on a turn reaches the server, but its answer does not reach the page."""
+    sent: list[str] = []
+
+    def swallow(route: Any) -> None:
+        sent.append(route.request.post_data)
+        route.fetch()
+        route.abort()
+
+    page.route("**/api/call/send", swallow)
+    return sent

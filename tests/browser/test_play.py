@@ -21,9 +21,9 @@ def test_a_provider_gives_words_and_nodes_and_judges(server: Any, open_page: Any
     page.click("[data-act=pick-off]")
     assert not page.is_visible("[data-picked] span")
     page.click("[data-act=pick]")
-    page.fill("[data-draft=before]", "Gladly.")
-    page.fill("[data-draft=after]", "Good luck!")
-    page.press("[data-draft=after]", "Enter")
+    page.fill("[name=before]", "Gladly.")
+    page.fill("[name=after]", "Good luck!")
+    page.press("[name=after]", "Enter")
     moved_on(page, 2)
     assert turns(server, page)[2] == ("provider", f"Gladly. {task.tree.opening} Good luck!")
     assert page.locator("[data-node='0'].ab-node-given").count() == 1

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from playing import ask, at_number, begin, number, say_goodbye, turns
+from playing import acknowledgements_lost, ask, at_number, begin, number, say_goodbye, turns
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -31,10 +31,10 @@ def test_a_providers_choice_survives_a_reload(server: Any, open_page: Any) -> No
     page = open_page().page
     begin(page, server, "provider")
     page.click("[data-act=pick]")
-    page.fill("[data-draft=before]", "Well,")
+    page.fill("[name=before]", "Well,")
     page.reload()
     page.wait_for_selector(".ab-giving")
-    assert page.input_value("[data-draft=before]") == "Well,"
+    assert page.input_value("[name=before]") == "Well,"
     assert page.get_attribute("[data-act=pick]", "aria-pressed") == "true"
 
 
@@ -46,7 +46,7 @@ def test_sending_twice_is_sending_once(server: Any, open_page: Any) -> None:
     at_number(page, 3)
     page.fill("#ab-reply", "Which one?")
     page.evaluate(
-        """() => { const form = document.querySelector('[data-form=reply]');
+        """() => { const form = document.querySelector('[data-form=st-answer]');
                    for (let i = 0; i < 5; i += 1) form.requestSubmit(); }"""
     )
     at_number(page, 5)
@@ -114,19 +114,6 @@ def test_the_page_asks_again_however_long_the_server_is_away(server: Any, open_p
     page.unroute_all(behavior="ignoreErrors")
     at_number(page, 3)
     assert turns(server, page)[1] == ("seeker", "Are you there?")
-
-
-def acknowledgements_lost(page: Any) -> list[str]:
-    """From now on a turn reaches the server, but its answer does not reach the page."""
-    sent: list[str] = []
-
-    def swallow(route: Any) -> None:
-        sent.append(route.request.post_data)
-        route.fetch()
-        route.abort()
-
-    page.route("**/api/call/send", swallow)
-    return sent
 
 
 def test_a_page_that_was_asked_for_before_a_turn_does_not_come_over_its_answer(

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from looking import beyond_the_edge, broken_rules, looking
-from participating import link, newcomer, open_study, said, tab_to
-from playing import episode, rows
+from participating import begin, link, newcomer, open_study, said, settled, tab_to
+from playing import acknowledgements_lost, episode, rows
 from serving import Server, free_port
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -135,6 +135,31 @@ def test_a_browser_that_was_here_before_is_known(sets: Any, open_page: Any) -> N
     page.click("[data-act=st-enter]")
     page.wait_for_selector(".st-consent")
     assert page.evaluate("JSON.parse(localStorage.getItem('askback.participant'))") == key
+
+
+def test_an_answer_outlives_its_tab_and_is_not_called_unsent_once_it_is_in_the_log(
+    sets: Any, open_page: Any
+) -> None:
+    first = open_page().page
+    open_study(first, sets, "ambibench-three", newcomer())
+    begin(first, ".st-task")
+    settled(first)
+    first.fill("[data-answer]", "X")
+    page = first.context.new_page()
+    page.goto(first.url)
+    first.close()
+    page.wait_for_selector(".st-task")
+    settled(page)
+    assert page.input_value("[data-answer]") == "X"
+    acknowledgements_lost(page)
+    page.press("[data-answer]", "Enter")
+    while "X" not in said(sets, page):
+        page.wait_for_timeout(50)
+    page.unroute_all(behavior="ignoreErrors")
+    page.reload()
+    page.wait_for_selector(".st-comment")
+    settled(page)
+    assert page.locator(".st-notices .ab-notice").count() == 0
 
 
 def test_who_stops_after_a_set_can_go_on_or_take_everything_back(sets: Any, open_page: Any) -> None:

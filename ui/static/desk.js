@@ -5,7 +5,7 @@
 "use strict";
 
 window.askbackDesk = (() => {
-  const { study, element, sleep, tab: draft } = window.askback;
+  const { turn, element, sleep, tab: draft } = window.askback;
   // As long as a click may take that began by leaving a text: a page drawn anew would swallow it.
   const CLICK_MS = 400;
   const parsed = (text) => (text ? JSON.parse(text) : null);
@@ -57,7 +57,7 @@ window.askbackDesk = (() => {
       this.deskOf = this.deskName();
       if (this.one("[data-sheet]")) { this.deskTyped(); return; }
       const kept = draft.read(this.deskName());
-      study.fill(this.deskForm(), kept);
+      turn.fill(this.deskForm(), kept);
       if (!kept) this.deskFill(parsed(this.deskStage().dataset.filled) || {});
       this.fmDraw();
     },
@@ -122,7 +122,7 @@ window.askbackDesk = (() => {
     },
 
     // What the parts of a form tell the page that it stands on: it has changed, and is to be checked.
-    stFilled() { draft.write(this.deskName(), study.filled(this.deskForm())); },
+    keepFilled() { draft.write(this.deskName(), turn.filled(this.deskForm())); },
     fmCheck() { /* when it is sent */ },
 
     deskKey(event) {

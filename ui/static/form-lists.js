@@ -23,7 +23,7 @@
         if (entries.join("\n") === drawn.join("\n")) return;
         const before = place.querySelector(":checked");
         // What was chosen because it was alone is nobody's choice any more.
-        const kept = before ? (drawn.length > 1 ? before.value : null) : this.stTurn?.filled?.[name]?.[0];
+        const kept = before ? (drawn.length > 1 ? before.value : null) : this.turn?.filled?.[name]?.[0];
         place.replaceChildren(...entries.map((text) => {
           const label = element("label", { class: "fm-line" });
           const field = element("input", { type: "radio", name, value: `=${text}`, "data-text": text });
@@ -34,7 +34,7 @@
         const again = fields.find((field) => field.value === kept);
         if (again) again.checked = true;
         else if (fields.length === 1 && !at.querySelector("[data-own]").checked) fields[0].checked = true;
-        this.stFilled();
+        this.keepFilled();
       },
 
       fmSearch(field) {
@@ -78,7 +78,7 @@
         const rest = now.filter((other) => other.toLowerCase() !== entry.toLowerCase());
         const field = at.querySelector("[name]");
         field.value = (rest.length < now.length ? rest : [...now, entry]).join(", ");
-        this.stFilled();
+        this.keepFilled();
         this.fmHeard(field);
       },
 
@@ -112,7 +112,7 @@
           this.fmKind(entry).value = kind;
           this.fmTaken(entry).checked = true;
         }
-        this.stFilled();
+        this.keepFilled();
       },
 
       fmAdd(list) {
@@ -131,7 +131,7 @@
       },
 
       fmChanged() {
-        this.stFilled();
+        this.keepFilled();
         this.fmDraw();
         this.fmCheck();
       },

@@ -258,11 +258,11 @@
         if (way && this.fmLacks(way)) return;
         this.fmSending = true;
         this.fmSent = this.number;
-        this.stAllow(false);
+        this.allow(false);
         setTimeout(() => this.fmSending && this.toast(this.root.dataset.thinking), SLOW_MS);
         const answer = await this.fmCheck();
         this.fmSending = false;
-        this.stAllow(true);
+        this.allow(true);
         this.fmFocus(); // what is not allowed cannot have it
         this.toast("");
         if (answer?.errors) return;
@@ -275,12 +275,12 @@
           return;
         }
         // Without an answer the server decides; it keeps nothing that is wrong.
-        this.stSend({ filled: way ? this.fmGoes(way) : this.fmSaid() }, keys);
+        this.sendTurn({ filled: way ? this.fmGoes(way) : this.fmSaid() }, { keys });
       },
     },
   });
 
-  window.askback.study.answers.fields = (page) => {
+  window.askback.turn.answers.fields = (page) => {
     page.fmSend(page.byKey);
     return null;
   };

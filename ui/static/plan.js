@@ -162,7 +162,7 @@ window.askbackPlan = (() => {
         const { command, said } = control.dataset;
         this.focusAfter = said ? "details[data-keep=ask] summary" : place ? `[data-place="${place}"]` : thing ? `[data-thing="${thing}"]` : ".pl-panels";
         if (said) control.closest("details").open = false;
-        this.send({ text: command }, said || command);
+        this.sendTurn({ text: command }, { said });
       },
 
       refocus() {
@@ -232,7 +232,7 @@ window.askbackPlan = (() => {
       take(one) {
         const field = this.one("#ab-reply");
         field.value = one.dataset.text;
-        this.writeDraft();
+        this.keepFilled();
         this.suggest(false);
         field.focus();
       },

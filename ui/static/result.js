@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { store, part } = window.askback;
+  const { store, part, random } = window.askback;
 
   // Stepping through turns; whoever judges one (`judging`) sees the tree before it, as the provider saw it.
   const stepping = {
@@ -98,7 +98,7 @@
 
       async judge(success) {
         if (this.busy) return;
-        const answer = await this.move("judge", { render: this.nonce, success: success === "1" });
+        const answer = await this.move("judge", { render: random(), success: success === "1" });
         if (answer?.accepted) {
           store.write(this.verdictName(), success);
           this.showVerdict();

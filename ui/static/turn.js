@@ -1,16 +1,69 @@
-// An episode's pages, dialogues and forms alike: they tell that their person is there and see when another tab or seat
-// has gone on; a turn is sent with what is measured of it, by Enter, too. Keys choose answers and go on to the next
-// question; single keys can be switched off, and that is remembered.
+// An episode's pages, dialogues and forms alike: a turn from being shown to being sent. What is filled in survives a
+// reload, and is sent once, with what is measured of it. The pages tell that their person is there and see when another
+// tab or seat has gone on. Keys choose answers and go on to the next question; single keys can be switched off, and that
+// is remembered.
 "use strict";
 
 (() => {
-  const { store, sleep, part, isComposing } = window.askback;
+  const { store, sleep, part, isComposing, random, token } = window.askback;
   const SHORTCUTS = "askback.shortcuts";
   const POLL_MS = 1500;
+  const SLOW_MS = 600; // then the page says what is waited for, if it can
   const now = () => performance.timeOrigin + performance.now();
+
+  // How a form is read, by what it says of itself or by the kind of page: (page, form) => what is sent, or null
+  // if it cannot be.
+  const answers = { questions: answered };
+
+  function typed(page) {
+    const field = page.one("[data-answer]");
+    if (field.value.trim() || "optional" in field.dataset) return { text: field.value };
+    page.toast(page.root.dataset.empty);
+    field.focus();
+    return null;
+  }
+
+  // A study's own questions: what is in every field; the first one that is empty is gone to.
+  function answered(page, form) {
+    const values = filled(form);
+    const empty = named(form).find((field) => field.closest("[data-required]") && !(values[field.name] || []).length);
+    if (!empty) return { text: "", answers: values };
+    page.toast(form.dataset.empty);
+    empty.focus();
+    return null;
+  }
+
+  // ---- a form's fields by name: texts, the radio button and the boxes that are checked
+
+  const named = (form) => [...form.elements].filter((field) => field.name && field.type !== "submit");
+  const marked = (field) => field.type === "radio" || field.type === "checkbox";
+
+  function filled(form) {
+    const values = {};
+    for (const field of named(form)) {
+      if (!marked(field)) values[field.name] = field.value;
+      else if (field.checked) values[field.name] = [...(values[field.name] || []), field.value];
+    }
+    return values;
+  }
+
+  // Without values: as the page came. What was filled in before may still stand in a field that stayed.
+  function fill(form, values) {
+    for (const field of named(form)) {
+      if (marked(field)) {
+        field.checked = values ? (values[field.name] || []).includes(field.value) : field.defaultChecked;
+        continue;
+      }
+      const value = values?.[field.name] ?? field.defaultValue;
+      if (value !== undefined && field.value !== value) field.value = value; // a menu has no default
+    }
+  }
 
   part({
     prepare() {
+      // The one that is due: its number and key, when it was first seen, what is filled in, what has been sent.
+      this.turn = null;
+      this.picked = [];
       const look = () => document.hidden || this.look();
       document.addEventListener("visibilitychange", look);
       window.addEventListener("pageshow", (event) => event.persisted && look());
@@ -21,17 +74,19 @@
     apply() {
       this.beat();
       this.kyShow();
+      if (this.kind === "play" || this.session) this.turnShown();
     },
 
     hear: {
+      change() { this.keepFilled(); },
+      input() { this.keepFilled(); },
       keydown(event) {
         const { target: field, key, shiftKey, ctrlKey, metaKey } = event;
-        const answer = field.matches("[data-answer]") && (ctrlKey || metaKey || !field.matches("textarea"));
-        if (key !== "Enter" || !(field.matches("[data-draft]") ? !shiftKey : answer)) return;
+        const forced = ctrlKey || metaKey || !field.matches("textarea");
+        if (key !== "Enter" || !(field.matches("[data-draft]") ? !shiftKey : field.matches("[data-answer]") && forced)) return;
         event.preventDefault();
         this.byKey = true;
-        if (answer) this.stAnswer(true);
-        else this.reply();
+        this.answerTurn();
       },
     },
 
@@ -43,14 +98,87 @@
       refresh() { this.refresh(); },
     },
 
+    forms: {
+      "st-answer"() { this.answerTurn(); },
+    },
+
     methods: {
-      now,
+      // ---- the turn that is due
 
-      // ---- a turn, sent under its key
+      turnForm() { return this.one("[data-form=st-answer]"); },
+      turnName() { return `askback.turn.${token()}`; },
 
-      tell(turn, { number, key, shown, keys }) {
+      keepTurn(change) {
+        this.turn = { ...this.turn, ...change };
+        store.write(this.turnName(), this.turn);
+      },
+
+      keepFilled() {
+        const form = this.turnForm();
+        if (!form || !this.turn || this.busy) return;
+        this.keepTurn({ filled: { ...filled(form), give: this.picked } });
+        this.toast("");
+      },
+
+      turnShown() {
+        const stored = store.read(this.turnName());
+        if (this.ended) { store.drop(this.turnName()); return; }
+        const over = this.turn?.sent && this.turn.number !== this.number;
+        const written = Object.values(this.turn?.filled || {}).some((value) => value.length);
+        // What is written in this tab comes first; without that, what another tab or the page before has left.
+        const kept = written && !over ? this.turn : stored || this.turn;
+        if (kept?.number === this.number && kept.kind === this.kind) {
+          // Another tab's turn is another one, unless it is on its way.
+          this.turn = { ...kept, key: kept === this.turn || kept.sent ? kept.key : random() };
+        } else {
+          const unsent = kept?.sent ? null : kept?.filled;
+          const goesOn = this.kind === "play" && kept?.kind === this.kind;
+          if (unsent && !goesOn) this.stUnsent(unsent);
+          this.keepTurn({ kind: this.kind, number: this.number, key: random(), shown: now(), filled: (goesOn && unsent) || null, sent: "" });
+        }
+        if (this.turnForm()) fill(this.turnForm(), this.turn.filled);
+        this.allow(this.myTurn && !this.busy);
+      },
+
+      // What was typed while a turn is on its way would not be in what comes back.
+      allow(ready) {
+        for (const control of this.all("[data-needs-turn], [data-act=st-go], [data-form=st-answer] [type=submit]")) control.disabled = !ready;
+        for (const field of this.all("[data-answer], [data-form=st-answer] textarea, [data-reads] input, [data-draft]")) {
+          // Somebody may write before it is their turn.
+          field.readOnly = field.matches("[data-draft]") ? this.busy : !ready;
+          if (marked(field)) field.disabled = !ready;
+        }
+      },
+
+      answerTurn(keys = this.byKey) {
+        const form = this.turnForm();
+        if (this.busy || this.ended || !form) return;
+        const answer = (answers[form.dataset.reads || this.kind] || typed)(this, form);
+        if (answer) this.sendTurn(answer, { keys });
+      },
+
+      async sendTurn(answer, { said = "", keys = this.byKey } = {}) {
+        if (this.busy || this.ended || !this.myTurn) return;
+        this.keepFilled();
+        const sent = JSON.stringify(answer);
+        // The same turn, sent again after its answer was lost, keeps its key, so that it cannot count twice.
+        this.keepTurn({ sent, key: this.turn.sent && this.turn.sent !== sent ? random() : this.turn.key });
+        const { number, key, shown } = this.turn;
         const seconds = Math.max(0, Math.round(now() - shown) / 1000);
-        return this.move("send", { ...turn, number, render: key, seconds, shown_at: new Date(shown).toISOString(), keys_used: Boolean(keys), pasted: this.pasted });
+        this.busy = true;
+        this.allow(false);
+        setTimeout(() => this.busy && this.toast(this.root.dataset.thinking), SLOW_MS);
+        this.sending(answer, said);
+        const taken = await this.move("send", { ...answer, number, render: key, seconds, shown_at: new Date(shown).toISOString(), keys_used: Boolean(keys), pasted: this.pasted });
+        if (!taken) {
+          this.allow(true);
+          this.toast(this.texts.failed);
+          this.notSent();
+          return;
+        }
+        this.toast("");
+        if (!taken.accepted) this.keepTurn({ sent: "" });
+        await this.sent(taken.html);
       },
 
       // ---- following the other seat, and other tabs
@@ -131,7 +259,7 @@
         const forced = event.ctrlKey || event.metaKey;
         if (!forced && (written || event.target.closest("button, a, summary"))) return;
         event.preventDefault();
-        if (forced || !this.one("[data-reads] textarea:not(details *)")) this.stAnswer(true);
+        if (forced || !this.one("[data-reads] textarea:not(details *)")) this.answerTurn(true);
       },
 
       // For the question that has the focus, else the first that is open; then on to the next of these.
@@ -162,4 +290,6 @@
     const page = window.askback.page;
     if (page) page.byKey = event.detail === 0;
   }, true);
+
+  window.askback.turn = { answers, filled, fill };
 })();
