@@ -84,7 +84,7 @@ def _choice(visit: Visit, cards: dict[str, RunCard], runs: Sequence[str]) -> Non
     chosen = gr.CheckboxGroup(
         labels,
         value=list(runs),
-        label=t(f"{_SAID}.runs"),
+        label=t("research.runs"),
         show_select_all=True,
         interactive=True,
         elem_classes=["rs-runs"],
@@ -95,7 +95,7 @@ def _choice(visit: Visit, cards: dict[str, RunCard], runs: Sequence[str]) -> Non
         label=t(f"{_SAID}.rows_for"),
         interactive=True,
     )
-    button = gr.Button(t(f"{_SAID}.compare"), variant="primary", size="md")
+    button = gr.Button(t("research.run.compare"), variant="primary", size="md")
     for event in (lines.input, button.click):
         rebuild(visit, event, runs=chosen, by=lines)
 

@@ -122,7 +122,7 @@ def show_page(page: ResearchPage, visit: Visit) -> None:
         except (AskbackError, LogError) as error:
             part(visit, "problem_card", message=problem_text(visit.t, error))
     # It comes last: the others stand when its script runs.
-    named = f"{title or visit.t(page.title)} · {visit.t('app.title')}"
+    named = f"{title or visit.t(page.title)} · {visit.t('app.name')}"
     gr.HTML(f'<i hidden data-title="{escape(named)}"></i>', js_on_load=_BUILT)
 
 

@@ -35,7 +35,7 @@ def data_page(visit: Visit) -> str:
         raise InputError(
             f"{benchmark.title} has no data to be browsed.", code="no_data_pages", benchmark=benchmark.title
         )
-    title = words("data.title", t("research.data.items"))
+    title = words("data.title", t("research.list.items"))
     every: Sequence[Entry] = ()
     shown: Sequence[Shown] = ()
     problem = ""
