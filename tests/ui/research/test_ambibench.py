@@ -64,7 +64,7 @@ def test_the_oracle_is_in_the_curve_on_both_grounds(log: Office) -> None:
 
 @pytest.mark.parametrize("tie", ["half", "wrong"])
 def test_a_setting_of_the_report_is_that_of_the_command(log: Office, tie: str) -> None:
-    answer = page(log, f"run=tables&s.tie={tie}&s.trials=/tmp/never&s.no=1")
+    answer = page(log, f"run=tables&s.tie={tie}&s.trials=/tmp/never&s.from_files=/tmp/never&s.no=1")
     assert f"askback report ambibench tables --tie={tie}" in words(answer)
     assert "--trials" not in words(answer)  # no page writes a file
     assert f"<p>{tie}</p>" in answer["html"]  # the field says what was chosen
