@@ -7,8 +7,9 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,41 +36,116 @@ PATIENCE_MS = 180_000
 
 
 def chromium_path() -> str | None:
-    """The Chromium to drive: ``$ASKBACK_CHROMIUM`` or one on the path."""
-    named = os.environ.get("ASKBACK_CHROMIUM")
-    return (
-        named or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    )
+    """The Chromium to drive: ``$ASKBACK_CHROMIUM`` or one on the path, rather one that draws no windows."""
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    return os.environ.get("ASKBACK_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
-# What a profile keeps, but for the cache: a page that was loaded before costs a third of a first load.
+# What a profile keeps, but for the cache.
 KEPT = "cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems,shared_storage"
 
 
 @dataclass
+class Watched:
+    """A page, and what it did that it should not have done.
+
+    Attributes:
+        page: Playwright's page.
+        strangers: requests that would have left the machine.
+        errors: what scripts complained of.
+        origins: the servers that it went to.
+        members: those of them at which it has logged in as a researcher.
+        changed: a test asked something of the page that holds for good: no other test is given it.
+    """
+
+    page: Any
+    strangers: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    origins: set[str] = field(default_factory=set)
+    members: set[str] = field(default_factory=set)
+    changed: bool = False
+
+    def __post_init__(self) -> None:
+        page = self.page
+        page.on("request", self._note)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.goto = partial(self._visit, page.goto)
+        for name in ("on", "add_init_script"):
+            setattr(page, name, partial(self._change, getattr(page, name)))
+
+    def _note(self, request: Any) -> None:
+        if request.url.startswith("http://127.0.0.1:"):
+            self.origins.add("/".join(request.url.split("/")[:3]))
+        elif not request.url.startswith(("data:", "blob:")):
+            self.strangers.append(request.url)
+
+    def _change(self, change: Callable[..., Any], *arguments: Any) -> None:
+        self.changed = True
+        change(*arguments)
+
+    def _visit(self, visit: Callable[..., Any], url: str, **options: Any) -> Any:
+        """Go to a page, and log in before the first of the researchers' pages of a server."""
+        origin, research, _ = url.partition("/research")
+        if research and origin not in self.members:
+            self.members.add(origin)
+            login, form = f"{origin}/research/login", {"password": PASSWORD}
+            self.page.context.request.post(login, form=form, max_redirects=0)
+        return visit(url, **options)
+
+    def leave(self) -> None:
+        """Forget everything that was done on the page and in its profile."""
+        page, context = self.page, self.page.context
+        for other in context.pages:
+            if other != page:
+                other.close()
+        page.unroute_all(behavior="ignoreErrors")
+        for origin in self.origins:
+            page.goto(f"{origin}/health")
+            page.evaluate("() => { sessionStorage.clear(); window.name = ''; }")
+        page.mouse.move(0, 0)
+        context.clear_cookies()
+        session = context.new_cdp_session(page)
+        for origin in self.origins:
+            session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": KEPT})
+        session.send("Page.resetNavigationHistory")
+        session.detach()
+        self.origins.clear()
+        self.members.clear()
+
+
+@dataclass
 class Chromium:
-    """A running Chromium, the event loop in which Playwright drives it, and profiles that nobody uses now."""
+    """A running Chromium, the event loop in which Playwright drives it, and pages that nobody uses now.
+
+    The first load in a new process of Chromium costs three times any other: nothing is compiled in it.
+    """
 
     browser: Any
     loop: asyncio.AbstractEventLoop
-    idle: dict[tuple[Any, ...], list[Any]] = field(default_factory=dict)
+    idle: dict[str, list[Watched]] = field(default_factory=dict)
 
-    def lend(self, **options: Any) -> Any:
-        """Return a blank page in a profile that knows of nothing but what its cache holds."""
-        pages = self.idle.setdefault(tuple(options.items()), [])
-        return pages.pop() if pages else self.browser.new_context(**options).new_page()
+    def lend(self, locale: str) -> Watched:
+        """Return a page in a profile that knows of nothing but what its cache holds."""
+        idle = self.idle.setdefault(locale, [])
+        if not idle:
+            context = self.browser.new_context(locale=locale, reduced_motion="reduce")
+            context.set_default_timeout(PATIENCE_MS)
+            return Watched(context.new_page())
+        watched = idle.pop()
+        watched.strangers.clear()
+        watched.errors.clear()
+        return watched
 
-    def take_back(self, context: Any, origins: set[str], **options: Any) -> None:
-        """Forget everything that was done in a profile, and keep it for the next test."""
-        for page in context.pages:
-            page.close()
-        context.clear_cookies()
-        blank = context.new_page()
-        session = context.new_cdp_session(blank)
-        for origin in origins:
-            session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": KEPT})
-        session.detach()
-        self.idle[tuple(options.items())].append(blank)
+    def take_back(self, watched: Watched, locale: str) -> None:
+        """Keep a page for the next test, if it can be made to forget this one."""
+        from playwright.sync_api import Error
+
+        if not watched.changed:
+            with suppress(Error):  # its server is away
+                watched.leave()
+                self.idle[locale].append(watched)
+                return
+        watched.page.context.close()
 
     @contextmanager
     def driven(self) -> Iterator[Any]:
@@ -131,64 +207,22 @@ def mortal(tmp_path: Path) -> Iterator[Server]:
     yield from _started(tmp_path)
 
 
-@dataclass
-class Watched:
-    """A page, and what it did that it should not have done.
-
-    Attributes:
-        page: Playwright's page.
-        strangers: requests that would have left the machine.
-        errors: what scripts complained of.
-    """
-
-    page: Any
-    strangers: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-
-
-def _log_in_before_research(context: Any, page: Any) -> None:
-    """Have `page` log in before it first goes to the researchers' pages of a server."""
-    visit, known = page.goto, set()
-
-    def goto(url: str, **options: Any) -> Any:
-        origin, research, _ = url.partition("/research")
-        if research and origin not in known:
-            known.add(origin)
-            context.request.post(f"{origin}/research/login", form={"password": PASSWORD}, max_redirects=0)
-        return visit(url, **options)
-
-    page.goto = goto
-
-
 @pytest.fixture
 def open_page(chromium: Chromium) -> Iterator[Callable[..., Watched]]:
     """Opens pages in blank profiles (`width`, `scheme`, `locale`); afterwards none may have gone astray."""
-    opened: list[tuple[dict[str, Any], Any, Watched]] = []
-    origins: set[str] = set()
+    opened: list[tuple[str, Watched]] = []
 
     def make(*, width: int = 1280, height: int = 900, scheme: str = "light", locale: str = "en") -> Watched:
-        options: dict[str, Any] = {"color_scheme": scheme, "locale": locale, "reduced_motion": "reduce"}
-        page = chromium.lend(**options)
-        page.set_viewport_size({"width": width, "height": height})
-        page.context.set_default_timeout(PATIENCE_MS)
-        watched = Watched(page)
-        _log_in_before_research(page.context, page)
-
-        def note(request: Any) -> None:
-            if request.url.startswith("http://127.0.0.1:"):
-                origins.add("/".join(request.url.split("/")[:3]))
-            elif not request.url.startswith(("data:", "blob:")):
-                watched.strangers.append(request.url)
-
-        page.on("request", note)
-        page.on("pageerror", lambda error: watched.errors.append(str(error)))
-        opened.append((options, page.context, watched))
+        watched = chromium.lend(locale)
+        watched.page.set_viewport_size({"width": width, "height": height})
+        watched.page.emulate_media(color_scheme=scheme)
+        opened.append((locale, watched))
         return watched
 
     with chromium.driven():
         yield make
-        for options, context, _ in opened:
-            chromium.take_back(context, origins, **options)
-    for _, _, watched in opened:
+        for locale, watched in opened:
+            chromium.take_back(watched, locale)
+    for _, watched in opened:
         assert watched.strangers == []
         assert watched.errors == []
