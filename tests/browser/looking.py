@@ -42,7 +42,7 @@ def broken_rules(page: Any, rules: Mapping[str, Any] = _RULES) -> list[str]:
     """Return the rules of accessibility that a page, as it stands, breaks, and where."""
     page.evaluate(_STILL)
     # What Gradio draws while a plot has not arrived is waited for, but not for ever.
-    for _ in range(100):
+    for _ in range(600):
         if page.locator("[aria-label='Empty value']").count() == 0:
             break
         page.wait_for_timeout(100)

@@ -33,7 +33,8 @@ questions:
 PAIRINGS = {
     "two": "{wait_minutes: 5, grace_seconds: 120, after_loss: wait}",
     "leave": "{wait_minutes: 5, grace_seconds: 120, after_loss: wait}",
-    "short": "{wait_minutes: 0.1, grace_seconds: 4}",
+    "gone": "{wait_minutes: 5, grace_seconds: 6}",
+    "short": "{wait_minutes: 0.1}",
     "model": "{wait_minutes: 0.1, then: model, partner: {asker: offline/halver, answerer: offline/oracle}}",
 }
 
@@ -132,8 +133,8 @@ def test_a_browser_that_is_gone_ends_it_and_the_other_is_owed_something(
     server: Server, open_page: Any
 ) -> None:
     first, second = open_page().page, open_page().page
-    come(first, server, "short")
-    come(second, server, "short")
+    come(first, server, "gone")
+    come(second, server, "gone")
     both(first, second)
     first.goto("about:blank")
     second.wait_for_selector("#st-code")
@@ -149,10 +150,10 @@ def test_a_tab_out_of_sight_is_still_there(server: Server, open_page: Any) -> No
     first, second = open_page().page, open_page().page
     # As in a tab that is out of sight for long: the timers of the page stand still.
     first.add_init_script("window.setInterval = () => 0;")
-    come(first, server, "short")
-    come(second, server, "short")
+    come(first, server, "gone")
+    come(second, server, "gone")
     both(first, second)
-    second.wait_for_timeout(9000)  # the grace, a beat, and as much again
+    second.wait_for_timeout(12_000)  # the grace, a beat, and half as much again
     assert second.locator(".bl-play").count() == 1
     first.goto("about:blank")
     second.wait_for_selector("#st-code")
