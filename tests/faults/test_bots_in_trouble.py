@@ -120,19 +120,11 @@ def refusals(server: Server) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("troubled", [PAIRED], indirect=True)
-def test_pairs_outlive_a_server_that_is_killed(troubled: Server) -> None:
-    bots = Bots(troubled, 6)
-    assert kill(troubled, bots, 2, 15) == 2
-    assert "done" in bots.end()
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("troubled", [PAIRED, ALONE], indirect=True, ids=["paired", "alone"])
 def test_fifty_outlive_a_server_that_is_killed_every_few_seconds(troubled: Server) -> None:
     bots = Bots(troubled, 50, think=1.0)
-    assert kill(troubled, bots, 5, 60) >= 2
-    bots.end()
+    assert kill(troubled, bots, 3, 60) >= 2
+    assert "done" in bots.end()
 
 
 @pytest.mark.slow

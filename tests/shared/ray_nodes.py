@@ -15,6 +15,8 @@ from ray.cluster_utils import Cluster
 
 # Not 127.0.0.1, which Ray takes for this machine's address in the network.
 LOOPBACK = "127.0.0.2"
+# Without the processes that scale a cluster and collect what is printed on it.
+BARE = {"include_dashboard": False, "include_log_monitor": False, "no_monitor": True}
 
 
 def main() -> None:
@@ -23,9 +25,7 @@ def main() -> None:
     for line in sys.stdin:
         word, name, *rest = line.split()
         if word == "start":
-            nodes[name] = cluster.add_node(
-                num_cpus=int(rest[0]), include_dashboard=False, node_ip_address=LOOPBACK
-            )
+            nodes[name] = cluster.add_node(num_cpus=int(rest[0]), node_ip_address=LOOPBACK, **BARE)
             print(cluster.address, flush=True)
         else:
             cluster.remove_node(nodes.pop(name), allow_graceful=False)
