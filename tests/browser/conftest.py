@@ -36,8 +36,8 @@ PATIENCE_MS = 180_000
 
 
 def chromium_path() -> str | None:
-    """The Chromium to drive: ``$ASKBACK_CHROMIUM`` or one on the path, rather one that draws no windows."""
-    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    """The Chromium to drive: ``$ASKBACK_CHROMIUM`` or one on the path."""
+    names = ("chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
     return os.environ.get("ASKBACK_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
