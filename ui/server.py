@@ -3,9 +3,9 @@
 Gradio's settings follow measurements and its source (6.25 to 6.31): no analytics, no run history, no
 public API, no limit of one call at a time. The players' pages are one custom HTML component. Nothing is in
 its value: a page is asked for by the browser once it stands, so that neither ``/config`` nor the page source
-holds anything of a dialogue. What it calls (`CALLS`) stands beside Gradio, whose way to a function costs more
-than a page. One Blocks serves every address in `Actions.paths` (Gradio's own multi-page apps bring a bar of
-their own).
+holds anything of a dialogue. What it calls (`CALLS`) stands beside Gradio, whose way to a function costs as
+much as making a page. One Blocks serves every address in `Actions.paths` (Gradio's own multi-page apps bring
+a bar of their own).
 """
 
 from __future__ import annotations
@@ -169,12 +169,14 @@ def _add_calls(app: FastAPI, actions: Actions, starts: Starts) -> None:
 
     async def answer(request: Request) -> Response:
         name = request.path_params["name"]
+        if name not in calls:
+            return JSONResponse({"error": "there is no such call"}, 404)
         try:
             data = orjson.loads(await request.body())
         except orjson.JSONDecodeError:
             data = None
-        if name not in calls or not isinstance(data, dict):
-            return JSONResponse({"error": "there is no such call"}, 404 if name not in calls else 400)
+        if not isinstance(data, dict):
+            return JSONResponse({"error": "a call is a JSON object"}, 400)
         answered = await _answer(name, calls[name], data, starts, request)
         return Response(orjson.dumps(answered), media_type="application/json", headers=_UNCACHED)
 

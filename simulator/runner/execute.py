@@ -73,6 +73,8 @@ async def execute(
 ) -> Outcome:
     """Play `live` on from `turns` until it ends or a person is due; write the ending and the scores.
 
+    `recorder`: what `live` records with.
+
     A seat that breaks the rules or refuses aborts the episode; a model that fails makes it ``failed``, to be
     run again. Whatever happened before stays in the log.
 

@@ -169,9 +169,7 @@ class StudySessions(HeldStudies):
         shown = await (pairs.view(episode) if pairs else self._view(episode, seat))
         if pairs is None and await self._gave_up(episode):
             shown = await self._view(episode, seat)
-        # The page of people who are paired may be that of their task, whose ending is not their set's.
-        await self._settle(episode, self._reader.ending(episode_id) if pairs else shown.ending)
-        return shown
+        return await self._settled(episode, shown)
 
     async def submit(self, episode_id: str, seat: str, reply: Reply, *, number: int | None = None) -> Any:
         """See `Sessions.submit`.
@@ -194,8 +192,7 @@ class StudySessions(HeldStudies):
                 shown = await self._view(episode, seat)
         else:
             shown = await pairs.submit(episode, reply, number)
-        await self._settle(episode, self._reader.ending(episode_id) if pairs else shown.ending)
-        return shown
+        return await self._settled(episode, shown)
 
     async def replay(self, episode_id: str, seat: str) -> Any:
         """See `Sessions.replay`; of a study only a set that was done, if participants may see it.
@@ -279,6 +276,7 @@ class StudySessions(HeldStudies):
         desk, person = self._study_desk(episode), episode.participant_id
         if desk is None or person is None or not desk.is_taken_away(person, episode.options["set"]):
             return False
+        # Read last: hardly any place is taken away, and every page asks.
         if self._reader.ending(episode.id) is not None:
             return False
         async with self._lock(episode.id):
@@ -323,6 +321,13 @@ class StudySessions(HeldStudies):
         if not (await desk.started(episode.participant_id)).placed:
             async with self._lock(episode.id):
                 await self._abort(episode.id, _GIVEN_AWAY, self._seat(episode))
+
+    async def _settled(self, episode: Episode, shown: Any) -> Any:
+        """Return a page of an episode, after the desk was told how that ended."""
+        # The page of people who are paired may be that of their task, whose ending is not their set's.
+        ending = self._reader.ending(episode.id) if self._pairs_of(episode) else shown.ending
+        await self._settle(episode, ending)
+        return shown
 
     async def _settle(self, episode: Episode, ending: Ending | None) -> None:
         """Tell the desk how a study's episode ended; again if the server was killed before it could."""

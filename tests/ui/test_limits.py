@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 
+import gradio as gr
 import pytest
 import uvicorn
 from fastapi.testclient import TestClient
@@ -75,20 +76,20 @@ def test_gradio_keeps_few_of_the_sessions_that_browsers_make_up(client: TestClie
     for number in range(GRADIO_SESSIONS + 20):
         client.post("/gradio_api/component_server/", json=call | {"session_hash": f"s{number}"})
     mounted = [route for route in client.app.routes if hasattr(getattr(route, "app", None), "state_holder")]
-    assert mounted
-    for route in mounted:
-        assert len(route.app.state_holder.session_data) <= GRADIO_SESSIONS
+    assert max(len(route.app.state_holder.session_data) for route in mounted) == GRADIO_SESSIONS
 
 
-def test_gradio_does_not_look_for_work_all_the_time(client: TestClient) -> None:
+async def test_gradio_does_not_look_for_work_all_the_time(client: TestClient) -> None:
     queues = [
         route.app.get_blocks()._queue
         for route in client.app.routes
         if hasattr(getattr(route, "app", None), "state_holder")
     ]
+    usual = gr.Blocks()._queue  # whose names these are, and who is in too much of a hurry
     assert queues
     for queue in queues:
-        assert min(queue.sleep_when_free, queue.progress_update_sleep_when_free) >= 0.01
+        assert usual.sleep_when_free < queue.sleep_when_free < 0.1
+        assert usual.progress_update_sleep_when_free < queue.progress_update_sleep_when_free < 0.1
 
 
 def test_one_address_begins_no_more_than_people_do(client: TestClient) -> None:

@@ -1,4 +1,4 @@
-"""What can be chosen on a page: menus, whose choice stands in the address, and options of commands."""
+"""Fields of pages: menus, whose choice stands in the address, and options of commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ui.i18n import Strings
 from ui.research.blocks import Visit, rebuild
 
 _YES_OR_NO: Final = {"yes": True, "no": False, "1": True}
-"""What is chosen of a switch; older addresses have a 1."""
+"""Values of a switch, as a menu and an address say them; older addresses have a 1."""
 
 
 class Menu(NamedTuple):

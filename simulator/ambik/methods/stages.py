@@ -1,4 +1,4 @@
-"""What `propose` plays of a model: the stages of its method, built of the same few steps (spec 6 to 8).
+"""Stages of the methods that `propose` plays with a model, built of the same few steps (spec 6 to 8).
 
 ::
 
@@ -234,7 +234,7 @@ STAGES: Final[Mapping[Method, tuple[tuple[Step, ...], ...]]] = {
     "binary": ((generate_one,), (certainty,)),
     "nohelp": ((generate_one,),),
 }
-"""What is done one after the other; what is in one stage is done at the same time."""
+"""The stages of each method, one after the other; the steps of a stage are done at the same time."""
 
 
 async def decide(
