@@ -29,7 +29,7 @@ def test_another_target_is_laid_on_the_run(filled: Any, open_page: Any) -> None:
     page.goto(f"{filled.url}/research?run=knowno")
     page.wait_for_selector(".rs-chart .main-svg")
     page.click("button:has-text('Settings of the report')")
-    page.get_by_label("target_success").fill("0.95")
+    page.get_by_label("target success").fill("0.95")
     page.click("button:has-text('Apply')")
     page.wait_for_function(
         "document.querySelector('.rs-command-line :is(input, textarea)').value.includes('-success=0.95')"
