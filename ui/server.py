@@ -85,8 +85,10 @@ CALLS: Final = (
 """The calls of `Actions` that pages make, each by a POST of a JSON object to ``/api/call/NAME``."""
 BEGINNINGS: Final = frozenset({"start", "enter_study", "next_set"})
 """The calls that may write an episode into the log."""
-_LOOKS_EVERY: Final = 0.02
+_LOOKS_EVERY: Final = 0.03
 """Seconds between two looks of Gradio's queue at whether there is anything to do."""
+_SELDOM: Final = 5.0
+"""The same where no function of Gradio's can be called."""
 _UNCACHED: Final = {"Cache-Control": "no-store"}
 _FRESH: Final = 5.0  # seconds for which an answer holds: everybody may ask, and each write costs the disk
 _log = logging.getLogger(__name__)
@@ -212,7 +214,8 @@ def mount_blocks(app: FastAPI, blocks: gr.Blocks, path: str) -> None:
     blocks.state_session_capacity = GRADIO_SESSIONS
     blocks.queue(api_open=False, default_concurrency_limit=None, status_update_rate=10)
     # Else an idle server looks for work a thousand times a second, and for progress a hundred times.
-    blocks._queue.sleep_when_free = blocks._queue.progress_update_sleep_when_free = _LOOKS_EVERY
+    pause = _LOOKS_EVERY if blocks.fns else _SELDOM
+    blocks._queue.sleep_when_free = blocks._queue.progress_update_sleep_when_free = pause
     gr.mount_gradio_app(
         app,
         blocks,

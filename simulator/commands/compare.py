@@ -9,9 +9,8 @@ from typing import Annotated, Any, Final
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import scipy
 import typer
-from scipy.stats import permutation_test
-from statsmodels.stats.power import TTestPower
 
 from logs import LogReader
 from logs.cli import LogOption
@@ -100,7 +99,7 @@ def permutation_p(differences: Differences) -> float:
     changed = differences[differences != 0]
     if len(changed) < 2:  # either sign of a single one is as far from 0
         return 1.0
-    test = permutation_test(
+    test = scipy.stats.permutation_test(
         (changed,), np.sum, permutation_type="samples", n_resamples=9_999, rng=np.random.default_rng(0)
     )
     return float(test.pvalue)
@@ -111,6 +110,9 @@ def detectable(differences: Differences) -> float | None:
     spread = float(np.std(differences, ddof=1)) if len(differences) > 1 else 0.0
     if spread == 0:
         return None
+    # It takes a second to import, which who opens the web app should not wait for.
+    from statsmodels.stats.power import TTestPower
+
     effect = TTestPower().solve_power(
         nobs=len(differences), alpha=LEVEL, power=POWER, alternative="two-sided"
     )

@@ -185,6 +185,17 @@ def test_words_that_are_typed_while_a_mark_is_saved_stay(runs, open_page):
     assert page.input_value('[data-bit="2.note"]') == "half a thought"
 
 
+def test_whoever_marks_by_keyboard_stays_at_the_button_that_they_pressed(runs, open_page):
+    page = open_page().page
+    page.goto(f"{runs.url}/research/review?run=long&reviewer=tabbing")
+    page.wait_for_selector("[data-sheet]")
+    page.focus("[data-name='dialogue.success'][data-value=yes]")
+    page.evaluate("document.querySelector('.dk-form').dataset.before = ''")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".dk-form:not([data-before])")
+    assert page.evaluate("document.activeElement.matches('[data-value=yes][aria-pressed=true]')")
+
+
 def test_shortcuts_can_be_switched_off(runs, open_page):
     page = open_page().page
     page.goto(f"{runs.url}/research/review?run=long&reviewer=off")

@@ -43,7 +43,7 @@ from simulator.judging import DeskFormError
 from simulator.word_diff import word_diff
 from ui.i18n import DECLARED, DEFAULT, Strings, problem_text, strings
 from ui.research.address import DESK, Address
-from ui.research.blocks import Visit, part
+from ui.research.blocks import Visit, html, markup, part
 from ui.research.format import holding
 from ui.research.guard import action_event, require
 from ui.research.office import Office
@@ -194,14 +194,14 @@ def desk_page(visit: Visit, office: Office) -> str:
         _agreement(visit, place, reader)
         return f"{t('research.desk.tab_agreement')} · {heading}"
     elif at.reviewer:
-        _work(visit, place, reader)
+        html(_work(visit, place, reader))
     else:
         _start(visit, place, reader)
     return heading
 
 
-def _work(visit: Visit, place: Place, reader: LogReader) -> None:
-    """Show what a rater is to judge next, or what they look at again."""
+def _work(visit: Visit, place: Place, reader: LogReader) -> str:
+    """Return the markup of what a rater is to judge next, or of what they look at again."""
     at, desk = visit.at, place.desk
     work = next_work(desk, reader, at.data, at.reviewer, name=at.item, deciding=at.tab == DECIDE)
     case = work.case
@@ -213,7 +213,7 @@ def _work(visit: Visit, place: Place, reader: LogReader) -> None:
         offers += [Offer(desk.values(form), visit.t("research.desk.as", rater=name)) for name, form in raters]
     sheet = desk.sheet(case, form) if case and desk.sheet is not None else None
     asked = _asked((Group(desk.fields),) if sheet is None else sheet.groups) if case else {}
-    part(
+    return markup(
         visit,
         "desk",
         place=place,
@@ -231,7 +231,10 @@ def _work(visit: Visit, place: Place, reader: LogReader) -> None:
 
 
 def judge(office: Office, call: Any) -> dict[str, Any]:
-    """Save a form, and who sent it; return whether it is ``saved``, else what is wrong, and where."""
+    """Save a form, and who sent it; return whether it is ``saved``, else what is wrong, and where.
+
+    Of a form that is filled in bit by bit the ``page`` as it is now comes with it.
+    """
     where = call if isinstance(call, dict) else {}
     t = strings(str(where.get("language", "")))
     place = None
@@ -253,7 +256,7 @@ def judge(office: Office, call: Any) -> dict[str, Any]:
         )
         for row in (*rows, action_event(user, "judge", call="judge_desk", key=asked.key)):
             office.writer.put(row).result()
-        return {"saved": True}
+        return {"saved": True} | ({"page": _work(visit, place, office.reader)} if place.desk.sheet else {})
     except DeskFormError as error:
         assert place is not None
         return {"saved": False, "problem": t("research.desk.mend"), "places": place.problems(error)}

@@ -212,11 +212,18 @@ window.askbackDesk = (() => {
       else setTimeout(() => this.deskCaughtUp(), CLICK_MS);
     },
 
-    // Whoever types is not disturbed: the page that came meanwhile is shown when they have left the text.
-    async deskCaughtUp() {
-      if (!this.deskWaits || document.activeElement?.matches("[data-bit]")) return;
-      this.deskWaits = false;
-      await this.rebuild();
+    // Whoever types is not disturbed: what is new on the page is shown when they have left the text, at one stroke.
+    deskCaughtUp() {
+      const focus = document.activeElement;
+      if (!this.anew || this.pending.size || focus?.matches("[data-bit]")) return;
+      const fresh = document.createRange().createContextualFragment(this.anew).querySelector("[data-desk]");
+      this.anew = null;
+      const stage = this.deskStage();
+      if (!stage || stage.dataset.item !== fresh.dataset.item) return;
+      const { name, value } = focus?.dataset || {};
+      for (const part of [".rs-review-bar", ".dk-form"]) stage.querySelector(part).replaceWith(fresh.querySelector(part));
+      this.settled();
+      if (name) this.deskFields(`[data-name="${CSS.escape(name)}"]`).find((each) => each.dataset.value === value)?.focus({ preventScroll: true });
     },
 
     deskPress({ name, value, kind, free }) {
@@ -247,27 +254,29 @@ window.askbackDesk = (() => {
         const answer = await this.insist("judge_desk", call);
         if (this.pending.get(name) === value) this.pending.delete(name);
         if (!answer?.saved) { await this.rebuild(); this.saving("unsaved", answer?.problem); return; }
-        if (this.deskStage()?.dataset.item === item) await this.deskSaid(form);
+        if (this.deskStage()?.dataset.item === item) await this.deskSaid(form, answer.page);
         if (!this.pending.size) this.saving("saved");
       });
     },
 
-    async deskSaid(form) {
+    async deskSaid(form, page) {
       const kept = draft.read(this.deskName()) || {};
       draft.write(this.deskName(), Object.fromEntries(Object.entries(kept).filter(([name, text]) => form[name] !== text.trim())));
-      if (form.finished === "yes") {
+      if (form.finished) {
         const address = new URL(location.href);
-        address.searchParams.delete("item");
+        if (form.finished === "yes") address.searchParams.delete("item");
         history.replaceState(null, "", address);
+        await this.rebuild();
+        scrollTo(0, 0);
+        return;
       }
-      this.deskWaits = true;
+      this.anew = page;
       for (const button of this.deskFields("[data-name]")) {
         const value = form[button.dataset.name];
         if (value !== undefined) button.setAttribute("aria-pressed", String([value].flat().includes(button.dataset.value)));
       }
       for (const field of this.all("[data-bit]")) if (form[field.dataset.bit] !== undefined) field.dataset.savedText = form[field.dataset.bit];
-      await this.deskCaughtUp();
-      if (form.finished === "yes") scrollTo(0, 0);
+      this.deskCaughtUp();
     },
   };
 })();

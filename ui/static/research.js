@@ -45,14 +45,19 @@ window.askbackResearch = (() => {
       if (at === location.href && parts.length === details.length) details.forEach((part, place) => { part.open = parts[place]; });
       const field = this.one("form[data-remember] [name=reviewer]");
       if (field && !field.value) field.value = store.read(REVIEWER) || "";
-      const box = this.one("[data-shortcuts]");
-      if (box) box.checked = store.read(SHORTCUTS) !== "off";
-      this.shown();
-      this.deskShown();
+      this.settled();
       this.one(".rs-list [aria-current]")?.scrollIntoView({ block: "nearest" });
       if (!this.resolve && location.hash) this.one(location.hash)?.scrollIntoView();
       this.resolve?.();
       this.resolve = () => {};
+    }
+
+    // After every change of what stands on the page.
+    settled() {
+      const box = this.one("[data-shortcuts]");
+      if (box) box.checked = store.read(SHORTCUTS) !== "off";
+      this.shown();
+      this.deskShown();
     }
 
     onStage() { return this.all("[data-replay], [data-story], [data-watch]"); }
