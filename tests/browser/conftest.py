@@ -169,7 +169,9 @@ def chromium() -> Iterator[Chromium]:
     )
     path = chromium_path()
     if path is None:
-        pytest.skip("no Chromium found: apt-get install chromium fonts-noto-cjk, or set ASKBACK_CHROMIUM")
+        pytest.skip(
+            "no Chromium: apt-get install chromium-headless-shell fonts-noto-cjk, or set ASKBACK_CHROMIUM"
+        )
     running = playwright.sync_playwright().start()
     made = Chromium(
         running.chromium.launch(executable_path=path, args=list(FLAGS), timeout=PATIENCE_MS),

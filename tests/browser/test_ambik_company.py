@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 from in_the_kitchen import begin, draft_of, play, task_of
+from participating import READY
 from playing import episode, rows, take_seat
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-READY = """window.askback?.page?.busy === false && askback.page.root
-           && (askback.page.ended || askback.page.turn?.number === askback.page.number)"""
 IN_SIGHT = """() => { const at = document.querySelector('.ab-toast').getBoundingClientRect();
                       return at.height > 0 && at.top >= 0 && at.bottom <= innerHeight; }"""
 SLOWER = """() => { const call = askback.page.call.bind(askback.page);
