@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import gradio as gr
 import pytest
 import uvicorn
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from over_http import Browser
 
@@ -18,6 +19,7 @@ from simulator.errors import InputError
 from ui import i18n, limits
 from ui.hosts import Access
 from ui.limits import GRADIO_SESSIONS, MAX_BODY, Bodies, PatientProtocol, Starts, client_group
+from ui.server import mount_blocks
 
 ROUTE = "/api/call/page"
 
@@ -79,17 +81,16 @@ def test_gradio_keeps_few_of_the_sessions_that_browsers_make_up(client: TestClie
     assert max(len(route.app.state_holder.session_data) for route in mounted) == GRADIO_SESSIONS
 
 
-async def test_gradio_does_not_look_for_work_all_the_time(client: TestClient) -> None:
-    queues = [
-        route.app.get_blocks()._queue
-        for route in client.app.routes
-        if hasattr(getattr(route, "app", None), "state_holder")
-    ]
-    usual = gr.Blocks()._queue  # whose names these are, and who is in too much of a hurry
-    assert queues
-    for queue in queues:
-        assert usual.sleep_when_free < queue.sleep_when_free < 0.1
-        assert usual.progress_update_sleep_when_free < queue.progress_update_sleep_when_free < 0.1
+@pytest.mark.parametrize(("calls", "least", "most"), [(True, 0.01, 0.1), (False, 1.0, 60.0)])
+async def test_gradio_does_not_look_for_work_all_the_time(calls: bool, least: float, most: float) -> None:
+    with gr.Blocks() as blocks:
+        field = gr.Textbox()
+        if calls:
+            field.change(str.title, field, field)
+    mount_blocks(FastAPI(), blocks, "/")
+    queue = blocks._queue
+    assert least < queue.sleep_when_free < most
+    assert least < queue.progress_update_sleep_when_free < most
 
 
 def test_one_address_begins_no_more_than_people_do(client: TestClient) -> None:
