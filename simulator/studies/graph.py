@@ -318,7 +318,7 @@ def build_graph() -> StateGraph[State, Table, State, State]:
     graph.add_edge(START, "welcome")
     for node in (*BEFORE, *AFTER):
         graph.add_node(node, _asking(node), destinations=_drawn(node))
-    graph.add_node("task", _task, destinations=_drawn("task"))
+    graph.add_node("task", _play_task, destinations=_drawn("task"))
     for way_out in WAYS_OUT:
         graph.add_node(way_out, _leaving(way_out))
     return graph
@@ -334,8 +334,14 @@ def _asking(node: Node) -> Any:
     return ask
 
 
-async def _task(state: State, runtime: Runtime[Table]) -> Command[Any]:
-    table, said = runtime.context, list[list[str]]()
+async def _play_task(state: State, runtime: Runtime[Table]) -> Command[Any]:
+    update, following = await play_task(runtime.context, state)
+    return Command(update=update, goto=following)
+
+
+async def play_task(table: Table, state: State) -> tuple[State, str]:
+    """Play the benchmark's graph until it ends or a person is due; return what is new, and what follows."""
+    said = list[list[str]]()
 
     async def record(turn: Turn) -> None:
         numbered = replace(turn, number=len(state["said"]) + len(said))
@@ -347,9 +353,9 @@ async def _task(state: State, runtime: Runtime[Table]) -> Command[Any]:
     except SeatError as error:
         if error.code != "screened_out":
             raise
-        return Command(update={"leaver": error.cause}, goto="screened_out")
-    over = is_over(table, State(said=[], task=task, leaver=""))
-    return Command(update={"said": said, "task": task}, goto=_after(table, "task") if over else END)
+        return State(said=said, task=state["task"], leaver=error.cause), "screened_out"
+    played = State(said=said, task=task, leaver="")
+    return played, _after(table, "task") if is_over(table, played) else END
 
 
 def _leaving(way_out: WayOut) -> Any:

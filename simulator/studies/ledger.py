@@ -47,6 +47,13 @@ _NEXT: Final[Mapping[State, tuple[State, ...]]] = {
 }
 
 
+_NEWEST: Final = (
+    "SELECT (SELECT coalesce(max(seq), 0) FROM events WHERE kind = ?), "
+    "(SELECT coalesce(max(seq), 0) FROM assignments WHERE run_id = ?)"
+)
+"""Numbers of the newest receipt of an erasure, and of a run's newest assignment."""
+
+
 def moment(written: str) -> datetime:
     """Return a time as the log writes it."""
     return datetime.fromisoformat(written)
@@ -152,7 +159,10 @@ class Ledger:
     def _read_on(self) -> None:
         with self._reader.connection() as connection:
             # Erasing is all that ever changes a row; it leaves an event, so this must be looked at first.
-            if erased := (erasure := newest_erasure(connection)) != self._erasure:
+            erasure, newest = connection.execute(_NEWEST, [RECEIPT, self._run_id]).fetchone()
+            if (erasure, newest) == (self._erasure, self._seq):
+                return
+            if erased := erasure != self._erasure:
                 self._places, self._seq, self._erasure = {}, 0, erasure
             rows = connection.execute(
                 f"SELECT {select(Assignment)}, seq FROM assignments "
