@@ -49,9 +49,9 @@ _NEXT: Final[Mapping[State, tuple[State, ...]]] = {
 
 _NEWEST: Final = (
     "SELECT (SELECT coalesce(max(seq), 0) FROM events WHERE kind = ?), "
-    "(SELECT coalesce(max(seq), 0) FROM assignments WHERE run_id = ?)"
+    "(SELECT coalesce(max(seq), 0) FROM assignments)"
 )
-"""Numbers of the newest receipt of an erasure, and of a run's newest assignment."""
+"""Numbers of the newest receipt of an erasure and of the newest assignment, of whatever study."""
 
 
 def moment(written: str) -> datetime:
@@ -159,21 +159,23 @@ class Ledger:
     def _read_on(self) -> None:
         with self._reader.connection() as connection:
             # Erasing is all that ever changes a row; it leaves an event, so this must be looked at first.
-            erasure, newest = connection.execute(_NEWEST, [RECEIPT, self._run_id]).fetchone()
+            erasure, newest = connection.execute(_NEWEST, [RECEIPT]).fetchone()
             if (erasure, newest) == (self._erasure, self._seq):
                 return
             if erased := erasure != self._erasure:
                 self._places, self._seq, self._erasure = {}, 0, erasure
+            # The plus keeps SQLite from going through all rows of the run for the few that are new.
             rows = connection.execute(
                 f"SELECT {select(Assignment)}, seq FROM assignments "
-                "WHERE run_id = ? AND seq > ? ORDER BY seq",
+                "WHERE +run_id = ? AND seq > ? ORDER BY seq",
                 [self._run_id, self._seq],
             ).fetchall()
+            self._seq = newest
         for *values, seq in rows:
             row = decode(Assignment, tuple(values))
             before = self._places.get(row.id)
             self._places[row.id] = _first(row) if before is None else after(before, row)
-            self._seq = seq
+            self._seq = max(self._seq, seq)
         if rows or erased:
             self._standing, self._by_participant = _merged(self._places), {}
             for place in self._standing:
