@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 from typing import Any, Final
 
@@ -100,6 +101,8 @@ class Player:
         self._study = study
         self._reader = reader
         self._room: Any = load_room(study.benchmark)
+        # By its hash an item is the same for ever.
+        self._item = cache(lambda hash: self._room.read_item(reader.item(hash)))
         self._models = Models(options=ModelOptions())
         benchmark = catalog.find(study.benchmark)
         self._usual = {seat.name: seat.usual for seat in benchmark.seats}
@@ -139,7 +142,7 @@ class Player:
         seats[speaker] = _Overheard(seats[speaker])
         live = ActiveEpisode(
             episode=episode,
-            item=self._room.read_item(self._reader.item(episode.item_hash)),
+            item=self._item(episode.item_hash),
             seats=seats,
             record=_stop,
         )

@@ -14,6 +14,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -259,18 +260,19 @@ async def play(address: str, study: Study, log: Path, n: int, habits: Habits, se
         habits: theirs.
         seed: of what they do by chance; another one makes other participants.
     """
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
     tally, key = Tally(), load_key(log)
-    # A model may sit opposite: it takes its time.
-    async with httpx.AsyncClient(limits=limits, timeout=120.0) as client:
-        with LogReader(log) as reader:
-            site, player = Site(address, client), Player(study, reader)
-            links = (personal_link(study, key, address, f"bot-{seed}-{number}") for number in range(n))
-            bots = [
-                Bot(site, study, link, player, habits, tally, derive_seed(seed, "bot", number))
-                for number, link in enumerate(links)
-            ]
-            began = time.perf_counter()
-            await asyncio.gather(*(bot.take_part() for bot in bots))
-            tally.elapsed = time.perf_counter() - began
+    secure = httpx.create_ssl_context()
+    async with AsyncExitStack() as stack:
+        reader = stack.enter_context(LogReader(log))
+        player, bots = Player(study, reader), list[Bot]()
+        for number in range(n):
+            # Each has connections of its own, as a browser has: a client goes through all of its own at each
+            # request. A model may sit opposite, which takes its time.
+            client = await stack.enter_async_context(httpx.AsyncClient(verify=secure, timeout=120.0))
+            link = personal_link(study, key, address, f"bot-{seed}-{number}")
+            chance = derive_seed(seed, "bot", number)
+            bots.append(Bot(Site(address, client), study, link, player, habits, tally, chance))
+        began = time.perf_counter()
+        await asyncio.gather(*(bot.take_part() for bot in bots))
+        tally.elapsed = time.perf_counter() - began
     return tally
