@@ -233,7 +233,7 @@ def _work(visit: Visit, place: Place, reader: LogReader) -> str:
 def judge(office: Office, call: Any) -> dict[str, Any]:
     """Save a form, and who sent it; return whether it is ``saved``, else what is wrong, and where.
 
-    Of a form that is filled in bit by bit the ``page`` as it is now comes with it.
+    Of a form that is filled in bit by bit the ``page`` as it is now comes with it; of others None.
     """
     where = call if isinstance(call, dict) else {}
     t = strings(str(where.get("language", "")))
@@ -256,13 +256,22 @@ def judge(office: Office, call: Any) -> dict[str, Any]:
         )
         for row in (*rows, action_event(user, "judge", call="judge_desk", key=asked.key)):
             office.writer.put(row).result()
-        return {"saved": True} | ({"page": _work(visit, place, office.reader)} if place.desk.sheet else {})
+        return {"saved": True, "page": _page_now(visit, place, office.reader)}
     except DeskFormError as error:
         assert place is not None
         return {"saved": False, "problem": t("research.desk.mend"), "places": place.problems(error)}
     except (AskbackError, LogError, ValidationError) as error:
         log.warning("a form was not saved: %s", error)
         return {"saved": False, "problem": place.refusal(error) if place else problem_text(t, error)}
+
+
+def _page_now(visit: Visit, place: Place, reader: LogReader) -> str | None:
+    """Return `_work` for a form that is filled in bit by bit; None else, and where it cannot be shown."""
+    try:
+        return _work(visit, place, reader) if place.desk.sheet is not None else None
+    except (AskbackError, LogError) as error:  # the form is saved all the same; the page built anew says why
+        log.warning("a page is not shown: %s", error)
+        return None
 
 
 def _speaking(place: Place, language: str) -> dict[str, Any]:

@@ -262,12 +262,12 @@ window.askbackDesk = (() => {
     async deskSaid(form, page) {
       const kept = draft.read(this.deskName()) || {};
       draft.write(this.deskName(), Object.fromEntries(Object.entries(kept).filter(([name, text]) => form[name] !== text.trim())));
-      if (form.finished) {
+      if (form.finished || !page) {
         const address = new URL(location.href);
         if (form.finished === "yes") address.searchParams.delete("item");
         history.replaceState(null, "", address);
         await this.rebuild();
-        scrollTo(0, 0);
+        if (form.finished) scrollTo(0, 0);
         return;
       }
       this.anew = page;

@@ -34,6 +34,7 @@ window.askbackResearch = (() => {
 
     // Has the page built anew for its address; over when it stands.
     rebuild() {
+      this.anew = null;
       this.opened = { at: location.href, parts: this.all("details").map((part) => part.open) };
       return new Promise((resolve) => { this.resolve = resolve; this.trigger(); });
     }

@@ -2,11 +2,14 @@
 
 import csv
 import re
+from unittest.mock import Mock
 
 import pytest
 from markup import checked, judge_desk, page_of, words
 
 from simulator.clarq.review import read_reviews
+from simulator.errors import InputError
+from ui.research import desk_page
 from ui.research.address import Address
 from ui.research.downloads import desk_file
 
@@ -46,10 +49,18 @@ def test_a_mark_is_in_the_log_before_it_is_shown_as_saved(calls, filled):
     ] * 2
     assert rows[-1].value == {"type": 1, "node": "2", "hallucination": False}
     assert pressed(answer) == [("4.type", "1"), ("4.node", "2")]
+    assert pressed({"html": answer["page"]}) == pressed(answer)  # without asking once more
     assert shown(answer) == FAILED
     assert pressed(say(calls, {"4.hallucination": ["yes"]})) == [*pressed(answer), ("4.hallucination", "yes")]
     assert pressed(say(calls, {"4.type": "2"})) == [("4.type", "2"), ("4.hallucination", "yes")]
     assert filled.reader.judgments()[-1].value == {"type": 2, "node": None, "hallucination": True}
+
+
+def test_a_mark_counts_although_the_page_cannot_be_shown(calls, filled, monkeypatch):
+    monkeypatch.setattr(desk_page, "markup", Mock(side_effect=InputError("no room")))
+    answer = say(calls, {"4.type": "1"})
+    assert (answer["saved"], answer["page"]) == (True, None)
+    assert len(filled.reader.judgments(episode_id=FAILED)) == 1
 
 
 def test_the_same_click_counts_once(calls, filled):
