@@ -25,6 +25,8 @@ BODY_SECONDS: Final = 20.0
 """Seconds in which a body must have come."""
 HEAD_SECONDS: Final = 20.0
 """Seconds in which the head of a request must have come, counted from the connection or the last answer."""
+MAX_HEAD: Final = 64 * 1024
+"""Bytes of a head, about: what has come is counted piece by piece."""
 GRADIO_SESSIONS: Final = 64
 """Sessions that Gradio keeps. Nothing of ours is in them, and the browser names them as it likes."""
 STARTS_PER_MINUTE: Final = 60
@@ -186,12 +188,13 @@ class Bodies:
 class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     """Uvicorn's HTTP protocol, which closes connections whose request does not come to its head's end.
 
-    Uvicorn itself waits for ever for the rest of a head.
+    Uvicorn itself waits for ever for the rest of a head, and httptools reads one of any size.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._deadline: asyncio.TimerHandle | None = None
+        self._unfinished = 0
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a request."""
@@ -202,7 +205,12 @@ class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         """Take data; wait no longer once a request is being answered."""
         super().data_received(data)
         if self._answering():
+            self._unfinished = 0
             self._stop_waiting()
+            return
+        self._unfinished += len(data)
+        if self._unfinished > MAX_HEAD:
+            self._give_up()
         elif self._deadline is None:
             self._deadline = self.loop.call_later(HEAD_SECONDS, self._give_up)
 
@@ -220,7 +228,7 @@ class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             self._deadline = None
 
     def _give_up(self) -> None:
-        self._deadline = None
+        self._stop_waiting()
         # A WebSocket is none of this protocol's any more.
         upgraded = self.transport.get_protocol() is not self
         if not upgraded and not self._answering() and not self.transport.is_closing():

@@ -110,7 +110,7 @@ def detectable(differences: Differences) -> float | None:
     spread = float(np.std(differences, ddof=1)) if len(differences) > 1 else 0.0
     if spread == 0:
         return None
-    # It takes a second to import, which who opens the web app should not wait for.
+    # Importing it takes a second, and the web app imports this module.
     from statsmodels.stats.power import TTestPower
 
     effect = TTestPower().solve_power(

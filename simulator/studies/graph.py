@@ -15,7 +15,8 @@ plays the benchmark's graph, and a way out aborts the episode.
 
 Where a person is due, the invocation ends; the next one goes on where people stand (`standing`), with the
 state rebuilt from the turn log. So no checkpointer is needed: the log is the checkpoint. Sessions of people
-play it (`simulator.studies.room`); episodes without people need none of it.
+play it (`simulator.studies.room`), which begin the task by themselves (`play_task`), as most turns stay
+within it; episodes without people need none of it.
 """
 
 from __future__ import annotations

@@ -165,17 +165,18 @@ class Ledger:
             if erased := erasure != self._erasure:
                 self._places, self._seq, self._erasure = {}, 0, erasure
             # The plus keeps SQLite from going through all rows of the run for the few that are new.
+            run_id = "+run_id" if self._seq else "run_id"
             rows = connection.execute(
                 f"SELECT {select(Assignment)}, seq FROM assignments "
-                "WHERE +run_id = ? AND seq > ? ORDER BY seq",
+                f"WHERE {run_id} = ? AND seq > ? ORDER BY seq",
                 [self._run_id, self._seq],
             ).fetchall()
-            self._seq = newest
         for *values, seq in rows:
             row = decode(Assignment, tuple(values))
             before = self._places.get(row.id)
             self._places[row.id] = _first(row) if before is None else after(before, row)
-            self._seq = max(self._seq, seq)
+            self._seq = seq
+        self._seq = max(self._seq, newest)
         if rows or erased:
             self._standing, self._by_participant = _merged(self._places), {}
             for place in self._standing:

@@ -1,4 +1,4 @@
-"""A benchmark's room as people meet it: every episode goes through the machine of studies (`graph`)."""
+"""A benchmark's room as people meet it: around its task, an episode goes through the machine of studies."""
 
 from __future__ import annotations
 

@@ -196,6 +196,19 @@ def test_whoever_marks_by_keyboard_stays_at_the_button_that_they_pressed(runs, o
     assert page.evaluate("document.activeElement.matches('[data-value=yes][aria-pressed=true]')")
 
 
+def test_a_slow_press_after_a_note_counts(runs, open_page):
+    page = open_page().page
+    page.goto(f"{runs.url}/research/review?run=long&reviewer=slow")
+    page.wait_for_selector("[data-sheet]")
+    page.keyboard.press("n")
+    page.keyboard.type("a note")
+    # The note is saved, and its answer there, before the button is let go.
+    page.click("[data-name='dialogue.success'][data-value=no]", delay=2_000)
+    page.wait_for_selector(f'{PRESSED}[data-name="dialogue.success"]')
+    page.wait_for_selector("[data-name='missing.2.failure']")
+    assert page.input_value('[data-bit="2.note"]') == "a note"
+
+
 def test_shortcuts_can_be_switched_off(runs, open_page):
     page = open_page().page
     page.goto(f"{runs.url}/research/review?run=long&reviewer=off")

@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import gradio as gr
 import pytest
@@ -19,7 +20,7 @@ from simulator.errors import InputError
 from ui import i18n, limits
 from ui.hosts import Access
 from ui.limits import GRADIO_SESSIONS, MAX_BODY, Bodies, PatientProtocol, Starts, client_group
-from ui.server import mount_blocks
+from ui.server import mount_blocks, players_blocks
 
 ROUTE = "/api/call/page"
 
@@ -87,6 +88,7 @@ async def test_gradio_does_not_look_for_work_all_the_time(calls: bool, least: fl
         field = gr.Textbox()
         if calls:
             field.change(str.title, field, field)
+    assert not players_blocks().fns  # theirs calls none
     mount_blocks(FastAPI(), blocks, "/")
     queue = blocks._queue
     assert least < queue.sleep_when_free < most
@@ -164,6 +166,11 @@ def test_a_half_sent_request_is_not_kept_open(monkeypatch: pytest.MonkeyPatch) -
             # The next one on the same connection may not stop in the middle either.
             whole.sendall(b"GET / HT")
             assert whole.recv(100) == b""
+        monkeypatch.setattr(limits, "HEAD_SECONDS", 60.0)
+        endless = socket.create_connection(listening.getsockname(), timeout=20)
+        with endless, suppress(ConnectionError):  # some of it may come too late
+            endless.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 2 * limits.MAX_HEAD)
+            assert endless.recv(100) == b""
     finally:
         server.should_exit = True
         thread.join(timeout=20)

@@ -23,7 +23,7 @@ from logs import LogError, LogReader
 from simulator import catalog, form_blocks
 from simulator.benchmark import Benchmark
 from simulator.blocks import Block, Revision, Translated
-from simulator.desk_forms import Field, Group, Offer, Values
+from simulator.desk_forms import FINISHED, Field, Group, Offer, Values
 from simulator.desks import (
     ALL,
     Case,
@@ -233,7 +233,7 @@ def _work(visit: Visit, place: Place, reader: LogReader) -> str:
 def judge(office: Office, call: Any) -> dict[str, Any]:
     """Save a form, and who sent it; return whether it is ``saved``, else what is wrong, and where.
 
-    Of a form that is filled in bit by bit the ``page`` as it is now comes with it; of others None.
+    With a bit of a form that is filled in bit by bit comes the ``page`` as it is now; with others None.
     """
     where = call if isinstance(call, dict) else {}
     t = strings(str(where.get("language", "")))
@@ -256,7 +256,9 @@ def judge(office: Office, call: Any) -> dict[str, Any]:
         )
         for row in (*rows, action_event(user, "judge", call="judge_desk", key=asked.key)):
             office.writer.put(row).result()
-        return {"saved": True, "page": _page_now(visit, place, office.reader)}
+        here = replace(visit, at=replace(visit.at, item=asked.item))
+        bit = place.desk.sheet is not None and FINISHED not in asked.form
+        return {"saved": True, "page": _page_now(here, place, office.reader) if bit else None}
     except DeskFormError as error:
         assert place is not None
         return {"saved": False, "problem": t("research.desk.mend"), "places": place.problems(error)}
@@ -266,9 +268,9 @@ def judge(office: Office, call: Any) -> dict[str, Any]:
 
 
 def _page_now(visit: Visit, place: Place, reader: LogReader) -> str | None:
-    """Return `_work` for a form that is filled in bit by bit; None else, and where it cannot be shown."""
+    """Return `_work`; None where it cannot be shown."""
     try:
-        return _work(visit, place, reader) if place.desk.sheet is not None else None
+        return _work(visit, place, reader)
     except (AskbackError, LogError) as error:  # the form is saved all the same; the page built anew says why
         log.warning("a page is not shown: %s", error)
         return None

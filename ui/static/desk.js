@@ -6,8 +6,6 @@
 
 window.askbackDesk = (() => {
   const { turn, element, sleep, tab: draft } = window.askback;
-  // As long as a click may take that began by leaving a text: a page drawn anew would swallow it.
-  const CLICK_MS = 400;
   const parsed = (text) => (text ? JSON.parse(text) : null);
 
   return {
@@ -209,22 +207,32 @@ window.askbackDesk = (() => {
       const { bit, savedText } = field.dataset;
       const text = field.value.trim();
       if (text !== savedText && this.pending.get(bit) !== text) this.deskSay(bit, text, { [bit]: text });
-      else setTimeout(() => this.deskCaughtUp(), CLICK_MS);
+      else setTimeout(() => this.deskCaughtUp());
     },
 
-    // Whoever types is not disturbed: what is new on the page is shown when they have left the text, at one stroke.
+    // Whoever types, or is pressing something, is not disturbed: what is new on the page is shown when they have left
+    // the text or let go, at one stroke.
     deskCaughtUp() {
       const focus = document.activeElement;
-      if (!this.anew || this.pending.size || focus?.matches("[data-bit]")) return;
+      if (!this.anew || this.held || this.pending.size || focus?.matches("[data-bit]") || this.one("[data-confirm]:not([hidden])")) return;
       const fresh = document.createRange().createContextualFragment(this.anew).querySelector("[data-desk]");
       this.anew = null;
       const stage = this.deskStage();
       if (!stage || stage.dataset.item !== fresh.dataset.item) return;
-      const { name, value } = focus?.dataset || {};
+      const of = (control) => [control.tagName, control.getAttribute("href"), JSON.stringify({ ...control.dataset })].join();
+      const at = focus?.closest(".rs-review-bar, .dk-form") ? of(focus) : null;
+      const { scrollTop } = this.deskForm();
+      // What it says is read aloud when it changes, not when it comes anew.
+      fresh.querySelector("[data-save]").replaceWith(stage.querySelector("[data-save]"));
       for (const part of [".rs-review-bar", ".dk-form"]) stage.querySelector(part).replaceWith(fresh.querySelector(part));
       this.settled();
-      if (name) this.deskFields(`[data-name="${CSS.escape(name)}"]`).find((each) => each.dataset.value === value)?.focus({ preventScroll: true });
+      this.deskForm().scrollTop = scrollTop;
+      if (at) [...stage.querySelectorAll("a, button, input")].find((control) => of(control) === at)?.focus({ preventScroll: true });
     },
+
+    // Between a press and its end a control must stay where it is, or it hears of neither.
+    deskHold() { this.held = true; },
+    deskLetGo() { setTimeout(() => { this.held = false; this.deskCaughtUp(); }); },
 
     deskPress({ name, value, kind, free }) {
       // A press before the one before it has been saved builds on that, not on what is still shown.
@@ -241,6 +249,7 @@ window.askbackDesk = (() => {
       const place = this.one("[data-confirm]");
       place.hidden = !place.hidden;
       (place.hidden ? this.one("[data-act=dk-doubt]") : place.querySelector("[data-act=dk-finish]")).focus();
+      this.deskCaughtUp();
     },
 
     deskFinish(value) { this.deskSay("finished", value, { ...this.deskUnsaved(), finished: value }); },
@@ -267,7 +276,7 @@ window.askbackDesk = (() => {
         if (form.finished === "yes") address.searchParams.delete("item");
         history.replaceState(null, "", address);
         await this.rebuild();
-        if (form.finished) scrollTo(0, 0);
+        if (form.finished === "yes") scrollTo(0, 0);
         return;
       }
       this.anew = page;

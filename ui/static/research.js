@@ -25,8 +25,10 @@ window.askbackResearch = (() => {
       listen("input", this.onInput);
       listen("keydown", this.onKey);
       listen("focusout", (event) => { if (event.target.matches("[data-bit]")) this.deskLeft(event.target); });
+      for (const name of ["pointerdown", "keydown"]) listen(name, (event) => { if (event.key === undefined || event.key === " ") this.deskHold(); });
+      for (const name of ["pointerup", "pointercancel", "keyup"]) listen(name, (event) => { if (event.key === undefined || event.key === " ") this.deskLetGo(); });
       window.addEventListener("popstate", () => this.rebuild());
-      window.addEventListener("beforeunload", (event) => { if (Object.keys(this.deskUnsaved()).length) event.preventDefault(); });
+      window.addEventListener("beforeunload", (event) => { if (this.pending.size || Object.keys(this.deskUnsaved()).length) event.preventDefault(); });
     }
 
     one(selector) { return document.querySelector(selector); }
@@ -36,7 +38,9 @@ window.askbackResearch = (() => {
     rebuild() {
       this.anew = null;
       this.opened = { at: location.href, parts: this.all("details").map((part) => part.open) };
-      return new Promise((resolve) => { this.resolve = resolve; this.trigger(); });
+      // One that begins before another has ended ends both.
+      const before = this.resolve;
+      return new Promise((resolve) => { this.resolve = () => { before?.(); resolve(); }; this.trigger(); });
     }
 
     built(title) {
