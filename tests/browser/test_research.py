@@ -198,7 +198,7 @@ def test_whoever_marks_by_keyboard_stays_at_the_button_that_they_pressed(runs, o
 
 def test_a_slow_press_after_a_note_counts(runs, open_page):
     page = open_page().page
-    page.goto(f"{runs.url}/research/review?run=long&reviewer=slow")
+    page.goto(f"{runs.url}/research/review?run=long&reviewer=pressing")
     page.wait_for_selector("[data-sheet]")
     page.keyboard.press("n")
     page.keyboard.type("a note")
