@@ -336,6 +336,7 @@ def _asking(node: Node) -> Any:
 
 
 async def _play_task(state: State, runtime: Runtime[Table]) -> Command[Any]:
+    # A study's room plays the task before it comes here; this is for whoever plays the graph by itself.
     update, following = await play_task(runtime.context, state)
     return Command(update=update, goto=following)
 

@@ -47,10 +47,8 @@ _NEXT: Final[Mapping[State, tuple[State, ...]]] = {
 }
 
 
-_NEWEST: Final = (
-    "SELECT (SELECT coalesce(max(seq), 0) FROM events WHERE kind = ?), "
-    "(SELECT coalesce(max(seq), 0) FROM assignments)"
-)
+_ERASURE: Final = "SELECT coalesce(max(seq), 0) FROM events WHERE kind = ?"
+_NEWEST: Final = f"SELECT ({_ERASURE}), (SELECT coalesce(max(seq), 0) FROM assignments)"
 """Numbers of the newest receipt of an erasure and of the newest assignment, of whatever study."""
 
 
@@ -66,9 +64,7 @@ def written(time: datetime) -> str:
 
 def newest_erasure(connection: sqlite3.Connection) -> int:
     """Return the number of the newest receipt of an erasure: until there is a newer one, no row changes."""
-    (number,) = connection.execute(
-        "SELECT coalesce(max(seq), 0) FROM events WHERE kind = ?", [RECEIPT]
-    ).fetchone()
+    (number,) = connection.execute(_ERASURE, [RECEIPT]).fetchone()
     return int(number)
 
 

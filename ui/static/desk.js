@@ -272,11 +272,11 @@ window.askbackDesk = (() => {
       const kept = draft.read(this.deskName()) || {};
       draft.write(this.deskName(), Object.fromEntries(Object.entries(kept).filter(([name, text]) => form[name] !== text.trim())));
       if (form.finished || !page) {
-        const address = new URL(location.href);
-        if (form.finished === "yes") address.searchParams.delete("item");
+        const over = form.finished === "yes", address = new URL(location.href);
+        if (over) address.searchParams.delete("item");
         history.replaceState(null, "", address);
         await this.rebuild();
-        if (form.finished === "yes") scrollTo(0, 0);
+        if (over) scrollTo(0, 0);
         return;
       }
       this.anew = page;
