@@ -41,9 +41,9 @@ def _axe() -> str:
 def broken_rules(page: Any, rules: Mapping[str, Any] = _RULES) -> list[str]:
     """Return the rules of accessibility that a page, as it stands, breaks, and where."""
     page.evaluate(_STILL)
-    # What Gradio draws while a plot has not arrived is waited for, but not for ever.
+    # Plots that have not come yet are waited for, but not for ever.
     for _ in range(600):
-        if page.locator("[aria-label='Empty value']").count() == 0:
+        if page.locator(".rs-chart:not(:has(.main-svg))").count() == 0:
             break
         page.wait_for_timeout(100)
     if not page.evaluate("'axe' in window"):
