@@ -13,7 +13,8 @@ doubt.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
@@ -289,11 +290,19 @@ class Speller:
         self._language = language
         named, self._common = words_of("synonyms", language), words_of("common", language)
         if language == "en":
-            self._meant = frozenset(word for text in texts for word in _LETTERS.findall(text.lower())) | named
-            self._known = frozenset(map(stem, self._meant | self._common | words_of("stop_words", language)))
+            meant = frozenset(word for text in texts for word in _LETTERS.findall(text.lower())) | named
+            self._known = frozenset(map(stem, meant | self._common | words_of("stop_words", language)))
+            # Nobody slips at the first letter.
+            self._begun = tuple(map(_by_initial, (meant, self._common)))
         else:
-            self._meant = _pairs((*texts, *named))
-            self._known = self._meant | _pairs(self._common)
+            meant = _pairs((*texts, *named))
+            self._known = meant | _pairs(self._common)
+            # What stands before a character, and what after it.
+            self._beside: dict[tuple[int, str], set[str]] = defaultdict(set)
+            for pair in meant:
+                if not any(map(is_function_character, pair)):
+                    self._beside[1, pair[0]].add(pair[1])
+                    self._beside[0, pair[1]].add(pair[0])
 
     def meant(self, text: str) -> str:
         """Return `text` with its slips corrected."""
@@ -305,8 +314,8 @@ class Speller:
         lower = word.lower()
         if stem(lower) in self._known:
             return word
-        for words in (self._meant, self._common):
-            near = {stem(other): other for other in words if is_slip(lower, other)}
+        for words in self._begun:
+            near = {stem(other): other for other in words.get(lower[0], ()) if is_slip(lower, other)}
             if near:
                 return next(iter(near.values())) if len(near) == 1 else word
         return word
@@ -319,17 +328,20 @@ class Speller:
                 before, after = "".join(meant[:place][-1:]), "".join(meant[place + 1 : place + 2])
                 if is_function_character(typed) or {before + typed, typed + after} & self._known:
                     continue
-                near = {
-                    pair[side]
-                    for pair in self._meant
-                    for side, fixed in ((1, before), (0, after))
-                    if pair[1 - side] == fixed
-                    and not any(map(is_function_character, pair))
-                    and alike(typed, pair[side])
-                }
+                candidates = self._beside.get((1, before), set()) | self._beside.get((0, after), set())
+                near = {candidate for candidate in candidates if alike(typed, candidate)}
                 if len(near) == 1:
                     meant[place] = near.pop()
         return "".join(meant)
+
+
+@lru_cache(maxsize=64)
+def _by_initial(words: frozenset[str]) -> Mapping[str, Sequence[str]]:
+    """Return words by their first letter."""
+    begun: dict[str, list[str]] = defaultdict(list)
+    for word in words:
+        begun[word[0]].append(word)
+    return begun
 
 
 def _pairs(texts: Iterable[str]) -> frozenset[str]:

@@ -174,11 +174,7 @@ _TINY = 1e-9
 
 @dataclass(frozen=True)
 class Judged:
-    """A reading and what the ranker makes of it; some node must be available.
-
-    Attributes:
-        chances: of each available node to be the one given and, last, of none, by the ranking alone.
-    """
+    """A reading and what the ranker makes of it; some node must be available."""
 
     reading: Reading
     style: Style
@@ -191,9 +187,8 @@ class Judged:
     @cached_property
     def chances(self) -> Floats:
         """Chance of each available node to be the one given, and last of none; sums to 1."""
-        walk = self.style.ranking.chances(self.logits)
         rejected = float(scipy.special.expit(self.rejection))
-        shares = walk[:-1] / max(float(walk[:-1].sum()), _TINY)
+        shares = self._walk[:-1] / max(float(self._walk[:-1].sum()), _TINY)
         return np.append(shares * (1 - rejected), rejected)
 
     @cached_property
@@ -204,7 +199,7 @@ class Judged:
     @cached_property
     def best(self) -> int:
         """Position of the node to give, -1 for a Response II."""
-        *nodes, none = self.chances
+        nodes, none = self.chances[:-1], self.chances[-1]
         best = int(np.argmax(nodes))
         return best if nodes[best] > self.style.none[self.reading.language] * none else -1
 
@@ -223,7 +218,7 @@ class Judged:
         column, likeness = reading.index.column, reading.likeness.max(axis=0)
         mine = float(likeness[column[reading.available[best]]])
         nearest = max((float(likeness[column[node]]) for node in reading.given), default=0.0)
-        none = float(self.style.ranking.chances(self.logits)[-1])
+        none = float(self._walk[-1])
         values = (
             np.log(none + _TINY) - np.log1p(_TINY - none),
             self.logits[best],
@@ -262,6 +257,11 @@ class Judged:
             ]
         )
 
-    @property
+    @cached_property
+    def _walk(self) -> Floats:
+        """Chances by the ranking alone."""
+        return self.style.ranking.chances(self.logits)
+
+    @cached_property
     def _asked_logits(self) -> Floats:
         return self.style.ranking.asked_logits(self.reading.features)

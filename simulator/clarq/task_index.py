@@ -143,19 +143,20 @@ class TaskIndex:
         known = np.zeros((len(weighted), len(self._row)))
         unknown, squares = np.zeros(len(weighted)), np.zeros(len(weighted))
         for row, weights in enumerate(weighted):
+            # In a dictionary first: to write single cells of an array takes longer than everything else.
+            cells: dict[int, float] = {}
             for topic, weight in weights.items():
                 column = self._row.get(topic)
                 if column is not None:
-                    known[row, column] = max(weight, known[row, column])
-                    if len(topic) == 1:
-                        columns = [self._row[other] for other in self._holding(topic)]
-                        known[row, columns] = np.maximum(known[row, columns], NEAR * weight)
-                elif near := self._near(topic):
-                    columns = [self._row[other] for other in near]
-                    known[row, columns] = np.maximum(known[row, columns], NEAR * weight)
-                else:
+                    cells[column] = max(weight, cells.get(column, 0.0))
+                    others = self._holding(topic) if len(topic) == 1 else ()
+                elif not (others := self._near(topic)):
                     unknown[row] += weight
                     squares[row] += weight * weight
+                for other in others:
+                    column = self._row[other]
+                    cells[column] = max(NEAR * weight, cells.get(column, 0.0))
+            known[row, list(cells)] = list(cells.values())
         return Rows(known, unknown, squares)
 
     def settles(self, attribute: str) -> Floats:
