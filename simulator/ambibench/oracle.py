@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
 from typing import NamedTuple
 
@@ -51,6 +51,8 @@ class Curve(NamedTuple):
     identified: tuple[float, ...]
 
 
+# An episode asks twice: while it is played, and when it is scored.
+@lru_cache(maxsize=64)
 def beliefs(prompt: Prompt) -> tuple[Belief, ...]:
     """Return what the learner thinks at each position of `prompt`; an informative instruction is told.
 
