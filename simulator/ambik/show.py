@@ -277,11 +277,13 @@ def reveal(seat: str, replay: Replay, *, study: bool) -> tuple[Block, ...]:
             Card(message("result.form"), (Facts(filled_in(dict(replay.form))),)),
         )
     verdict = f"{seat}_{'asked' if replay.asked else 'acted'}_{'needed' if replay.needed else 'free'}"
+    rightly = replay.needed == bool(replay.asked)
+    in_vain = rightly and replay.right is False
     return (
         Verdict(
-            message(f"result.heading.{verdict}"),
+            message(f"result.heading.{verdict}{'_wrong' if in_vain else ''}"),
             message(f"result.lead.{verdict}"),
-            replay.needed == bool(replay.asked),
+            rightly and not in_vain,
             kicker=message("result.kicker"),
         ),
         Card(message("result.talk"), _went(seat, replay)),

@@ -50,17 +50,25 @@ def result(replay: Replay, seat: str, *, in_study: bool) -> Result:
     return Result(language=replay.play.language, moves=(), blocks=(_verdict(replay), *did, *revealed))
 
 
+def _carried_out(replay: Replay) -> list[str]:
+    return [step.command for step in replay.steps if replay.play.carried_out(step.outcome)]
+
+
 def _over(replay: Replay) -> str:
-    return replay.steps[-1].over if replay.steps else ""
+    """Return how it ended; empty if before its time."""
+    over = replay.steps[-1].over if replay.steps else ""
+    # A robot that stops thinks it is done, or has given up.
+    return "gave_up" if over == "stopped" and not _carried_out(replay) else over
 
 
 def _verdict(replay: Replay) -> Verdict:
-    scores = score_episode(replay.play.task, replay.turns)
-    good, limit = scores.success, _over(replay) == "limit"
-    text = "success_text" if good else "failure_limit" if limit else "failure_text"
+    scores, over = score_episode(replay.play.task, replay.turns), _over(replay)
+    good, limit = scores.success, over == "limit"
+    heading = "success" if good else "gave_up" if over == "gave_up" else "failure"
+    text = "success_text" if good else f"failure_{over if over in ('limit', 'gave_up') else 'text'}"
     cost = _whole(scores.question_cost)
     return Verdict(
-        heading=message("result.success" if good else "result.failure"),
+        heading=message(f"result.{heading}"),
         text=message(f"result.{text}"),
         good=good,
         figures=[
@@ -77,12 +85,9 @@ def _verdict(replay: Replay) -> Verdict:
 
 def _told_to_human(replay: Replay) -> Iterator[Block]:
     """Yield why it was over, and what the robot did and asked, with the human's answers."""
-    play, over = replay.play, _over(replay)
-    carried = [step.command for step in replay.steps if play.carried_out(step.outcome)]
-    # A robot that stops thinks it is done, or has given up.
-    ended = "gave_up" if over == "stopped" and not carried else over or "early"
+    play, carried = replay.play, _carried_out(replay)
     deed = _in_words(play, carried[-1]) if carried else ""
-    why = message(f"result.over_{ended}", deed=deed, limit=play.options.limit)
+    why = message(f"result.over_{_over(replay) or 'early'}", deed=deed, limit=play.options.limit)
     yield Card(message("result.why_over"), [Text(why)])
     said = graph.rebuild(replay.turns)["lines"]
     turns = enumerate(pairwise(said))

@@ -45,6 +45,8 @@ class StudyCard:
         titles: what it is called, by every language of the pages.
         texts: the study's own words in place of the pages' (``consent``, ``instructions``), by language.
         questions: the study's own, before and after the task.
+        open: whether somebody can begin now.
+        closed: whether its researchers let nobody begin; where it is neither, it is full.
         builtin: whether it comes with Askback: its pay is then a paper's, and nobody's promise here.
         contact: whom participants can write to, by language; empty if nobody is named.
         seats: the participants', two where they are paired.
@@ -56,6 +58,7 @@ class StudyCard:
     titles: Mapping[Language, str]
     task: str
     open: bool
+    closed: bool
     places_left: int
     minutes: float
     pay: str
@@ -123,6 +126,7 @@ def card_of(
         titles={language: study.title_in(language) for language in get_args(Language)},
         task=task,
         open=left > 0,
+        closed=desk.closed_since is not None,
         places_left=left,
         minutes=study.pay.minutes if study.pay else 0.0,
         pay=f"{study.pay.amount:.2f} {study.pay.currency}" if study.pay and study.pay.amount else "",

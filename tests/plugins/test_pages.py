@@ -294,7 +294,7 @@ async def test_two_people_play_by_an_invitation(actions: Actions) -> None:
     assert not (await host.say("Is it a cat?"))["accepted"]
     await guest.say("yes")
     assert "yes" in words(await host.look()) and 'data-my-turn="1"' in host.html
-    assert "You can write as soon as it is your turn" not in host.html
+    assert "Not your turn yet" not in host.html
     assert [attrs["data-say"] for _, attrs in Page(guest.html).tags if "data-say" in attrs]
 
 

@@ -259,7 +259,7 @@ class DeclaredActions:
             await self.sessions.withdraw(seat.episode_id)
         except LookupError:
             return self._gone(frame, seat)
-        return {"html": self._left(frame, seat, "withdrawn")}
+        return {"html": self._left(spoken(frame, self._seen(seat.study)), seat, "withdrawn")}
 
     async def leave(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
         """End the set of somebody who is paired, before its end; what they did stays. Return the page.
@@ -363,7 +363,9 @@ class DeclaredActions:
         return message_page(frame, code, home=self.link.path, completion=completion)
 
     def _gone(self, frame: Frame, seat: Pass) -> Answer:
-        return {"html": self._message(frame, "gone") if seat.study else plain_message_page(frame, "gone")}
+        if not seat.study:
+            return {"html": plain_message_page(frame, "gone")}
+        return {"html": self._message(spoken(frame, self._seen(seat.study)), "gone")}
 
     async def _replay(self, seat: Pass) -> Any:
         try:

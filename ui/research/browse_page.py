@@ -106,7 +106,8 @@ def _show_episodes(visit: Visit, office: Office, look: Look, card: RunCard, word
                 part(visit, "note", text=t("research.episodes.choose"), choose=True)
                 return
             shown = transcript(reader, at.episode)
-            part(visit, "episode_head", shown=shown, previous=previous, next=following)
+            titles = {metric.name: metric.title for metric in benchmark.metrics}
+            part(visit, "episode_head", shown=shown, titles=titles, previous=previous, next=following)
             put_menus(visit, settings)
             own = pages.episode(look, at.episode)
             show_own(visit, benchmark.name, own, shown.episode.language)

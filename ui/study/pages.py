@@ -21,6 +21,8 @@ from ui.render import Frame, RoomLink, render
 from ui.tokens import Pass, Signer
 
 _POLL_SECONDS: Final = 3
+_MANY_PLACES: Final = 1000
+"""From here on how many are left says nothing."""
 ONCE: Final = ("consent", "instructions", "comprehension", "qualification", "questions_before")
 """Steps of a person's first set only."""
 
@@ -42,7 +44,7 @@ class Offer:
         address: of its welcome page.
         minutes: how long a set takes; empty if nobody says.
         pay: for it.
-        places: how many are left.
+        places: how many are left, if anybody can begin.
     """
 
     card: StudyCard
@@ -181,14 +183,18 @@ def message_page(frame: Frame, code: str, *, home: str = "/", completion: Comple
 
 def offer(frame: Frame, card: StudyCard) -> Offer:
     """Return a study as the pages say it."""
-    texts, left = frame.texts, card.places_left
-    name = "no_places" if not card.open or left < 1 else "one_place" if left == 1 else "places"
+    texts, left, pay = frame.texts, card.places_left, pay_in_words(frame.texts, card)
+    name = "one_place" if left == 1 else "places" if left < _MANY_PLACES else "many_places"
+    if not pay:
+        pay = texts("study.offer.unpaid")
+    elif card.builtin:
+        pay = texts("study.offer.pay_paper", pay=pay)
     return Offer(
         card,
         card.titles[texts.language],
         f"/{card.benchmark}/study/{card.id}",
         _minutes(texts, card.minutes),
-        pay_in_words(texts, card) or texts("study.offer.unpaid"),
+        pay,
         texts(f"study.offer.{name}", count=left),
     )
 
@@ -201,11 +207,8 @@ def _minutes(texts: Strings, minutes: float | None) -> str:
 
 
 def pay_in_words(texts: Strings, card: StudyCard) -> str:
-    """Return what is paid, for each set of several, and if only a paper says so; empty if nothing."""
-    if not card.pay:
-        return ""
-    pay = texts("study.offer.pay_each", pay=card.pay) if card.sets > 1 else card.pay
-    return texts("study.offer.pay_paper", pay=pay) if card.builtin else pay
+    """Return what is paid, for each set of several; empty if nothing."""
+    return texts("study.offer.pay_each", pay=card.pay) if card.pay and card.sets > 1 else card.pay
 
 
 def own_texts(card: StudyCard | None, language: Language) -> dict[str, tuple[str, ...]]:

@@ -132,7 +132,7 @@ async def test_why_somebody_is_sent_away(actions: Actions) -> None:
     assert 'data-code="unknown"' in (await ask_for_place(actions, "no-such"))["html"]
     assert "did not work" in (await ask_for_place(actions, "named", key="short"))["problem"]
     page = await actions.page({"path": "/study", "query": "study=tiny", "language": "en"})
-    assert "no places left" in page["html"]
+    assert "All places are taken" in page["html"]
     page = await actions.page({"path": "/study", "query": "", "language": "en"})
     assert 'data-code="unknown"' in page["html"]
 

@@ -146,7 +146,9 @@ async def test_nothing_on_a_robots_page_tells_what_was_meant(actions: Actions, l
             assert not [word for word in HIDDEN if word in markup.lower() and word not in text.lower()]
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "What matters to you"), ("zh", "您在意的是")])
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "If you are asked, you would say"), ("zh", "如果被问到，您会说")]
+)
 async def test_a_users_page_tells_what_a_model_as_user_is_told(
     actions: Actions, log: Log, language: str, said: str
 ) -> None:
@@ -328,12 +330,18 @@ def test_types_are_named_as_in_the_guidelines(language: str) -> None:
 @pytest.mark.each("seat", ["robot", "user"])
 @pytest.mark.each("needed", [True, False])
 @pytest.mark.each("asked", [(), (Exchanged("Which?", "This."),)])
-def test_whether_it_was_right_to_ask_is_said(seat: str, needed: bool, asked: tuple[Exchanged, ...]) -> None:
-    replay = Replay(task="Bring the milk.", needed=needed, asked=asked)
-    heading = re.search(r"<h1[^>]*>(.*?)</h1>", end_of(seat, replay))[1]  # type: ignore[index]
-    assert heading.startswith("You" if seat == "robot" else "The robot")
+@pytest.mark.each("right", [True, False, None])
+def test_whether_it_was_right_to_ask_is_said(
+    seat: str, needed: bool, asked: tuple[Exchanged, ...], right: bool | None
+) -> None:
+    replay = Replay(task="Bring the milk.", needed=needed, asked=asked, right=right)
+    html = end_of(seat, replay)
+    heading = re.search(r"<h1[^>]*>(.*?)</h1>", html)[1]  # type: ignore[index]
     good = needed == bool(asked)
-    assert good == (("rightly" in heading) or ("right not to" in heading))
+    assert good == bool(re.search("rightly|right not to|right to ask", heading))
+    # Nobody is praised for a question, or for none, who did what was not meant.
+    assert (good and right is False) == ("not what was meant" in heading)
+    assert (good and right is not False) == ("ab-verdict-good" in html)
 
 
 def test_the_intent_in_words() -> None:

@@ -231,6 +231,8 @@ async def test_who_gave_the_instruction_is_told_what_the_robot_did(
     view = await sessions.view(id, "robot")
     robots = "".join(Page(ended(room, view, await sessions.replay(id, "robot"), language)).texts)
     assert own["result.over_gave_up"] not in robots
+    assert own["result.gave_up"] in robots
+    assert own["result.failure"] not in robots
     monkeypatch.setattr(Play, "carried_out", lambda self, outcome: True)
     told = "".join(Page(ended(room, human, result(replay, "human", in_study=False), language)).texts)
     start, end = own["result.over_stopped"].split("{deed}")

@@ -47,6 +47,7 @@ def test_one_minute_is_no_minutes(minutes: float, said: str) -> None:
         titles={"en": "The study", "zh": "一项研究"},
         task="robot",
         open=True,
+        closed=False,
         places_left=3,
         minutes=minutes,
         pay="",
@@ -61,4 +62,4 @@ def test_one_minute_is_no_minutes(minutes: float, said: str) -> None:
 def test_every_text_is_used() -> None:
     names = texts_of("study.")
     assert len(names) > 80
-    assert unused(names, ["study.offer.no_places", "study.offer.one_place", "study.offer.places"]) == []
+    assert unused(names, ["study.offer.many_places", "study.offer.one_place", "study.offer.places"]) == []

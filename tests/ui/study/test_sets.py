@@ -243,3 +243,17 @@ async def test_a_study_that_is_closed_sends_newcomers_away(serve: Any, make_stud
     assert 'data-code="closed"' in further["html"]
     assert "What you have done counts" in words(further["html"])
     assert "DONE" in further["html"]
+
+
+async def test_the_welcome_page_of_a_closed_study_says_so(serve: Any, make_study: Any, log: Any) -> None:
+    study = make_study()
+    actions = serve(study)
+    call = {"path": "/study", "query": "study=three", "language": "en"}
+    assert "Begin" in words((await actions.page(call))["html"])
+    await StudyDesk(*log, study, PatternStudy(study).cells).admit_as("closed")
+    shown = words((await actions.page(call))["html"])
+    assert "This study is closed" in shown
+    # Nobody new can begin; whoever has begun goes on from here.
+    assert "I have begun, go on" in shown
+    assert "Places left" not in shown
+    assert "consent" not in shown
