@@ -80,7 +80,8 @@ class RunList:
                 interactive=True,
             )
         first, more = self.rows(at.text, at.benchmark, at.setup)
-        runs, timer, shown = table(t("research.runs"), first), gr.Timer(_pace(more)), gr.State(first)
+        runs = table(t("research.runs"), first, "rs-cards")
+        timer, shown = gr.Timer(_pace(more)), gr.State(first)
         filters: list[gr.Textbox | gr.Dropdown] = [words, benchmark, setup]
         keep_in_address(text=words, benchmark=benchmark, setup=setup)
         gr.on(

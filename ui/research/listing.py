@@ -89,10 +89,10 @@ def link(value: str, address: str) -> Shown:
     return Shown(value, f'<a href="{escape(address)}">{escape(value)}</a>')
 
 
-def table(label: str, sheet: Sheet) -> gr.Dataframe:
-    """Return a table on the page."""
+def table(label: str, sheet: Sheet, *classes: str) -> gr.Dataframe:
+    """Return a table on the page; with the class `rs-cards`, its rows are cards on a narrow one."""
     fixed: dict[str, Any] = {"datatype": "html", "interactive": False, "wrap": True, "max_height": 720}
-    return gr.Dataframe(label=label, elem_classes=["rs-sheet"], **fixed, **sheet.options)
+    return gr.Dataframe(label=label, elem_classes=["rs-sheet", *classes], **fixed, **sheet.options)
 
 
 def filled(sheet: Sheet) -> gr.Dataframe:
