@@ -16,6 +16,12 @@ GROUP: Final = 0.82
 """Width of a group of bars, in distances between categories."""
 SINGLE: Final = 0.62
 """Width of a bar that has its category to itself."""
+LABEL: Final = 14
+"""Letters in a line of a category's name under its bars."""
+BESIDE: Final = 32
+"""Letters in a line of one beside its bars."""
+_ROOM: Final = (84, 160)
+"""Letters that are read side by side under one panel, and under all panels of a row."""
 _MARGIN: Final = 0.03
 _STEPS: Final = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000)
 # A Chinese character with the punctuation behind it, or a word with its spaces.
@@ -55,10 +61,29 @@ class Boxes:
 
 
 def grid(figure: Figure, most: int = 4) -> tuple[int, int]:
-    """Return rows and columns; `most` columns where the figure leaves them open."""
+    """Return rows and columns; `most` columns where the figure leaves them open, one where bars lie."""
+    columns = 1 if lies(figure) else _columns(figure, most)
+    return math.ceil(len(figure.panels) / columns), columns
+
+
+def lies(figure: Figure) -> bool:
+    """Return True if bars lie, each beside its name: under them, the names of a panel would not have room."""
+    columns = _columns(figure, 4)
+    room = _ROOM[0] if columns == 1 else _ROOM[1] // columns
+    named = [[max(map(cells, wrap(name, LABEL))) + 1 for name in categories(each)] for each in figure.panels]
+    return all(named) and max(map(sum, named)) > room
+
+
+def depth(panel: Panel) -> float:
+    """Return how high a panel is whose bars lie, in lines of text."""
+    named = categories(panel)
+    bars = 0.7 * sum(isinstance(mark, Bars) for mark in panel.marks)
+    return len(named) * (0.4 + max(bars, *(len(wrap(name, BESIDE)) for name in named)))
+
+
+def _columns(figure: Figure, most: int) -> int:
     count = len(figure.panels)
-    columns = figure.columns or min(2 if count == 4 else min(count, 3 if count <= 9 else 4), most)
-    return math.ceil(count / columns), columns
+    return figure.columns or min(2 if count == 4 else min(count, 3 if count <= 9 else 4), most)
 
 
 def legend(figure: Figure) -> tuple[Entry, ...]:

@@ -6,13 +6,17 @@ from html import escape
 from typing import Any, Final
 
 from simulator.figures.geometry import (
+    BESIDE,
+    LABEL,
     Boxes,
     Entry,
     boxes,
     categories,
+    depth,
     grid,
     last_in_column,
     legend,
+    lies,
     same,
     whiskers,
     wrap,
@@ -36,7 +40,8 @@ PANEL_HEIGHT: Final = {1: 340, 2: 280, 3: 230, 4: 190}
 """Of one row of panels, by columns, in CSS pixels."""
 _HEAD, _BARE_HEAD, _FOOT, _GAP = 32, 10, 90, 62
 _ALPHA: Final = "2e"
-_LABEL: Final = 14
+_LINE: Final = 17
+"""Height of a line of text."""
 
 
 def to_plotly(figure: Figure, dark: bool = False) -> Plotly:
@@ -47,8 +52,9 @@ def to_plotly(figure: Figure, dark: bool = False) -> Plotly:
     """
     look = DARK if dark else LIGHT
     rows, columns = grid(figure)
+    lying = lies(figure)
     head = _HEAD if figure.panels[0].title else _BARE_HEAD
-    height = head + rows * PANEL_HEIGHT[min(columns, 4)] + (rows - 1) * _GAP + _FOOT
+    height = head + rows * _high(figure) + (rows - 1) * _GAP + _FOOT
     entries = {entry.name: entry for entry in legend(figure)}
     data: list[Plotly] = []
     layout: Plotly = {
@@ -81,10 +87,25 @@ def to_plotly(figure: Figure, dark: bool = False) -> Plotly:
         "shapes": [],
     }
     for number, panel in enumerate(figure.panels):
-        data += _traces(panel, number, entries, look, bare=len(figure.panels) > 4)
+        traces = _traces(panel, number, entries, look, bare=len(figure.panels) > 4)
+        data += map(_lying, traces) if lying else traces
         _axes(layout, figure, number, look)
     _legend_once(data, list(entries))
     return {"data": data, "layout": layout}
+
+
+def _high(figure: Figure) -> float:
+    """Return the height of a row of panels."""
+    if lies(figure):
+        return _LINE * max(map(depth, figure.panels))
+    return PANEL_HEIGHT[min(grid(figure)[1], 4)]
+
+
+def _lying(trace: Plotly) -> Plotly:
+    """Return the trace of a bar or level with its axes changed."""
+    turned = {"x": "y", "y": "x", "error_y": "error_x"}
+    made = {turned.get(key, key): value for key, value in trace.items()}
+    return made | ({"orientation": "h"} if trace["type"] == "bar" else {})
 
 
 def _traces(panel: Panel, number: int, entries: dict[str, Entry], look: Look, bare: bool) -> list[Plotly]:
@@ -216,40 +237,45 @@ def _axes(layout: Plotly, figure: Figure, number: int, look: Look) -> None:
     panel = figure.panels[number]
     rows, columns = grid(figure)
     row, column = divmod(number, columns)
-    tail = _tail(number)
+    lying, tail = lies(figure), _tail(number)
     shared_y = same([(panel.y_label, y_range(panel)) for panel in figure.panels])
     gap_x = (0.035 if shared_y else 0.09) if columns > 1 else 0
     wide = (1 - gap_x * (columns - 1)) / columns
-    gap_y = _GAP / (rows * PANEL_HEIGHT[min(columns, 4)] + (rows - 1) * _GAP)
+    gap_y = _GAP / (rows * _high(figure) + (rows - 1) * _GAP)
     high = (1 - gap_y * (rows - 1)) / rows
     left, top = column * (wide + gap_x), 1 - row * (high + gap_y)
-    label_x = last_in_column(figure, number, columns) or not same([panel.x_label for panel in figure.panels])
+    below = [panel.y_label if lying else panel.x_label for panel in figure.panels]
+    label_below = last_in_column(figure, number, columns) or not same(below)
     named = categories(panel)
     ticks = tuple(range(len(named))) if named else x_ticks(panel)
-    layout[f"xaxis{tail}"] = {
+    width = BESIDE if lying else LABEL
+    places = {
         **_axis(look),
-        "domain": [left, left + wide],
-        "anchor": f"y{tail}",
-        "range": list(x_window(panel)),
+        "range": list(x_window(panel))[:: -1 if lying else 1],
         "showgrid": False,
-        "title": _label(panel.x_label if label_x else "", look),
+        "title": _label(panel.x_label if lying or label_below else "", look),
         **({} if ticks is None else {"tickvals": list(ticks)}),
-        **({"ticktext": [_wrapped(name) for name in named], "ticks": ""} if named else {"tickangle": 0}),
+        **(
+            {"ticktext": [_wrapped(name, width) for name in named], "ticks": ""}
+            if named
+            else {"tickangle": 0}
+        ),
     }
     labelled = column == 0 or not shared_y
     y_tick = y_ticks(panel)
-    layout[f"yaxis{tail}"] = {
+    values = {
         **_axis(look),
-        "domain": [max(top - high, 0), top],
-        "anchor": f"x{tail}",
         "range": list(y_window(panel)),
-        "title": _label(panel.y_label if labelled else "", look),
+        "title": _label(panel.y_label if (label_below if lying else labelled) else "", look),
         "showticklabels": labelled,
         "ticks": "outside" if labelled else "",
         "tickangle": 0,
         "zeroline": bool(named) and y_window(panel)[0] < 0,
-        **({} if y_tick is None else {"tickvals": list(y_tick), "tickformat": ".2f"}),
+        **({} if y_tick is None else {"tickvals": list(y_tick)[:: 2 if lying else 1], "tickformat": ".2f"}),
     }
+    across, upright = (values, places) if lying else (places, values)
+    layout[f"xaxis{tail}"] = {**across, "domain": [left, left + wide], "anchor": f"y{tail}"}
+    layout[f"yaxis{tail}"] = {**upright, "domain": [max(top - high, 0), top], "anchor": f"x{tail}"}
     if panel.title:
         layout["annotations"].append(
             {
@@ -304,5 +330,5 @@ def _text(text: str) -> str:
     return escape(text, quote=False)
 
 
-def _wrapped(text: str) -> str:
-    return "<br>".join(_text(line) for line in wrap(text, _LABEL))
+def _wrapped(text: str, width: int) -> str:
+    return "<br>".join(_text(line) for line in wrap(text, width))

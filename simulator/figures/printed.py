@@ -24,14 +24,17 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FormatStrFormatter, MaxNLocator
 
 from simulator.figures.geometry import (
+    BESIDE,
     Boxes,
     Entry,
     boxes,
     categories,
     cells,
+    depth,
     grid,
     last_in_column,
     legend,
+    lies,
     same,
     whiskers,
     wrap,
@@ -73,6 +76,8 @@ _TALLEST: Final = {1: 7.4, 2: 5.4}
 """Of a row of panels, by rows, in centimetres."""
 _SHAPE: Final = {1: 0.5, 2: 0.66, 3: 0.74}
 """Height of a panel by its width, by columns."""
+_LINE: Final = 0.3
+"""Height of a line of text, in centimetres."""
 _NARROWEST: Final = 2.6
 """A panel, in centimetres, where the columns are chosen."""
 _AIR: Final = 0.05
@@ -109,6 +114,8 @@ def draw(figure: Figure, width: float) -> Drawing:
     rows, columns = grid(figure, most=max(int(width / _NARROWEST), 1))
     each = width / columns
     row = min(max(each * _SHAPE.get(columns, 0.84), 2.9), _TALLEST.get(rows, 4.4))
+    if lies(figure):
+        row = 1 + _LINE * max(map(depth, figure.panels))
     drawing = Drawing(figsize=(width / INCH, rows * row / INCH))
     FigureCanvasAgg(drawing)
     entries = legend(figure)
@@ -153,17 +160,19 @@ def _panel(
     axes: Axes, figure: Figure, number: int, columns: int, entries: dict[str, Entry], width: float
 ) -> None:
     panel = figure.panels[number]
-    box = {boxes_.mark.name: boxes_ for boxes_ in boxes(panel)}
+    box, lying = {boxes_.mark.name: boxes_ for boxes_ in boxes(panel)}, lies(figure)
     order = list(entries)
     for mark in panel.marks:
         stroke = entries[mark.name].stroke
         colour = LIGHT.colour(stroke.colour)
         if isinstance(mark, Level):
-            axes.axhline(mark.y, color=colour, linestyle=DASHES["dotted"], linewidth=1, zorder=2.4)
+            across = axes.axvline if lying else axes.axhline
+            across(mark.y, color=colour, linestyle=DASHES["dotted"], linewidth=1, zorder=2.4)
         elif isinstance(mark, Line):
             _line(axes, mark, entries[mark.name], order.index(mark.name), width)
         else:
-            _bars(axes, mark, box[mark.name], entries[mark.name], width / len(categories(panel)))
+            room = None if lying else width / len(categories(panel))
+            _bars(axes, mark, box[mark.name], entries[mark.name], room)
     _axes(axes, figure, number, columns, width)
 
 
@@ -185,9 +194,10 @@ def _line(axes: Axes, mark: Line, entry: Entry, place: int, width: float) -> Non
     )
 
 
-def _bars(axes: Axes, mark: Bars | Stacked, box: Boxes, entry: Entry, width: float) -> None:
+def _bars(axes: Axes, mark: Bars | Stacked, box: Boxes, entry: Entry, width: float | None) -> None:
+    """Draw bars, which are `width` centimetres apart, or lie if that is None."""
     colour = LIGHT.colour(entry.stroke.colour)
-    axes.bar(
+    (axes.barh if width is None else axes.bar)(
         box.x,
         mark.y,
         box.width * (1 if isinstance(mark, Stacked) else 0.92),
@@ -201,43 +211,52 @@ def _bars(axes: Axes, mark: Bars | Stacked, box: Boxes, entry: Entry, width: flo
     if isinstance(mark, Bars):
         if reach := whiskers(mark):
             for colour, thick in ((LIGHT.ground, 1.5), (LIGHT.ink, 0.8)):
-                axes.errorbar(box.x, mark.y, reach, fmt="none", ecolor=colour, elinewidth=thick, zorder=3)
+                style: Any = {"fmt": "none", "ecolor": colour, "elinewidth": thick, "zorder": 3}
+                if width is None:
+                    axes.errorbar(mark.y, box.x, xerr=reach, **style)
+                else:
+                    axes.errorbar(box.x, mark.y, reach, **style)
         return
-    if width * box.width < 0.6:
+    if width is not None and width * box.width < 0.6:
         return
     for x, bottom, share in zip(box.x, box.bottom, mark.y, strict=True):
         if share >= 0.1:
-            message = f"{share:.2f}"
-            axes.text(
-                x, bottom + share / 2, message, ha="center", va="center", color=text_on(colour), zorder=4
-            )
+            middle = bottom + share / 2
+            at, up = (middle, x) if width is None else (x, middle)
+            axes.text(at, up, f"{share:.2f}", ha="center", va="center", color=text_on(colour), zorder=4)
 
 
 def _axes(axes: Axes, figure: Figure, number: int, columns: int, width: float) -> None:
-    panel = figure.panels[number]
+    panel, lying = figure.panels[number], lies(figure)
     first = number % columns == 0
     shared_y = same([(panel.y_label, y_range(panel)) for panel in figure.panels])
-    axes.set_xlim(*x_window(panel))
-    axes.set_ylim(*y_window(panel))
+    values = axes.xaxis if lying else axes.yaxis
+    axes.set_xlim(*(y_window if lying else x_window)(panel))
+    axes.set_ylim(*(x_window(panel)[::-1] if lying else y_window(panel)))
     axes.set_axisbelow(True)
-    axes.grid(axis="y")
+    values.grid(True)
     if panel.title:
         size = float(matplotlib.rcParams["axes.titlesize"])
         letters = _letters(width - (1.2 if columns == 1 else 0.35), size * 1.1)
         axes.set_title("\n".join(wrap(panel.title, letters)), loc="left")
-    if last_in_column(figure, number, columns) or not same([panel.x_label for panel in figure.panels]):
-        axes.set_xlabel(panel.x_label)
+    below = [panel.y_label if lying else panel.x_label for panel in figure.panels]
+    if last_in_column(figure, number, columns) or not same(below):
+        axes.set_xlabel(below[number])
     if first or not shared_y:
-        axes.set_ylabel(panel.y_label)
+        axes.set_ylabel(panel.x_label if lying else panel.y_label)
     if (ticks := y_ticks(panel)) is not None:
-        axes.yaxis.set_major_locator(FixedLocator(ticks))
-        axes.yaxis.set_major_formatter(FormatStrFormatter("%.2f"))
+        values.set_major_locator(FixedLocator(ticks))
+        values.set_major_formatter(FormatStrFormatter("%.2f"))
     else:
-        axes.yaxis.set_major_locator(MaxNLocator(5))
+        values.set_major_locator(MaxNLocator(5))
     axes.tick_params(left=first or not shared_y, labelleft=first or not shared_y)
     if categories(panel) and y_window(panel)[0] < 0:
-        axes.axhline(0, color=LIGHT.axis, linewidth=0.6, zorder=2.5)
-    if named := categories(panel):
+        (axes.axvline if lying else axes.axhline)(0, color=LIGHT.axis, linewidth=0.6, zorder=2.5)
+    if lying:
+        names = ["\n".join(wrap(name, BESIDE)) for name in categories(panel)]
+        axes.set_yticks(range(len(names)), names)
+        axes.tick_params(axis="y", length=0)
+    elif named := categories(panel):
         _categories(axes, named, width)
     elif (chosen := x_ticks(panel)) is not None:
         axes.xaxis.set_major_locator(FixedLocator(chosen))

@@ -20,6 +20,7 @@ from simulator.commands.compare import comparison, one_benchmark
 from simulator.errors import AskbackError, InputError
 from simulator.field_options import OptionField, option_field, options_of, read_options
 from simulator.figures import Figure, to_plotly
+from simulator.figures.geometry import lies
 from simulator.frames import Frames
 from simulator.reporting import Report, Section
 from simulator.reports import build_report, metric_figure, present_metrics
@@ -256,7 +257,8 @@ def show_own(visit: Visit, benchmark: str, shown: Iterable[Shown], language: str
 def _plot(visit: Visit, figure: Figure) -> None:
     """Show a plot for light ground; the style sheet turns it for dark."""
     drawn = json.dumps({**to_plotly(figure), "config": {"displayModeBar": False}})
-    classes = ["rs-chart", "rs-wide"] if format.is_wide(figure) else ["rs-chart"]
+    kinds = {"rs-wide": format.is_wide(figure), "rs-lying": lies(figure)}
+    classes = ["rs-chart", *(name for name, holds in kinds.items() if holds)]
     with gr.Column(min_width=480, elem_classes=classes):
         part(visit, "figure", figure=figure)
         gr.Plot(PlotData(type="plotly", plot=drawn), show_label=False, container=False)

@@ -65,6 +65,13 @@ def stacked() -> Figure:
     return Figure("stacked", "Regions", panels)
 
 
+@pytest.fixture(scope="session")
+def lying() -> Figure:
+    names = [f"{number}. Electrical engineering" for number in range(1, 9)]
+    bars = Bars("people", names, [0.5] * 8, [0.4] * 8, [0.7] * 8, 20)
+    return Figure("lying", "By task", [Panel("", "task", "success", [bars, Level(0.25, "chance")])])
+
+
 @pytest.fixture(scope="session", params=["curves", "multiples", "grouped", "stacked"])
 def figure(request: pytest.FixtureRequest) -> Figure:
     made: Figure = request.getfixturevalue(request.param)

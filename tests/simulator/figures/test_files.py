@@ -116,6 +116,12 @@ def test_long_words_and_many_names_are_drawn(tmp_path: Path) -> None:
     assert "incomprehensibility" in texts(path.read_bytes())
 
 
+def test_names_beside_bars_stand_upright(lying: Figure, tmp_path: Path) -> None:
+    drawn = ElementTree.fromstring(save(lying, tmp_path / "lying.svg").read_bytes())
+    (name,) = (text for text in drawn.iter(f"{SVG}text") if text.text == "8. Electrical engineering")
+    assert name.get("transform", "").startswith("rotate(-0 ")
+
+
 def test_the_page_needs_nothing_else(tmp_path: Path) -> None:
     figure = Figure(
         "page", "a </script><b>", [Panel("", "x", "y", [Line("</script>", [1, 2], [0, 1])])], "cap & tion"

@@ -11,6 +11,7 @@ from simulator.figures.geometry import (
     cells,
     grid,
     legend,
+    lies,
     wrap,
     x_ticks,
     y_range,
@@ -36,6 +37,13 @@ def test_grouped_bars_do_not_overlap(grouped: Figure) -> None:
     assert [round(x) for x in second.x] == [1, 2]
     assert second.x[0] - first.x[1] == pytest.approx(first.width)
     assert (second.x[0] + first.x[1]) / 2 == pytest.approx(1)
+
+
+def test_bars_lie_where_their_names_have_no_room_under_them(lying: Figure, grouped: Figure) -> None:
+    assert lies(lying) and grid(lying) == (1, 1)
+    assert not lies(grouped)
+    numbers = panel(Bars("a", [f"{number}–" for number in range(20)], [1] * 20), y_range=None)
+    assert not lies(Figure("f", "", [numbers]))
 
 
 def test_stacked_parts_stand_on_each_other(stacked: Figure) -> None:

@@ -52,6 +52,18 @@ def test_every_number_is_there(figure: Figure) -> None:
                 assert band["y"] == [*mark.high, *reversed(mark.low)]
 
 
+def test_bars_that_lie_start_at_their_names(lying: Figure) -> None:
+    made = to_plotly(lying)
+    go.Figure(made)
+    bars, level = made["data"]
+    assert bars["x"] == [0.5] * 8 and bars["orientation"] == "h"
+    assert bars["error_x"]["array"] == pytest.approx([0.2] * 8) and "error_y" not in bars
+    assert level["x"] == [0.25, 0.25]
+    names, values = made["layout"]["yaxis"], made["layout"]["xaxis"]
+    assert names["ticktext"][0] == "1. Electrical engineering" and names["range"][0] > names["range"][1]
+    assert (names["title"]["text"], values["title"]["text"]) == ("task", "success")
+
+
 def test_a_name_is_in_the_legend_once_and_looks_the_same_everywhere(multiples: Figure) -> None:
     for name in ("people", "oracle", "chance"):
         drawn = traces(multiples, name)
