@@ -315,7 +315,16 @@ def read_sources(
                 continue
             # The same content under two names is one file.
             files.setdefault(source.digest, source)
+    if not set(kinds.values()) & set(_DECISIONS):
+        unreadable += [_data_alone(file, kind, texts) for file, kind in kinds.items() if file in paths]
     return Sources(tuple(files.values()), tuple(unreadable), tuple(passed_over))
+
+
+def _data_alone(file: Path, kind: TableSpec[Any], texts: Mapping[str, Any]) -> str:
+    """Return why a file of tasks is nothing to import, when there are no decisions that it could serve."""
+    faults = texts[kind.name][file].faults
+    first = f"; line {faults[0].line}: {faults[0].message}" if faults else ""
+    return f"{file}: holds {kind.title}; register them with `askback data add ambik`{first}"
 
 
 def _problem(path: Path, held: Mapping[Path, TableSpec[Any]]) -> str:

@@ -369,6 +369,18 @@ def test_other_files_are_refused_with_a_way_out(tmp_path, call):
     assert not (tmp_path / "log.sqlite").exists()
 
 
+def test_tasks_without_decisions_are_refused_and_a_file_that_breaks_off_names_its_line(
+    tmp_path, call, published
+):
+    pairs, cut = published / "ambik_test_400.csv", tmp_path / "cut.csv"
+    cut.write_bytes(pairs.read_bytes()[:20_000])
+    result = call(pairs, cut, "--log", tmp_path / "log.sqlite")
+    assert result.exit_code == 1 and not result.stdout
+    way = "holds pairs of tasks; register them with `askback data add ambik`"
+    assert f"{pairs}: {way}\n" in result.stderr
+    assert f"{cut}: {way}; line 105: is not CSV: unexpected end of data" in result.stderr
+
+
 def test_calibrations_among_which_cannot_be_chosen_are_refused(tmp_path):
     calibrating = [line for run in "ab" for line in foreign(4, skip=0, part="calibration", run_id=run)]
     file = written(tmp_path / "c.jsonl", *calibrating, *foreign(2, part="test", **THRESHOLD))
