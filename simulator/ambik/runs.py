@@ -25,7 +25,7 @@ from simulator.errors import InputError
 from simulator.field_options import logged_values
 from simulator.models import ModelError, ModelOptions, Needs, load_model, run_preflight
 from simulator.models.preflight import REMOTE
-from simulator.orders import NotPlayed, RunOrder, RunSpec, announced, is_model, played_pairs
+from simulator.orders import NotPlayed, RunOrder, RunSpec, announced, is_model, played_pairs, typed_word
 from simulator.runner.command import RunRequest, play
 from simulator.runner.logged import failures_of, required_run
 from simulator.runner.run_summary import print_usage
@@ -145,6 +145,18 @@ _METHODS_OF: Final[Mapping[str, tuple[Method, ...]]] = {
 }
 
 
+# Options that change nothing unless one of these methods is played.
+_CONCERNS: Final[Mapping[str, tuple[Method, ...]]] = {
+    "method": METHODS,
+    **dict.fromkeys(("calibration", "calibration_limit", "target_success"), CONFORMAL),
+    **dict.fromkeys(("quantile", "cp_rule", "help_rule", "calibration_truth"), CONFORMAL),
+    **dict.fromkeys(("temperature", "tokens"), ("knowno", "lap")),
+    "renormalise": ("lap",),
+    **dict.fromkeys(("entropy_weight", "similarity_weight"), ("lofreecp",)),
+    **{name: methods for name, methods in _METHODS_OF.items() if name not in ("data", "dataset")},
+}
+
+
 def _requests(order: Order) -> Iterator[RunRequest | NotPlayed]:
     """Yield the runs for tests; those for calibration are played on the way.
 
@@ -156,6 +168,7 @@ def _requests(order: Order) -> Iterator[RunRequest | NotPlayed]:
         settings = replace(order.rules.settings, not_listed=True)
         order = replace(order, rules=order.rules.model_copy(update={"settings": settings}))
     pairs = _pairs(order)
+    _refuse_idle(order, pairs)
     tests = chosen.items(order.settings.seed)
     # What is wrong with the data or a run that was named is told before anything is played.
     named = {pair: _named_calibration(order, *pair, tests) for pair in pairs if pair[1] in CONFORMAL}
@@ -207,6 +220,31 @@ def _pairs(order: Order) -> tuple[Pair, ...]:
         )
         pairs += played
     return tuple(sorted(pairs, key=lambda pair: robots.index(pair[0])))
+
+
+def _refuse_idle(order: Order, pairs: Sequence[Pair]) -> None:
+    """See that each option of methods that was typed concerns one that is played.
+
+    Raises:
+        InputError: for the first that does not; names it as it is typed.
+    """
+    played = {method for _, method in pairs if method}
+    for name, methods in _CONCERNS.items():
+        # KnowNo's scenarios are parted by it, whoever plays the rest.
+        parts_data = name == "calibration_limit" and order.selection.dataset == "knowno"
+        if name not in order.typed or played & set(methods) or parts_data:
+            continue
+        if played:
+            names = ", ".join(methods)
+            raise InputError(
+                f"--{typed_word(name)}: nothing changes with it in {', '.join(sorted(played))}; "
+                f"it is for {names}."
+            )
+        who = ", ".join(dict.fromkeys(robot for robot, _ in pairs))
+        raise InputError(
+            f"--{typed_word(name)}: it is for models, which play a method; {who} decides in its own way. "
+            "Name a model with --model, or leave the option out."
+        )
 
 
 def _require(name: str, built_in: Sequence[str], otherwise: str, models: ModelOptions) -> None:

@@ -150,6 +150,14 @@ def test_the_built_in_robots_play_both_members_of_the_test_part(askback, log_pat
     assert len(runs(log_path)) == 2 and "12/12" in again
 
 
+@pytest.mark.parametrize("option", ["--method", "--calibration-limit", "--samples", "--temperature"])
+def test_options_of_methods_are_refused_if_nobody_plays_one(askback, log_path, option):
+    value = "knowno" if option == "--method" else 3
+    said = askback("run", "--limit", 4, option, value, error=InputError)
+    assert f"{option}: it is for models, which play a method; offline/kitchen decides in its own way" in said
+    assert not log_path.exists()
+
+
 def test_questions_are_answered_and_told_before_and_after(askback, log_path):
     askback("run", "--model", "offline/always-asks", "--questions", 1, "--types", "preferences", "--member",
             "ambiguous", "--run", "q")  # fmt: skip
