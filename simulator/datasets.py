@@ -22,10 +22,12 @@ import uuid
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from simulator.errors import InputError
 from simulator.home import home
@@ -35,6 +37,7 @@ MAX_FILES = 5_000
 MAX_BYTES = 500_000_000
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _CHUNK = 1 << 20
+_KEEPING: Final = ContextVar("keeping", default=False)
 # RuntimeError: encrypted; NotImplementedError: an unknown compression; OSError: a file where a folder is due.
 _BROKEN_ZIP = (
     zipfile.BadZipFile,
@@ -93,6 +96,16 @@ def data_folder() -> Path:
     return home() / "data"
 
 
+@contextmanager
+def keeping() -> Iterator[None]:
+    """Refuse to put data in the place of others that are registered under their name, as long as it lasts."""
+    token = _KEEPING.set(True)
+    try:
+        yield
+    finally:
+        _KEEPING.reset(token)
+
+
 def add(
     name: str,
     benchmark: str,
@@ -112,7 +125,8 @@ def add(
         limits: default: `MAX_FILES` and `MAX_BYTES`.
 
     Raises:
-        InputError: if the source cannot be read, is too big, or is not good.
+        InputError: if the source cannot be read, is too big, or is not good; within `keeping`, if other data
+            have the name.
     """
     if not _NAME.fullmatch(name):
         raise InputError(f"name {name!r}: use lower case letters, digits, '.', '_' and '-'")
@@ -131,7 +145,9 @@ def add(
         copy = staging / "copy"
         content = _copy(select(unpacked), copy, limits)
         present = find(name)
-        if present is not None and present.content == content and present.folder.is_dir():
+        if present is not None and not present.folder.is_dir():
+            present = None
+        if present is not None and (present.content, present.benchmark) == (content, benchmark):
             return Added(present, changed=False)
         dataset = Dataset(
             name=name,
@@ -141,6 +157,11 @@ def add(
             added_at=datetime.now(UTC).isoformat(timespec="seconds"),
             details=check(copy),
         )
+        if present is not None and _KEEPING.get():
+            raise InputError(
+                f"{name!r} holds other data ({present.benchmark}, from {present.source}); choose another "
+                "name with --name, or put these in their place with --replace"
+            )
         if not dataset.folder.is_dir():
             os.replace(copy, dataset.folder)
         _point_at(dataset)

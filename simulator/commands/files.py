@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -131,6 +131,9 @@ def data_add(
     partial: Annotated[
         bool, typer.Option("--partial", help="Accept data that are not the whole published set.")
     ] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Put them in the place of other data of this name.")
+    ] = False,
 ) -> None:
     """Copy published data into your Askback folder, check them, and give them a name."""
     known = {
@@ -142,7 +145,9 @@ def data_add(
         raise InputError(f"no benchmark {benchmark!r} takes data; known: {', '.join(known)}")
     from simulator.tables.registering import say_added
 
-    say_added(known[benchmark](path, name or benchmark, partial))
+    with nullcontext() if replace else datasets.keeping():
+        added = known[benchmark](path, name or benchmark, partial)
+    say_added(added)
 
 
 @data_app.command("list")

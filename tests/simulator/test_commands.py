@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import typer
 from task_files import file_name, write_published, write_yaml
 from typer.testing import CliRunner
 
-from simulator import catalog
+from simulator import catalog, datasets
 from simulator.benchmark import Checker
 from simulator.clarq import data
 from simulator.commands import files as commands
@@ -136,6 +137,18 @@ def test_data_are_added_listed_and_removed(tmp_path: Path) -> None:
     again = RUN.invoke(APP, ["data", "add", "clarq", str(tmp_path / "source"), "--partial", "--name", "mine"])
     assert "'mine' has not changed" in again.output
     assert "mine" in RUN.invoke(APP, ["data", "list"]).output
+    (mine,) = datasets.list_all()
+    write_published(
+        tmp_path / "source" / "English" / file_name(25), [dataclasses.replace(TASK, prompt="You bake it.")]
+    )
+    other = ["data", "add", "clarq", str(tmp_path / "source"), "--partial", "--name", "mine"]
+    refused = RUN.invoke(APP, other)
+    assert isinstance(refused.exception, InputError)
+    assert "'mine' holds other data (clarq, from " in str(refused.exception)
+    assert "choose another name with --name" in str(refused.exception)
+    assert datasets.list_all() == (mine,) and mine.folder.is_dir()
+    replaced = RUN.invoke(APP, [*other, "--replace"])
+    assert "Registered as 'mine'" in replaced.output and not mine.folder.exists()
     assert RUN.invoke(APP, ["data", "remove", "mine"]).output == "Removed mine.\n"
     assert "No data are registered" in RUN.invoke(APP, ["data", "list"]).output
 
