@@ -143,19 +143,24 @@ def add(
     try:
         unpacked = source if source.is_dir() else _unzip(source, staging / "zip", limits)
         copy = staging / "copy"
-        content = _copy(select(unpacked), copy, limits)
+        names = {str(unpacked): str(source)}
+        with _named(names):
+            files = select(unpacked)
+        content = _copy(files, copy, limits)
         present = find(name)
         if present is not None and not present.folder.is_dir():
             present = None
         if present is not None and (present.content, present.benchmark) == (content, benchmark):
             return Added(present, changed=False)
+        with _named({**{str(copy / place): str(file) for place, file in files.items()}, **names}):
+            details = check(copy)
         dataset = Dataset(
             name=name,
             benchmark=benchmark,
             content=content,
             source=str(source),
             added_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            details=check(copy),
+            details=details,
         )
         if present is not None and _KEEPING.get():
             raise InputError(
@@ -271,6 +276,20 @@ def _point_at(dataset: Dataset) -> None:
     for old in root.iterdir():
         if old.is_dir() and old != dataset.folder and not old.name.startswith("."):
             shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def _named(names: Mapping[str, str]) -> Iterator[None]:
+    """Call files that are gone in a moment as their owner knows them, in what is wrong with them."""
+    try:
+        yield
+    except InputError as error:
+        message = str(error)
+        for passing in sorted(
+            names, key=len, reverse=True
+        ):  # no name is cut short by one that it begins with
+            message = message.replace(passing, names[passing])
+        raise InputError(message, code=error.code, **error.named) from error
 
 
 def _copy(files: Mapping[str, Path], target: Path, limits: Limits) -> str:
