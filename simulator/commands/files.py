@@ -129,7 +129,13 @@ def data_add(
     path: Annotated[Path, typer.Argument(help="A folder or zip in the published format.")],
     name: Annotated[str | None, typer.Option(help="What --data is to call it; default: BENCHMARK.")] = None,
     partial: Annotated[
-        bool, typer.Option("--partial", help="Accept data that are not the whole published set.")
+        bool,
+        typer.Option(
+            "--partial",
+            help="Accept data that are not the whole published set, and leave faulty rows out. Completeness "
+            "is checked of ClarQ-LLM, of HandMeThat, and of folders with AmbiEnt's published files; a single "
+            "file of AmbiEnt's, and data of other benchmarks, may hold any number.",
+        ),
     ] = False,
     replace: Annotated[
         bool, typer.Option("--replace", help="Put them in the place of other data of this name.")
