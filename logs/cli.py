@@ -15,6 +15,7 @@ from rich.text import Text
 
 from logs.backup import back_up, restore
 from logs.erase import erase_participant
+from logs.errors import LogError
 from logs.export import Format, export_log
 from logs.paths import LOG_VARIABLE, default_path
 from logs.query import State
@@ -210,7 +211,7 @@ def schema_command() -> None:
 
 
 def export_command(
-    folder: Annotated[Path, typer.Argument(help="Where to; made if need be.")],
+    folder: Annotated[Path, typer.Argument(help="Where to: an empty folder, made if need be.")],
     run: Annotated[list[str] | None, typer.Option(help="Only this run; may be given again.")] = None,
     format: Annotated[
         Format,
@@ -224,6 +225,7 @@ def export_command(
     log: LogOption = None,
 ) -> None:
     """Export the log as JSON lines, CSV, Parquet or a log, with a codebook. People stay pseudonyms."""
+    _require_empty(folder)
     with LogReader(log or default_path()) as reader, _bar() as progress:
         files = export_log(
             reader,
@@ -239,6 +241,20 @@ def export_command(
         with LogWriter(log or default_path(), durable=True) as writer:
             writer.put(Event(kind="researcher.export", details={"by": "command line", "identities": True}))
     _say(f"Wrote {len(files)} files to {folder}; what the columns mean is in codebook.md.")
+
+
+def _require_empty(folder: Path) -> None:
+    """See that an export is not mixed with what is in a folder, under one codebook.
+
+    Raises:
+        LogError: if anything that is not hidden is in it.
+    """
+    held = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    if stranger := next((name for name in held if not name.startswith(".")), ""):
+        raise LogError(
+            f"{folder} is not empty ({stranger} is in it), and two exports would be mixed; name an empty "
+            "folder, or a new one."
+        )
 
 
 @contextmanager

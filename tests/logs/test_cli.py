@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from logs import LogReader, LogWriter, NotALog, NotInLog, default_path
+from logs import LogError, LogReader, LogWriter, NotALog, NotInLog, default_path
 from logs.cli import export_command, log_app
 from logs.rows import Participant
 from logs.transcript import as_markdown, as_text, read_transcript
@@ -99,6 +99,21 @@ def test_export_writes_files(dialogue: LogWriter, askback: Callable[..., str], t
     assert (tmp_path / "b" / "episodes.jsonl").exists()
     with pytest.raises(NotInLog):
         askback("export", str(tmp_path / "c"), "--run", "nowhere")
+
+
+def test_an_export_is_not_mixed_with_what_is_there(
+    dialogue: LogWriter, askback: Callable[..., str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / ".DS_Store").touch()  # what is hidden is no export
+    askback("export", str(folder), "--run", "run")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(
+        LogError, match=r"out is not empty \(assignments\.jsonl is in it\).*name an empty folder"
+    ):
+        askback("export", str(folder), "--format", "csv")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_what_is_missing_is_an_error_of_the_log(askback: Callable[..., str], path: Path) -> None:
