@@ -98,9 +98,24 @@ class TableSpec(Generic[RowT]):
         )
 
 
-def has(*fields: str) -> Callable[[Mapping[str, Any]], bool]:
+@dataclass(frozen=True, slots=True)
+class Has:
+    """A `TableSpec.is_of`: whether an object has some fields."""
+
+    fields: frozenset[str]
+
+    def __call__(self, row: Mapping[str, Any]) -> bool:
+        """Return True if an object has them all."""
+        return row.keys() >= self.fields
+
+    def missing(self, rows: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+        """Return which of them the object lacks that has most of them."""
+        return min((self.fields - row.keys() for row in rows), key=len, default=self.fields)
+
+
+def has(*fields: str) -> Has:
     """Return a `TableSpec.is_of`: whether an object has some fields."""
-    return lambda row: row.keys() >= set(fields)
+    return Has(frozenset(fields))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +151,26 @@ class Tables:
         rows = Counter(fitting)
         best = max(self.specs, key=lambda spec: rows[spec.name])
         return best if rows[best.name] else None
+
+    def why_none(self, path: Path, owner: str) -> str:
+        """Return why a file is of no kind: nothing of it can be read, or what it lacks of the nearest."""
+        if reason := why_unreadable(path):
+            return reason
+        rows = [] if is_csv(path) else head_of(path)
+        lacking = {
+            spec.title: (missing, spec.is_of.fields)
+            for spec in self.specs
+            if isinstance(spec.is_of, Has) and not spec.csv and (missing := spec.is_of.missing(rows))
+        }
+        near = {
+            title: missing for title, (missing, fields) in lacking.items() if 2 * len(missing) < len(fields)
+        }
+        if near:
+            title = min(near, key=lambda title: (len(near[title]), -len(lacking[title][1])))
+            lacks = " and ".join(f"`{field}`" for field in sorted(near[title]))
+            return f"is none of {owner}'s files; it is most like {title}, but without {lacks}"
+        kinds = ", ".join(dict.fromkeys(spec.title for spec in self.specs if spec.csv == is_csv(path)))
+        return f"is none of {owner}'s files; looked for were, by their fields: {kinds}"
 
     def files_of(self, path: Path) -> dict[Path, TableSpec[Any]]:
         """Return the files of all kinds in a folder and below, sorted; a file itself if it is one."""
@@ -189,7 +224,7 @@ class Tables:
                 elif kind is None and (reason := why_unreadable(file)) and (named or _may_be_data(file)):
                     problems.unreadable.append(f"{file}: {reason}")
                 elif kind is None and named:
-                    problems.unreadable.append(f"{file}: is none of {owner}'s files")
+                    problems.unreadable.append(f"{file}: {self.why_none(file, owner)}")
                 elif kind is None and _may_be_data(file):
                     problems.passed_over.append(file)
                 seen.add(file)

@@ -57,7 +57,7 @@ from simulator.tables.importing import (
     print_imported,
     write_run,
 )
-from simulator.tables.spec import TableSpec, why_unreadable
+from simulator.tables.spec import TableSpec
 from trees.faults import Fault
 
 _OF_PEOPLE: Final = (CROWD, LINGUISTS)
@@ -108,7 +108,7 @@ def _kind(path: Path) -> TableSpec[Any]:
         raise InputError(f"{path}: there is no such file")
     kind = TABLES.kind_of(path)
     if kind is None:
-        raise InputError(f"{path}: " + (why_unreadable(path) or "is none of AmbiEnt's files"))
+        raise InputError(f"{path}: {TABLES.why_none(path, 'AmbiEnt')}")
     if kind is DATASET:
         raise InputError(f"{path}: holds examples; register them with `askback data add ambient`")
     if kind.name not in _IMPORTED:

@@ -30,7 +30,7 @@ from simulator.ambik.terms import CONFORMAL
 from simulator.duplicates import Duplicates
 from simulator.errors import InputError
 from simulator.tables.importing import EpisodeRows, file_digest
-from simulator.tables.spec import TableSpec, why_unreadable
+from simulator.tables.spec import TableSpec
 from simulator.whole import file_name
 from trees.faults import Fault
 
@@ -335,7 +335,7 @@ def _problem(path: Path, held: Mapping[Path, TableSpec[Any]]) -> str:
         usable = any(kind in _DECISIONS for kind in held.values())
         return "" if usable else f"{path}: holds no decisions of AmbiK's that could be imported"
     if path not in held:
-        return f"{path}: " + (why_unreadable(path) or "is none of AmbiK's files")
+        return f"{path}: {TABLES.why_none(path, 'AmbiK')}"
     kind = held[path]
     if kind in (*_TEXTS, *_DECISIONS):
         return ""

@@ -221,6 +221,22 @@ def test_faulty_rows_are_told_and_the_others_scored(tmp_path: Path, call: Call) 
     assert f"{path}:9: is not JSON" in told
 
 
+@pytest.mark.parametrize("command", ["score", "import"])
+def test_a_file_without_a_field_is_told_what_it_is_most_like(
+    command: str, tmp_path: Path, call: Call
+) -> None:
+    rows = statements(1, [True] * 4, READINGS["neutral"])
+    path = lines(tmp_path / "m.jsonl", [{"predicted": row.pop("prediction"), **row} for row in rows])
+    more = ("--log", tmp_path / "log.sqlite") if command == "import" else ()
+    told = " ".join(call(command, path, *more).stderr.split())
+    nearest = "it is most like statements judged true or false, but without `prediction`"
+    assert f"{path}: is none of AmbiEnt's files; {nearest}" in told
+    other = lines(tmp_path / "other.jsonl", [{"what": "ever"}])
+    told = " ".join(call(command, other, *more).stderr.split())
+    assert "is none of AmbiEnt's files; looked for were, by their fields: " in told
+    assert "linguists' annotations" in told
+
+
 def test_file_and_log_leave_out_the_same_repeated_statement(tmp_path: Path, call: Call) -> None:
     rows = statements(1, [True] * 4, READINGS["neutral"])
     path = lines(tmp_path / "m.jsonl", [*rows, rows[2] | {"prediction": False}])
