@@ -16,6 +16,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from simulator.errors import InputError
 from simulator.field_faults import shortened
 from simulator.whole import write_whole
+from trees.broken_json import json_problem
 from trees.faults import Fault
 
 T = TypeVar("T")
@@ -197,10 +198,8 @@ def _object(raw: bytes) -> dict[str, Any]:
         raise FieldError(f"is not UTF-8 (byte {error.start + 1} of the line)") from error
     except UnicodeEncodeError as error:
         raise FieldError("holds half of a surrogate pair, which is no character") from error
-    except json.JSONDecodeError as error:
-        raise FieldError(f"is not JSON: {error.msg}, column {error.colno}") from error
     except (ValueError, RecursionError) as error:
-        raise FieldError("is not JSON: cannot be parsed") from error
+        raise FieldError(json_problem(error, line=True)) from error
     if not isinstance(value, dict):
         raise FieldError("is not an object")
     return value

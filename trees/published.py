@@ -28,6 +28,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from trees.broken_json import json_problem
 from trees.faults import Fault
 from trees.model import OPENING, TASK_TYPES, Background, Draft, Language, Node, Scan, task_type
 from trees.text import guess_language
@@ -58,7 +59,7 @@ def scan_published(path: str | Path, language: Language | None = None) -> Scan:
         text = path.read_text(encoding="utf-8-sig")
         entries = list(_entries(text))
     except json.JSONDecodeError as error:
-        return Scan(faults=(_fault(path, "", error.lineno, f"not JSON: {error.msg}"),))
+        return Scan(faults=(_fault(path, "", error.lineno, json_problem(error, line=True)),))
     except (OSError, UnicodeDecodeError, ValueError) as error:
         return Scan(faults=(_fault(path, "", 1, str(error)),))
     language = language or _folder_language(path) or guess_language(text)

@@ -33,6 +33,7 @@ from simulator.ambibench.prompt import (
 from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
 from simulator.tables.records import is_lines, read_entries, read_text
+from trees.broken_json import json_problem
 from trees.faults import Fault, Severity
 
 SUFFIXES: Final = (".jsonl", ".json", ".txt")
@@ -159,7 +160,7 @@ def _document(path: Path, text: str) -> Iterator[_Raw]:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else 0
-        yield _Raw(None, line, "", problem=f"is not JSON: {error}")
+        yield _Raw(None, line, "", problem=json_problem(error, line=True))
         return
     groups = {
         name: group["prompts"]

@@ -13,6 +13,7 @@ from simulator.duplicates import CODE, Duplicates, told_once
 from simulator.errors import InputError
 from simulator.jsonlines import Read, Row, raw_lines, read_rows, without_lines
 from simulator.whole import write_whole
+from trees.broken_json import json_problem
 
 T = TypeVar("T")
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
@@ -54,7 +55,7 @@ def read_json(path: str | Path) -> Any:
     try:
         return json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is not JSON ({error})") from error
+        raise InputError(f"{path}: {json_problem(error)}") from error
 
 
 def read_entries(path: str | Path) -> tuple[Entry, ...]:
@@ -190,11 +191,10 @@ def _elements(text: str, place: int) -> Iterator[Entry]:
         rest = _skip(text, place + 1)
         if rest < len(text):
             raise json.JSONDecodeError("something follows the list", text, rest)
-    except json.JSONDecodeError as error:
-        problem = f"is not a whole JSON list: {error.msg}, column {error.colno}; nothing after it is read"
-        yield Entry(error.lineno, None, problem)
-    except (ValueError, RecursionError):
-        yield Entry(line, None, "is not JSON: cannot be parsed; nothing after it is read")
+    except (ValueError, RecursionError) as error:
+        at = error.lineno if isinstance(error, json.JSONDecodeError) else line
+        problem = json_problem(error, line=True, expected="a whole JSON list")
+        yield Entry(at, None, f"{problem}; nothing after it is read")
 
 
 def _skip(text: str, place: int) -> int:

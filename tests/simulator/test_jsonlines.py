@@ -79,7 +79,8 @@ def test_bad_lines_are_faults_and_the_others_are_kept(tmp_path: Path) -> None:
     assert read(tmp_path / "x.jsonl", b"\n".join(lines)) == (
         ["a", "b", "7"],
         [
-            "3  is not JSON: Expecting value, column 8",
+            "3  is not JSON: ends before everything is closed (column 8): a bracket is missing, or "
+            "the rest of it",
             "4  is not UTF-8 (byte 9 of the line)",
             "5  is not an object",
             "6  id is true, not a text or a whole number",

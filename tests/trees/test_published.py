@@ -111,7 +111,7 @@ def test_all_faulty_records_are_reported_and_the_good_ones_read(tmp_path: Path) 
         ("1._Gather_Resources.json", "[{}, {}, {}]", "3 objects"),
         ("1._Gather_Resources.json", "{}", "a list of objects"),
         ("1._Gather_Resources.json", "[1, 2]", "a list of objects"),
-        ("1._Gather_Resources.json", "[\n{},\n]", ":3: not JSON|:2: not JSON"),
+        ("1._Gather_Resources.json", "[\n{},\n]", ":3: is not JSON|:2: is not JSON"),
     ],
 )
 def test_faulty_files_are_refused(tmp_path: Path, name: str, content: str, message: str) -> None:

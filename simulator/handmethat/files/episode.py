@@ -28,6 +28,7 @@ from simulator.handmethat.hierarchy import STATES, Kind, hierarchy
 from simulator.handmethat.meanings.model import Grounding
 from simulator.handmethat.task import LEVELS, Level, Task
 from simulator.handmethat.world import HUMAN_NAME, NOTHING, State, World
+from trees.broken_json import json_problem
 
 
 class _Own(BaseModel):
@@ -108,7 +109,7 @@ def check_file(path: Path, *, replay: bool = False) -> Checked:
     except OSError as error:
         faults.add("", f"cannot be read ({error.strerror})", code="format")
     except (ValueError, RecursionError) as error:
-        faults.add("", f"is not JSON: {error}", code="format")
+        faults.add("", json_problem(error), code="format")
     else:
         return _check(data, faults, replay)
     return Checked(None, faults)

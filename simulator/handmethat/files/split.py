@@ -21,6 +21,7 @@ from simulator.errors import InputError
 from simulator.field_faults import first_fault
 from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.handmethat.sample import Stratum
+from trees.broken_json import json_problem
 
 FOLDER: Final = "HandMeThat_with_expert_demonstration"
 SPLIT_FILE: Final = "HandMeThat_data_info.json"
@@ -78,7 +79,7 @@ def read_split(path: Path) -> Split:
         fault = first_fault(error, data)
         raise InputError(f"{path}: {fault}; it is a list of objects from a group to file names") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is not JSON: {error}") from error
+        raise InputError(f"{path}: {json_problem(error)}") from error
     if not groups:
         raise InputError(f"{path}: is empty; it is a list of objects from a group to file names")
     by_kind: dict[str, Group] = {}

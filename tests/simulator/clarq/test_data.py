@@ -217,11 +217,11 @@ def test_faulty_published_files_are_not_registered(tmp_path: Path) -> None:
     (source / "English" / file_name(3)).write_text("[", encoding="utf-8")
     with pytest.raises(InputError) as refused:
         register(source, partial=True)
-    assert str(refused.value).startswith(f"{source / 'English' / file_name(3)}:1: not JSON")
+    assert str(refused.value).startswith(f"{source / 'English' / file_name(3)}:1: is not JSON")
     archive = shutil.make_archive(str(tmp_path / "clarq"), "zip", tmp_path, "source")
     with pytest.raises(InputError) as refused:
         register(archive, partial=True)
-    assert str(refused.value).startswith(f"{archive}/source/English/{file_name(3)}:1: not JSON")
+    assert str(refused.value).startswith(f"{archive}/source/English/{file_name(3)}:1: is not JSON")
     assert datasets.find("clarq") is None
 
 

@@ -77,7 +77,8 @@ def test_everything_wrong_with_a_file_is_told(rows: Rows, write: Write) -> None:
             2,
             "",
             "error",
-            "format: is not JSON: Expecting property name enclosed in double quotes, column 2",
+            "format: is not JSON: ends before everything is closed (column 2): a bracket is missing, or "
+            "the rest of it",
         ),
         ("a.jsonl", 3, "5", "warning", f"labels: labels: contradiction, entailment, but {kettle}"),
         ("a.jsonl", 3, "5", "warning", "pair: premise, hypothesis: the row in line 1 has the same"),

@@ -37,7 +37,12 @@ def test_good_rows_are_kept_and_the_others_named(rows: Rows, write: Write) -> No
     assert [one.id for one in read.rows] == ["1", "2_c"]
     assert read.lines == (1, 3)
     assert [(fault.line, fault.task, fault.message) for fault in read.faults] == [
-        (2, "", "is not JSON: Expecting property name enclosed in double quotes, column 2"),
+        (
+            2,
+            "",
+            "is not JSON: ends before everything is closed (column 2): a bracket is missing, or "
+            "the rest of it",
+        ),
         (4, "5", "hypothesis is missing"),
         (5, "9", "labels: entailment, neutral, but neither side flagged as ambiguous"),
         (6, "1", "id: the row in line 1 has the same"),
