@@ -156,13 +156,18 @@ def items_of(benchmark: Benchmark[Any, Any], log: Path, run: str | None) -> tupl
     """Return the items of an earlier run of the log; None if none is named.
 
     Raises:
-        InputError: if there is no such run, or it is another benchmark's.
+        InputError: if nothing has been played in it, or it is another benchmark's.
+        NotInLog: if there is no such run.
     """
     if run is None:
         return None
     with LogReader(log) as reader:
         reader.run(run)
         rows = reader.items(run)
+    if not rows:
+        raise InputError(
+            f"--items-of {run}: nobody has played in {run} yet, so that there are no items of it."
+        )
     if other := next((row.benchmark for row in rows if row.benchmark != benchmark.name), None):
         raise InputError(f"--items-of {run}: its items are of {other}, not of {benchmark.name}.")
     return tuple(room_of(benchmark).read_item(row) for row in rows)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from logs import LogReader
+from logs import LogReader, LogWriter
+from logs.rows import Run
 from simulator.ambibench.benchmark import BENCHMARK as AMBIBENCH
 from simulator.clarq.benchmark import BENCHMARK as CLARQ
 from simulator.errors import InputError
@@ -55,3 +56,14 @@ def test_a_run_of_another_benchmark_is_refused(commands, log_path):
     commands(AMBIBENCH)("run", "--per-cell", 1, "--setting", "multiple", "--run", "other")
     refused = commands(CLARQ)("run", "--seeker", "offline/seeker", "--items-of", "other", error=InputError)
     assert "its items are of ambibench, not of clarq" in refused
+
+
+def test_a_run_in_which_nobody_has_played_yet_has_no_items(commands, log_path):
+    with LogWriter(log_path, durable=False) as log:
+        log.put(Run(id="study-mine", benchmark="clarq", setup="H2L", seed=0))
+    refused = commands(CLARQ)(
+        "run", "--seeker", "offline/seeker", "--items-of", "study-mine", error=InputError
+    )
+    assert refused == (
+        "--items-of study-mine: nobody has played in study-mine yet, so that there are no items of it."
+    )
