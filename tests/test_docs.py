@@ -9,6 +9,7 @@ from pkgutil import resolve_name
 
 import pytest
 import typer
+import yaml
 
 import app
 from simulator import catalog
@@ -20,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 MOST_LINES = 150
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+YAML = re.compile(r"^( *)```yaml\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"(?:^|`)askback ([^`#\n]*)", re.MULTILINE)
 # The benchmark that this page writes is not installed here; tests/plugins holds its commands.
 ELSEWHERE = "guess_number"
@@ -60,6 +62,12 @@ def test_commands_and_their_options_exist(page):
             name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)
         }
         assert options <= known | {"--help"}, line
+
+
+@pytest.mark.each("page", PAGES, ids=lambda page: page.name)
+def test_examples_of_yaml_can_be_read(page):
+    for indent, example in YAML.findall(page.read_text(encoding="utf-8")):
+        yaml.safe_load("\n".join(line.removeprefix(indent) for line in example.split("\n")))
 
 
 def anchors(page: Path) -> set[str]:
