@@ -17,8 +17,8 @@ BENCHMARK: Final = Benchmark[Any, Any](
         SeatSpec(
             name="robot",
             role="who is the robot",
-            known="offline/asker[:K], offline/heuristic[:changes], offline/random, offline/expert, "
-            "provider/model, seq2seq:FILE, drrn:FILE or script:FILE",
+            known="offline/asker[:K], offline/partner, offline/heuristic[:changes], offline/random, "
+            "offline/expert, provider/model, seq2seq:FILE, drrn:FILE or script:FILE",
             default="offline/asker",
         ),
         SeatSpec(

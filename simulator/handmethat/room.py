@@ -50,7 +50,7 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
     base, _, many = name.partition(":")
     if seat != HUMAN and base == "offline/asker" and many.isdigit():
         return AskingRobot(int(many))
-    refuse_unknown(seat, name, DECLARED.seat(seat).known.partition(", provider/")[0])
+    refuse_unknown(seat, name, DECLARED.seat(seat).known)
     if seat == HUMAN:
         return ModelGiver(models(name))
     if base in LEARNED:

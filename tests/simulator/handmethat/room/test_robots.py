@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from simulator.errors import InputError, SeatError
+from simulator.handmethat.benchmark import BENCHMARK
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.players.knows import Question, questions_for
 from simulator.handmethat.players.models import ROBOT_PURPOSE, read_reply
 from simulator.handmethat.players.robots import believe, best_question, candidates, entropy
 from simulator.handmethat.playing import Options, Play
-from simulator.handmethat.room import ROOM
+from simulator.handmethat.room import _ROBOTS, ROOM
 from simulator.handmethat.score import score_episode
 from simulator.handmethat.world import entities
 from simulator.models import ScriptModel
@@ -197,11 +198,21 @@ async def test_hand_coded_robots_play(run, kitchen):
         await run(replace(kitchen, in_meaning=()), "offline/expert")
 
 
+def test_every_built_in_robot_is_among_those_that_are_named():
+    named = BENCHMARK.seat("robot").known.split(", ")
+    for name in _ROBOTS:
+        assert name in named or any(one.startswith((f"{name}[", f"{name.split(':')[0]}[:")) for one in named)
+
+
 @pytest.mark.each(
     ("seat", "name", "named"),
     [
         ("robot", "offline/giver", r"offline/asker\[:K\]"),
-        ("robot", "offline/asker:many", r"offline/asker\[:K\]"),
+        (
+            "robot",
+            "offline/asker:many",
+            r"offline/asker\[:K\], offline/partner, .*provider/model, .*script:FILE",
+        ),
         ("human", "offline/asker", "offline/giver"),
         ("robot", "seq2seq:gone.pt", "gone.pt"),
     ],
