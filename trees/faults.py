@@ -20,6 +20,7 @@ class Fault:
         code: the rule that found it, see `trees.checks.RULES`; ``format`` for what cannot be read at all.
         message: one sentence for people.
         severity: an ``error`` makes the task unusable or unfair, a ``warning`` deserves a look.
+        kind: in words what `task` is the id of.
     """
 
     file: str
@@ -28,9 +29,10 @@ class Fault:
     code: str
     message: str
     severity: Severity = "error"
+    kind: str = "task"
 
     def __str__(self) -> str:
-        return f"{_place(self.file, self.line, self.task)}{self.message} [{self.code}]"
+        return f"{_place(self.file, self.line, self.task, self.kind)}{self.message} [{self.code}]"
 
 
 def fault_text(fault: Fault | str) -> str:
@@ -72,6 +74,6 @@ def _and_more(faults: Sequence[Fault], checkable: bool = True) -> str:
     return f" (and {len(faults) - 1} more{hint})" if len(faults) > 1 else ""
 
 
-def _place(file: str, line: int, task: str) -> str:
+def _place(file: str, line: int, task: str, kind: str = "task") -> str:
     where = f"{file}:{line}" if file and line else file
-    return "".join(f"{part}: " for part in (where, f"task {task}" if task else "") if part)
+    return "".join(f"{part}: " for part in (where, f"{kind} {task}" if task else "") if part)

@@ -193,7 +193,7 @@ def _print_faults(console: Console, faults: Sequence[Fault]) -> None:
 
 def _faults_table(file: str, faults: Sequence[Fault]) -> Table:
     table = Table(title=Text(file), title_justify="left", box=SIMPLE)
-    for column in ("line", "task", "", "code"):
+    for column in ("line", faults[0].kind, "", "code"):
         table.add_column(column, no_wrap=True)
     table.add_column("message", overflow="fold")
     for fault in faults:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from pydantic import ValidationError
 
 from simulator.benchmark import Checker
 from simulator.errors import AskbackError, InputError
+from simulator.field_faults import field_faults
 from simulator.models import ModelOptions, Needs, run_preflight
 from simulator.models.budget import Budget
 from simulator.models.load import PROVIDERS
 from simulator.models.preflight import REMOTE
 from simulator.runner.build import Models
 from simulator.runner.finding import load_room
-from simulator.studies.files import Study, find_studies, scan_study
-from simulator.studies.material import material_of
+from simulator.studies.files import STUDY, Study, find_studies, lines_of, scan_study
+from simulator.studies.material import StudyMaterial, material_of
 from simulator.studies.quota import quota_of
 from trees.faults import Fault
 
@@ -38,26 +43,57 @@ def check_studies(files: Sequence[Path]) -> tuple[Fault, ...]:
         faults += file_faults
         if study is None:
             continue
+        lines = lines_of(file)
         if (other := first.setdefault(study.id, file)) != file:
-            faults.append(Fault(str(file), study.id, 0, "id", f"{other} has the same id"))
-        if problem := _refusal(study):
-            faults.append(Fault(str(file), study.id, 0, "study", problem))
+            line = lines.get("id", 0)
+            faults.append(Fault(str(file), study.id, line, "id", f"{other} has the same id", kind=STUDY))
+        for problem in dict.fromkeys(_refusals(study)):
+            message = problem.removeprefix(f"study {study.id!r}").lstrip(",: ")
+            faults.append(Fault(str(file), study.id, _line(message, lines), "study", message, kind=STUDY))
     return tuple(sorted(faults))
 
 
-def _refusal(study: Study) -> str:
-    """Return what the design and the benchmark's room have against a study; empty if nothing."""
+def _refusals(study: Study) -> Iterator[str]:
+    """Yield what the design and the benchmark's room have against a study."""
     try:
         room = load_room(study.benchmark)
-        if unknown := [seat for seat in study.people if seat not in room.seats]:
-            return f"seat: {study.benchmark} has no seat {unknown[0]!r}; there are: {', '.join(room.seats)}"
-        if study.conditions:
-            quota_of(study)
-        if (material := material_of(study)) is not None:
-            material.check()
     except InputError as error:
-        return str(error)
-    return ""
+        reason = str(error)
+        yield f"benchmark: {reason[:1].lower()}{reason[1:]}"
+        return
+    unknown = [seat for seat in study.people if seat not in room.seats]
+    for seat in unknown:
+        yield f"seat: {study.benchmark} has no seat {seat!r}; there are: {', '.join(room.seats)}"
+    if study.conditions:
+        yield from _refused(partial(quota_of, study))
+    # The benchmark reads a study of its own seats alone.
+    material: list[StudyMaterial[Any]] = []
+    if not unknown:
+        yield from _refused(lambda: material.extend(filter(None, [material_of(study)])))
+    for one in material:
+        yield from _refused(one.check)
+
+
+def _refused(check: Callable[[], object]) -> Iterator[str]:
+    """Yield all that a check finds wrong: of settings each field."""
+    try:
+        check()
+    except InputError as error:
+        yield str(error)
+        if isinstance(error.__cause__, ValidationError):
+            more = list(field_faults(error.__cause__))[1:]
+            yield from (f"settings: {fault}" for fault in more)
+
+
+def _line(message: str, lines: Mapping[str, int]) -> int:
+    """Return the line of the field that a message is about; of the first one if it names none."""
+    words = re.findall(r"[\w-]+", message)
+    first = "seats" if words[0] == "seat" and "seat" not in lines else words[0]
+    places = ["conditions"] if "no condition" in message or "of the conditions" in message else [first]
+    if first in ("settings", "opposite") or first not in lines:
+        # A setting that is named, or that the benchmark does not know.
+        places = [*(f"settings.{word}" for word in words), *places]
+    return next((lines[place] for place in places if place in lines), lines[""])
 
 
 def needs_opposite(study: Study) -> Mapping[str, Needs]:

@@ -64,6 +64,8 @@ from trees.faults import Fault, first_and_more
 
 _Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=60)]
 PEOPLE: Final = "people-"
+STUDY: Final = "study"
+"""What faults of such a file are of."""
 _QUOTES: Final = "a text with ? : , # or a brace in it stands in quotes"
 # A page quotes them, the log names cells by them; the slash divides a condition from a finer one.
 _Condition = Annotated[str, StringConstraints(pattern=r"^[^/\s]+(/[^/\s]+)*$")]
@@ -295,7 +297,7 @@ def scan_study(path: Path) -> tuple[Study | None, tuple[Fault, ...]]:
     """Return the study in a file, or what is wrong with it."""
 
     def fault(line: int, message: str, name: str = "") -> Fault:
-        return Fault(str(path), name, line, "format", message)
+        return Fault(str(path), name, line, "format", message, kind=STUDY)
 
     try:
         node = bounded.compose(path.read_text(encoding="utf-8-sig"), _Loader)
@@ -322,6 +324,14 @@ def scan_study(path: Path) -> tuple[Study | None, tuple[Fault, ...]]:
         faults += [fault(line, message, name) for line, message in _messages(error, lines)]
         return None, tuple(sorted(faults))
     return (None, tuple(faults)) if faults else (study, ())
+
+
+def lines_of(path: Path) -> Mapping[str, int]:
+    """Return the line of each field of a file that holds a study, by its path (``settings.opposite``)."""
+    node, lines = bounded.compose(path.read_text(encoding="utf-8-sig"), _Loader), {"": 1}
+    if node is not None:
+        _plain(node, "", lines, [])
+    return lines
 
 
 class _Loader(yaml.SafeLoader):

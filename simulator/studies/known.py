@@ -19,7 +19,7 @@ from simulator import catalog
 from simulator.errors import InputError
 from simulator.home import home
 from simulator.studies.checking import check_studies
-from simulator.studies.files import Study, find_studies, read_study, run_id, scan_study
+from simulator.studies.files import STUDY, Study, find_studies, read_study, run_id, scan_study
 from simulator.studies.links import PREVIEW, preview_of
 from simulator.studies.material import builtin_studies, material_type
 from trees.faults import Fault
@@ -137,7 +137,7 @@ def add_study(content: bytes, reader: LogReader, *, keep: bool = True) -> Study 
         study, faults = scan_study(file)
         # What it names is looked at before anything that it names is read.
         problems = () if study is None else _reaching_out(study)
-        faults += tuple(Fault(str(file), "", 0, "study", problem) for problem in problems)
+        faults += tuple(Fault(str(file), "", 0, "study", problem, kind=STUDY) for problem in problems)
         faults = faults or check_studies([file])
         if study is None or faults:
             return faults

@@ -174,8 +174,31 @@ def test_studies_that_contradict_each_other_or_the_benchmark(
 
 def test_numbers_that_do_not_fit_the_conditions_are_found(write: Write) -> None:
     text = TEXT.replace("{subject: 3, location: 5}", "{subject: 3}")
-    (fault,) = check_studies([write(text)])
-    assert "location has no number of participants" in fault.message
+    faults = check_studies([write(text)])
+    assert ["location has no number of participants" in fault.message for fault in faults].count(True) == 1
+
+
+def test_everything_that_the_benchmark_refuses_is_told_at_once_with_its_line(write: Write) -> None:
+    text = (
+        "id: pattern\ntitle: x\nbenchmark: ambibench\nseat: participant\nsettings:\n  setting: multiple\n"
+        "  examples: 20\n  kind: x\nconditions: [subject, nowhere]\nparticipants: {subject: 3}\n"
+    )
+    path = write(text)
+    faults = check_studies([path])
+    assert [(fault.line, fault.message.partition(";")[0].partition(",")[0]) for fault in faults] == [
+        (7, "settings: unknown key 'examples'"),
+        (8, 'settings: kind is "x"'),
+        (10, "participants: the condition nowhere has no number of participants"),
+    ]
+    assert str(faults[0]).startswith(f"{path}:7: study pattern: settings: unknown key 'examples'; known: ")
+    (seat,) = check_studies([write(text.replace("participant\n", "cook\n").replace(", nowhere", ""))])
+    assert str(seat).startswith(f"{path}:4: study pattern: seat: ambibench has no seat 'cook'")
+    (condition,) = check_studies(
+        [write("id: c\ntitle: x\nbenchmark: clarq\nseat: seeker\nparticipants: 3\nconditions: [nowhere]\n")]
+    )
+    assert condition.line == 6 and "there is no condition 'nowhere'" in condition.message
+    (other,) = check_studies([write(text.replace("ambibench", "tictactoe").replace(", nowhere", ""))])
+    assert other.line == 3 and other.message.startswith("benchmark: there is no benchmark called 'tictactoe'")
 
 
 def test_askback_check_knows_studies_from_tasks(
