@@ -28,7 +28,7 @@ from simulator.runner.lobby import PERSON, menu
 from simulator.runner.model_flags import ModelFlags
 from simulator.runner.options import BaseUrlOption, TimeoutOption
 from simulator.runner.processes import RunProcesses
-from simulator.studies.checking import absent_opposite, joined, missing_models, needs_opposite
+from simulator.studies.checking import absent_opposite, joined, missing_models, needs_opposite, why_absent
 from simulator.studies.declared import sessions_type
 from simulator.studies.material import material_type
 from simulator.studies.withdrawal import erase_regularly
@@ -176,7 +176,9 @@ def _require_models(opponents: Sequence[str], held: Sequence[studies.Study], opt
         if study not in unbound:
             missing |= absent_opposite(study, options)
     for name, error in missing.items():
-        raise InputError(f"{bare_name(name)} cannot sit opposite people: {error}") from error
+        raise InputError(
+            f"{bare_name(name)} cannot sit opposite people: {why_absent(name, error)}"
+        ) from error
 
 
 def held_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:

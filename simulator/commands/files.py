@@ -21,7 +21,7 @@ from simulator import catalog, datasets
 from simulator.benchmark import Benchmark, Checker
 from simulator.errors import InputError
 from trees.checks import SET_RULES, check_builtin
-from trees.faults import Fault
+from trees.faults import Fault, Severity
 from trees.rules import RULES
 
 data_app = typer.Typer(help="Published data you have registered.", no_args_is_help=True)
@@ -103,23 +103,27 @@ def _register(benchmark: Benchmark[Any, Any]) -> Callable[[Path, str, bool], dat
 def absent_models(paths: Sequence[Path], base_url: Sequence[str] | None = None) -> tuple[Fault, ...]:
     """Return a fault for each study file with a model opposite people that does not give one answer now."""
     # Only who checks studies with models should wait for what talks to these.
-    from simulator.models import ModelOptions
+    from simulator.models import KeyMissing, ModelOptions
     from simulator.models.fleet import place_of
     from simulator.models.load import bare_name
-    from simulator.studies.checking import absent_opposite
-    from simulator.studies.files import find_studies, scan_study
+    from simulator.studies.checking import absent_opposite, why_absent
+    from simulator.studies.files import STUDY, find_studies, lines_of, scan_study
 
     faults: list[Fault] = []
     for file in dict.fromkeys(file for path in paths for file in find_studies(path)):
         study, _ = scan_study(file)
+        if study is None:
+            continue
         with suppress(InputError):  # told with the file's other faults
-            missing = (
-                {} if study is None else absent_opposite(study, ModelOptions(base_url=place_of(base_url)))
-            )
-            faults += (
-                Fault(str(file), "", 0, "opposite", f"{bare_name(who)}: {why}")
-                for who, why in missing.items()
-            )
+            missing = absent_opposite(study, ModelOptions(base_url=place_of(base_url)))
+            named = {str(who): f"settings.{name}" for name, who in study.settings.items()}
+            named |= {who: f"pairing.partner.{seat}" for seat, who in study.pairing.partner.items()}
+            lines = lines_of(file) if missing else {}
+            for who, error in missing.items():
+                # A key is this machine's: the file may be right where there is one.
+                severity: Severity = "warning" if isinstance(error, KeyMissing) else "error"
+                line, why = lines.get(named.get(who, ""), 0), f"{bare_name(who)}: {why_absent(who, error)}"
+                faults.append(Fault(str(file), study.id, line, "opposite", why, severity, kind=STUDY))
     return tuple(faults)
 
 

@@ -13,6 +13,7 @@
     ├── Refused                 the model or a content filter declined; asking again would not help
     │   ── the request or the account; somebody has to change something
     ├── AuthenticationFailed    the key is missing, wrong, without rights or without credit
+    │   └── KeyMissing          there is none on this machine; nothing was sent
     ├── BadRequest              the server rejected the request (unknown model, prompt too long, …)
     ├── Unsupported             the backend cannot do what is asked; raised before the run starts
     │   └── TooFewSamples       the server drew fewer samples at once than were asked for
@@ -140,6 +141,10 @@ class AuthenticationFailed(ModelError):
     """The key is missing, wrong, or its account has no rights or no credit."""
 
     code = "model_authentication"
+
+
+class KeyMissing(AuthenticationFailed):
+    """There is no key on this machine; nothing was sent."""
 
 
 class BadRequest(ModelError):

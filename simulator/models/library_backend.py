@@ -24,7 +24,7 @@ from simulator.models import remote
 from simulator.models.answers import count_of
 from simulator.models.base import Capabilities, Completion, Request, Scored, ScoreRequest, Usage
 from simulator.models.errors import (
-    AuthenticationFailed,
+    KeyMissing,
     Malformed,
     ModelError,
     Refused,
@@ -77,7 +77,7 @@ class LibraryModel:
 
         Raises:
             Unsupported: if the library is not installed; says how to install it.
-            AuthenticationFailed: if a key is missing; names the variables.
+            KeyMissing: if a key is missing; names the variables.
             InputError: if the library knows no such provider, or `extra` has what is not to be chosen.
         """
         name = f"{provider}/{model}"
@@ -153,9 +153,7 @@ class LibraryModel:
         missing = [each for each in missing if each not in os.environ and not each.endswith(unneeded)]
         if missing:
             both = " or " if self.name.startswith("gemini/") else " and "
-            raise AuthenticationFailed(
-                f"{self.name} needs a key: set {both.join(missing)} in the environment"
-            )
+            raise KeyMissing(f"{self.name} needs a key: set {both.join(missing)} in the environment")
 
     def _price(self) -> Price | None:
         """Return what the library's own table says; None if it says nothing of this model."""

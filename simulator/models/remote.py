@@ -23,6 +23,7 @@ from simulator.models.base import Completion, Scored, ScoreRequest
 from simulator.models.errors import (
     AuthenticationFailed,
     BadRequest,
+    KeyMissing,
     Malformed,
     ModelError,
     RateLimited,
@@ -53,11 +54,11 @@ def find_key(name: str, option: str | None, variables: Sequence[str], *, needed:
     `needed`: False for servers that may do without a key.
 
     Raises:
-        AuthenticationFailed: if there is none and one is needed; names the variable.
+        KeyMissing: if there is none and one is needed; names the variable.
     """
     key = option or next((value for variable in variables if (value := os.environ.get(variable))), None)
     if key is None and needed:
-        raise AuthenticationFailed(
+        raise KeyMissing(
             f"{name} needs a key: set the environment variable {variables[0]}, "
             "or give the URL of a server that needs none"
         )
@@ -107,7 +108,7 @@ class ServerModel:
             http_client: another transport, for tests.
 
         Raises:
-            AuthenticationFailed: if there is no key; names the variable.
+            KeyMissing: if there is no key; names the variable.
             InputError: if the URL is none.
         """
         url = (base_url or os.environ.get(self.url_variable) or self.official_url).rstrip("/")

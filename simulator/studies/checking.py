@@ -17,7 +17,7 @@ from simulator.errors import AskbackError, InputError
 from simulator.field_faults import field_faults
 from simulator.models import ModelOptions, Needs, run_preflight
 from simulator.models.budget import Budget
-from simulator.models.load import PROVIDERS
+from simulator.models.load import PROVIDERS, bare_name
 from simulator.models.preflight import REMOTE
 from simulator.runner.build import Models
 from simulator.runner.finding import load_room
@@ -111,6 +111,14 @@ def absent_opposite(study: Study, options: ModelOptions) -> Mapping[str, Askback
     if study.model_budget is not None:
         options = replace(options, budget=Budget(study.model_budget))
     return missing_models(needs_opposite(study), options)
+
+
+def why_absent(name: str, error: AskbackError) -> str:
+    """Return why a model cannot sit opposite, for a sentence that has named it."""
+    message, named = str(error), bare_name(name)
+    if message.startswith(f"{named} "):
+        return f"it{message.removeprefix(named)}"
+    return message.removeprefix(f"{named}: ")
 
 
 def missing_models(needs: Mapping[str, Needs], options: ModelOptions) -> Mapping[str, AskbackError]:

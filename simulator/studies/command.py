@@ -20,7 +20,7 @@ from logs.rows import Event
 from simulator.errors import InputError
 from simulator.runner.model_flags import ModelFlags
 from simulator.runner.options import BaseUrlOption, TimeoutOption
-from simulator.studies.checking import absent_opposite
+from simulator.studies.checking import absent_opposite, why_absent
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study, read_study
 from simulator.studies.interventions import COMMAND
@@ -377,7 +377,9 @@ def _models_answer(study: Study, base_url: list[str] | None, timeout: float | No
     flags = ModelFlags(base_url=base_url, timeout=timeout)
     missing = absent_opposite(study, flags.options(default_path()))
     for name, error in missing.items():
-        Console().print(f"[red]{name}[/red] cannot sit opposite people: {error}", highlight=False)
+        Console().print(
+            f"[red]{name}[/red] cannot sit opposite people: {why_absent(name, error)}", highlight=False
+        )
     return not missing
 
 

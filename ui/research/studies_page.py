@@ -16,7 +16,7 @@ import pandas as pd
 from logs import load_key
 from simulator import catalog
 from simulator.errors import InputError
-from simulator.studies.checking import absent_opposite
+from simulator.studies.checking import absent_opposite, why_absent
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
 from simulator.studies.interventions import Interventions
@@ -248,7 +248,7 @@ class StudiesPage:
     def _open(self, study: Study) -> None:
         with self.office.acting(self.visit, "study", did="open", study=study.id):
             for name, error in absent_opposite(study, self.office.models).items():
-                raise InputError(f"{name} cannot sit opposite people: {error}") from error
+                raise InputError(f"{name} cannot sit opposite people: {why_absent(name, error)}") from error
             admit_as(self._desk(study), "open")
 
     def _pause(self, study: Study) -> None:
