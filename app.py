@@ -8,11 +8,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
 from rich.text import Text
+from typer.core import TyperGroup
 
 from logs import LogError
 from personas.errors import TemplateError
@@ -98,7 +99,26 @@ COMMANDS: Final = {
     ),
 }
 
+
+class _InOurWords(TyperGroup):
+    """Says what is wrong with a value on the command line as files say it of a field."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            from pydantic import ValidationError  # takes a while to import
+
+            from simulator.field_faults import first_fault
+
+            if isinstance(error.__cause__, ValidationError):
+                error.message = first_fault(error.__cause__).problem
+            raise
+
+
 cli = typer.Typer(
+    cls=_InOurWords,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -32,7 +32,7 @@ def told_once(
     duplicates: Duplicates = "refuse",
     *,
     code: str = CODE,
-    message: str = "told twice: line {line}",
+    message: str = "repeats line {line}",
 ) -> Read[RowT]:
     """Give rows whose key is that of an earlier one a fault, and leave them out if they are refused.
 
@@ -59,9 +59,9 @@ def told_once(
 
 
 def repeats_statement(faults: Sequence[Fault]) -> str:
-    """Return how many rows tell what an earlier one told, and what became of them."""
+    """Return how many rows repeat an earlier one, and what became of them."""
     counted = not left_out(faults)
-    return f"{len(faults)} rows tell what an earlier one told: " + (
+    return f"{len(faults)} {'row repeats' if len(faults) == 1 else 'rows repeat'} an earlier one: " + (
         "counted again" if counted else "left out (--duplicates keep counts them)"
     )
 

@@ -62,6 +62,26 @@ MISTAKES = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (
+            "run handmethat --mode foo",
+            "Invalid value for '--mode': 'foo' is not one of 'full', 'partial', 'both'.",
+        ),
+        ("export out --format foo", "Invalid value for '--format': 'foo' is not one of 'jsonl', 'csv',"),
+        ("run clarq --limit many", "Invalid value for '--limit': is \"many\", not a whole number"),
+        (
+            "run clarq --limit 0",
+            "Invalid value for '--limit': is \"0\"; it must be greater than or equal to 1",
+        ),
+    ],
+)
+def test_a_wrong_value_is_told_in_our_words(folder, monkeypatch, capsys, command, said):
+    assert askback(monkeypatch, command) == 2
+    assert said in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("command", "named"), MISTAKES, ids=[command for command, _ in MISTAKES])
 def test_a_mistake_is_one_sentence(folder, monkeypatch, capsys, command, named):
     assert askback(monkeypatch, command) == 1

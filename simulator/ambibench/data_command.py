@@ -82,7 +82,7 @@ def register(path: str | Path, name: str = BENCHMARK, partial: bool = False) -> 
         items = [item for file in item_files(copy) for item, _ in read_file(file)[0]]
         twice = sum(fault.code == CODE for fault in faults)
         counts: dict[str, int] = {"items": len(items), **Counter(map(setting_of, items))}
-        return {**counts, "told twice": twice} if twice else counts
+        return {**counts, "repeated": twice} if twice else counts
 
     return datasets.add(name, BENCHMARK, source, select, check)
 

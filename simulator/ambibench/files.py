@@ -96,7 +96,7 @@ def read_file(
         content = repr(replace(item, id=""))
         if raw.own_id is None and content in unnamed:
             done = "kept" if duplicates == "keep" else "left out"
-            message = f"told twice: line {unnamed[content]}; {done}"
+            message = f"repeats line {unnamed[content]}; {done}"
             faults.append(Fault(str(path), item.id, raw.line, CODE, message, "warning"))
             if duplicates == "refuse":
                 continue

@@ -182,7 +182,12 @@ def _requests(order: RunOrder[TrialSelection, Options]) -> Iterator[RunRequest]:
     refuse_idle(order.typed, chosen.data if order.played is None else "--items-of", parts)
     if twice := len(duplicates_of(chosen.data)):
         done = "played as often" if chosen.duplicates == "keep" else "left out (--duplicates keep plays them)"
-        console.print(f"{chosen.data}: {twice} items told twice, {done}.", highlight=False, soft_wrap=True)
+        count = "1 item is repeated" if twice == 1 else f"{twice} items are repeated"
+        console.print(
+            f"{chosen.data}: {count} and {done}.",
+            highlight=False,
+            soft_wrap=True,
+        )
     players = order.players[PARTICIPANT]
     pairs = played_pairs(
         players,

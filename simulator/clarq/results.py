@@ -175,7 +175,7 @@ def read_results(path: str | Path, duplicates: Duplicates = "refuse") -> Results
                 continue
             earlier = first.setdefault((number, json.dumps(record, sort_keys=True)), row)
             if earlier != row:
-                problem = "told twice: type {}, task {}".format(*earlier.split("."))
+                problem = "repeats type {}, task {}".format(*earlier.split("."))
                 counted = Fault(str(path), row, 0, CODE, f"{problem}; counted again", "warning")
                 faults.append(counted if duplicates == "keep" else Fault(str(path), row, 0, CODE, problem))
             if earlier == row or duplicates == "keep":

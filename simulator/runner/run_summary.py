@@ -101,7 +101,8 @@ def print_problems(
     for fault in faults:
         warns = isinstance(fault, Fault) and fault.severity == "warning"
         (warned if warns else left_out).append(fault_text(fault))
-    for title, sentences in (("faults; the rows are left out", left_out), ("warnings", warned)):
+    gone = "fault; the row is left out" if len(left_out) == 1 else "faults; the rows are left out"
+    for title, sentences in ((gone, left_out), (f"warning{'s' * (len(warned) != 1)}", warned)):
         if sentences:
             say(console, f"{len(sentences)} {title}:")
         for sentence in sentences[:_FAULTS]:

@@ -367,7 +367,7 @@ def _print_plan(study: Study) -> None:
     if study.pay:
         total = f"{plan.total:.2f} {study.pay.currency}"
         hourly = f"{plan.hourly:.2f}"
-        console.print(f"pay {total} in all, {hourly} per hour if a set takes {study.pay.minutes:g} minutes")
+        console.print(f"pay {total} in all, {hourly} per hour if a set takes {study.pay.minutes:g} min")
     if plan.no_code:
         console.print(f"[yellow]no completion code for:[/yellow] {', '.join(plan.no_code)}", highlight=False)
 

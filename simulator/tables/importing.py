@@ -146,10 +146,15 @@ def print_faults(file: str | Path, faults: Sequence[Fault], unit: str = "rows") 
     """Print on standard error what is wrong with the rows (or lines) of a file."""
     errors, gone = Console(stderr=True), left_out(faults)
     if gone:
-        say(errors, f"{gone} {unit} of {file} left out:")
+        say(errors, f"{gone} {_one_of(unit) if gone == 1 else unit} of {file} left out:")
     if kept := len(faults) - gone:
-        say(errors, f"{kept} {unit} tell what an earlier one told, and are counted again:")
+        again = f"{_one_of(unit)} repeats" if kept == 1 else f"{unit} repeat"
+        say(errors, f"{kept} {again} an earlier one, counted again:")
     say_some(errors, list(map(fault_text, faults)), "yellow")
+
+
+def _one_of(unit: str) -> str:
+    return unit.removesuffix("s")
 
 
 def print_failed(reasons: Iterable[str]) -> None:

@@ -106,7 +106,7 @@ def read_records(
     name: str = "id",
     duplicates: Duplicates = "refuse",
     code: str = CODE,
-    message: str = "told twice: line {line}",
+    message: str = "repeats line {line}",
 ) -> Read[T]:
     """Return the good records of a file; every other one is a fault, and so is a repeated one.
 

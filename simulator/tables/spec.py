@@ -67,7 +67,7 @@ class TableSpec(Generic[RowT]):
     parse: Callable[[Row], RowT] | None = None
     key: Callable[[RowT], tuple[str, Hashable]] | None = None
     id: str = "id"
-    twice: str = "told twice: line {line}"
+    twice: str = "repeats line {line}"
     code: str = CODE
     reader: Callable[..., Any] | None = None
     repeats: bool = True

@@ -40,8 +40,8 @@ def test_the_first_of_two_holds_or_both_are_kept(tmp_path: Path) -> None:
     refused = told_once(tmp_path, read, lambda one: (one, ""))
     assert (refused.rows, refused.lines) == (("a", "b"), (1, 2))
     assert [(one.line, one.code, one.severity, one.message) for one in refused.faults] == [
-        (4, CODE, "error", "told twice: line 1"),
-        (5, CODE, "error", "told twice: line 1"),
+        (4, CODE, "error", "repeats line 1"),
+        (5, CODE, "error", "repeats line 1"),
     ]
     kept = told_once(tmp_path, read, lambda one: (one, ""), "keep")
     assert (kept.rows, kept.lines) == (read.rows, read.lines)
@@ -128,7 +128,7 @@ def test_trials_without_a_name_that_stand_twice_count_once_or_as_often(tmp_path:
         assert (len(kept.rows), left_out(kept.faults)) == (once + 2, 0)
     told = ask("report", "ambibench", "--from", path, "--from", named)
     assert told.exit_code == 0, told.output
-    assert "4 faults; the rows are left out" in told.stderr and "t.jsonl:3: told twice: line 1" in told.stderr
+    assert "4 faults; the rows are left out" in told.stderr and "t.jsonl:3: repeats line 1" in told.stderr
     assert "3 trials" in told.stdout
     told = ask("report", "ambibench", "--from", path, "--from", named, "--duplicates", "keep")
     assert "7 trials" in told.stdout and "4 warnings" in told.stderr
@@ -147,15 +147,15 @@ def test_prompts_without_an_id_that_stand_twice_are_told_and_played_once_or_as_o
     assert len(load_items(twice, setting=None)) == 4
     assert len(load_items(twice, setting=None, duplicates="keep")) == 6
     checked = ask("check", twice)
-    assert "told twice: line 1; left out" in checked.output
+    assert "repeats line 1; left out" in checked.output
     log = tmp_path / "log.sqlite"
     told = ask("run", "ambibench", "--data", twice, "--log", log, "--run", "a")
     assert told.exit_code == 0, told.output
-    assert "2 items told twice, left out (--duplicates keep plays them)" in told.output
+    assert "2 items are repeated and left out (--duplicates keep plays them)" in told.output
     kept = ask("run", "ambibench", "--data", twice, "--log", log, "--run", "b", "--duplicates", "keep")
-    assert "2 items told twice, played as often" in kept.output
+    assert "2 items are repeated and played as often" in kept.output
     added = ask("data", "add", "ambibench", twice)
-    assert "items 4" in added.output and "told twice 2" in added.output
+    assert "items 4" in added.output and "repeated 2" in added.output
 
 
 def clarq_file(path: Path) -> Path:
@@ -179,19 +179,19 @@ def test_clarq_dialogues_that_are_there_twice_count_once(tmp_path: Path, ask: Ca
     refused, kept = read_results(path), read_results(path, "keep")
     assert (len(refused.dialogues), len(kept.dialogues)) == (2, 3)
     assert [(one.task, one.code, one.message) for one in refused.faults if one.code == CODE] == [
-        ("1.2", CODE, "told twice: type 1, task 0")
+        ("1.2", CODE, "repeats type 1, task 0")
     ]
     assert [one.message for one in kept.faults if one.code == CODE] == [
-        "told twice: type 1, task 0; counted again"
+        "repeats type 1, task 0; counted again"
     ]
     log = tmp_path / "log.sqlite"
     imported = ask("import", "clarq-results", path, "--log", log, "--run", "a")
-    assert "told twice: type 1, task 0" in imported.output and "2 completed" in imported.output
+    assert "repeats type 1, task 0" in imported.output and "2 completed" in imported.output
     more = ("--log", log, "--run", "b", "--duplicates", "keep")
     imported = ask("import", "clarq-results", path, *more)
     assert "counted again" in imported.output and "3 completed" in imported.output
     audited = ask("audit", "provider", path, "--json")
-    assert "told twice" in audited.output
+    assert "repeats type" in audited.output
     assert '"turns": 3' not in audited.stdout
 
 
@@ -209,13 +209,13 @@ def test_ambik_records_that_are_there_twice_are_left_out_or_counted(
     refused, kept = LOGPROBS.read(path), LOGPROBS.read(path, "keep")
     assert (len(refused.rows), len(kept.rows)) == (2, 3)
     assert [(one.code, one.severity, one.message) for one in refused.faults] == [
-        (CODE, "error", "told twice: line 1")
+        (CODE, "error", "repeats line 1")
     ]
     assert (kept.faults[0].severity, kept.faults[0].message) == (
         "warning",
-        "told twice: line 1; counted again",
+        "repeats line 1; counted again",
     )
-    assert "told twice: line 1" in ask("check", path).output
+    assert "repeats line 1" in ask("check", path).output
     once, twice = ask("score", "ambik", path), ask("score", "ambik", path, "--duplicates", "keep")
-    assert "1 rows tell what an earlier one told: left out (--duplicates keep counts them)" in once.output
-    assert "1 rows tell what an earlier one told: counted again" in twice.output
+    assert "1 row repeats an earlier one: left out (--duplicates keep counts them)" in once.output
+    assert "1 row repeats an earlier one: counted again" in twice.output

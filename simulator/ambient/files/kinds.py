@@ -174,7 +174,7 @@ def _check_other(path: Path, spec: TableSpec[Any]) -> tuple[Fault, ...]:
 
 
 TABLES: Final = Tables(
-    title="AmbiEnt's examples, annotations and results (.jsonl, .json or .csv, told by their fields)",
+    title="AmbiEnt's examples, annotations and results (.jsonl, .json or .csv, known by their fields)",
     specs=(
         CATEGORY_ROWS,
         DATASET,

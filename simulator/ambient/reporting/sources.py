@@ -224,12 +224,13 @@ def _item_notes(
     if known:
         data["foreign_ids"] = foreign = len({row.id for row in rows if _is_foreign(row, known.get(row.id))})
         if foreign:
-            of_none = "ids are of no example of the dataset, or of one with another text"
+            ids_are = "id is" if foreign == 1 else "ids are"
+            of_none = f"{ids_are} of no example of the dataset, or of one with another text"
             remarks.insert(0, f"{foreign} {of_none}")
     if ids:
         data["duplicate_ids"] = several = sum(count > 1 for count in Counter(row.id for row in rows).values())
         if several:
-            remarks.insert(0, f"{several} ids come in several rows")
+            remarks.insert(0, f"{several} {'id comes' if several == 1 else 'ids come'} in several rows")
     return remarks, data
 
 

@@ -72,7 +72,7 @@ def _faults_of_pairs(files: Mapping[Path, PairsFile]) -> tuple[Fault, ...]:
 
 
 TABLES: Final = Tables(
-    title="AmbiK's pairs, drafts, KnowNo scenarios and runs (.csv, .json or .jsonl, told by their columns)",
+    title="AmbiK's pairs, drafts, KnowNo scenarios and runs (.csv, .json or .jsonl, known by their columns)",
     specs=(PAIRS, KNOWNO, LOGPROBS, METRIC_CASES, RESULT_TABLE, DECISIONS, DRAFTS),
     main=PAIRS,
     looks_main=looks_like_pairs,

@@ -83,7 +83,7 @@ class LoadReport:
         """Return the report in words, without places."""
         lines = [
             f"{file.file}: {file.pairs} pairs, {TITLES[file.version]}"
-            + (f"; told by {file.why}" if file.why else "")
+            + (f"; recognised by {file.why}" if file.why else "")
             for file in self.files
         ]
         if self.repeated:

@@ -119,13 +119,14 @@ def _remarks(
 ) -> Iterator[str]:
     if aborted := len(frame) - sum(frame["ended"]):
         yield (
-            f"{aborted} dialogues that a failing seat aborted count as unsuccessful in S, and in neither D "
+            f"{aborted} {'dialogue' if aborted == 1 else 'dialogues'} that a failing seat aborted "
+            f"{'counts' if aborted == 1 else 'count'} as unsuccessful in S, and in neither D "
             "nor L (--exclude-aborted leaves them out)."
         )
     if waiting := sum(frame["needs_judge"]):
         yield (
-            f"{waiting} dialogues need a judge (counted as not successful): "
-            "askback score RUN --judge MODEL, or a reviewer in the app."
+            f"{waiting} {'dialogue needs' if waiting == 1 else 'dialogues need'} a judge (counted as not "
+            "successful): askback score RUN --judge MODEL, or a reviewer in the app."
         )
     if decided_by.keys() - {"rule"}:
         shares = ", ".join(f"{count} by {_DECIDED[who]}" for who, count in sorted(decided_by.items()))

@@ -70,9 +70,17 @@ def test_what_is_wrong_with_files_goes_to_the_other_stream(capsys, tmp_path):
     ]
     assert lines[-4:] == [
         "  … and 12 more (--json has them all)",
-        "1 warnings:",
+        "1 warning:",
         "  a.csv: two kinds",
         "b.csv is empty",
     ]
     print_problems("AmbiX", [], [])
     assert capsys.readouterr().err == ""
+
+
+def test_one_fault_and_one_warning_are_told_as_one(capsys):
+    print_problems(
+        "AmbiX", [Fault("a.csv", "", 3, "x", "bad"), Fault("a.csv", "", 4, "y", "odd", "warning")], []
+    )
+    told = capsys.readouterr().err.splitlines()
+    assert "1 fault; the row is left out:" in told and "1 warning:" in told

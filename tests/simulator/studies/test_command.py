@@ -91,7 +91,7 @@ def test_a_name_that_is_no_id_leaves_no_file(tmp_path):
 
 def test_checking_says_what_a_study_comes_to(tmp_path):
     output = run("check", STUDY).output
-    assert "96 sets" in output and "120.00 USD in all, 12.50 per hour" in output
+    assert "96 sets" in output and "120.00 USD in all, 12.50 per hour if a set takes 6 min" in output
     assert "no completion code for: screened_out" in output
 
 

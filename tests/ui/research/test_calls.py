@@ -89,7 +89,7 @@ def test_scores_are_those_of_the_report(calls):
         assert f"{success.value:.3f}" in words(answer)
     assert len(answer["figures"]) == 4
     assert "Success by number of provider responses" in words(answer)
-    assert "1 dialogues need a judge" in words(answer)
+    assert "1 dialogue needs a judge" in words(answer)
     assert "openai/gpt-test" in words(answer)
     assert "askback report clarq one" in words(answer)
 

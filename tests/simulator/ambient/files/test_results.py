@@ -184,7 +184,7 @@ def test_a_statement_that_is_told_twice_is_a_fault(path: Path) -> None:
     assert read.lines == (2, 3)
     assert [(one.line, one.task, one.message) for one in read.faults] == [
         (1, "3_c", "prediction is missing"),
-        (4, "3_c", "told twice: line 2"),
+        (4, "3_c", "repeats line 2"),
     ]
 
 

@@ -206,7 +206,7 @@ def test_faulty_rows_are_left_out_and_told(tmp_path: Path, log: Path, call: Call
     told = " ".join(result.stderr.split())
     assert f"{path}:2: row 1: prediction" in told
     assert f"{path}:7: row 2: prompt: does not hold the sentence" in told
-    assert f"{path}:9: row 2: told twice: line 5" in told
+    assert f"{path}:9: row 2: repeats line 5" in told
     with LogReader(log) as reader:
         (run,) = reader.runs()
         assert len(trial_log.true_false_records(reader, [run.id])) == 6

@@ -244,9 +244,9 @@ def test_file_and_log_leave_out_the_same_repeated_statement(tmp_path: Path, call
     found = by_kind(result.stdout)["true_false"]["m"]
     assert (found["left_out"], found["measures"]["accuracy"]["n"]) == (1, 4)
     assert (found["measures"]["accuracy"]["value"], found["measures"]["all_four"]["value"]) == (50.0, 0.0)
-    assert "row 1: told twice: line 3" in result.stderr
+    assert "row 1: repeats line 3" in result.stderr
     imported = call("import", path, "--log", tmp_path / "log.sqlite")
-    assert "row 1: told twice: line 3" in imported.stderr
+    assert "row 1: repeats line 3" in imported.stderr
     assert "4 rows" in imported.stdout
 
 

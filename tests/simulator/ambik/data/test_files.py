@@ -158,7 +158,7 @@ def test_a_published_run_is_read(tmp_path: Path) -> None:
         ({"options": {"A": 1}}, "options.A is 1, not a text"),
         ({"options": {"a": "x"}}, "options has 'a'; options go by capital letters (A, B, C, …)"),
         ({"item": None}, "item is null, not a text or a whole number"),
-        ({"item": 0}, "told twice: line 2"),
+        ({"item": 0}, "repeats line 2"),
     ],
 )
 def test_records_of_a_run_that_are_not_good_are_faults(

@@ -225,5 +225,5 @@ def test_a_draft_stands_in_a_file_once(run):
     assert run("--scenes", 1, "--out", "new").exit_code == 0
     path = Path("new/twice.jsonl")
     path.write_bytes(Path("new/drafts.jsonl").read_bytes() * 2)
-    with pytest.raises(InputError, match="told twice: line 1"):
+    with pytest.raises(InputError, match="repeats line 1"):
         load_drafts(path.resolve())

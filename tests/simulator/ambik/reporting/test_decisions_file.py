@@ -207,7 +207,7 @@ def test_where_no_part_is_told_the_pair_tells_it(tmp_path):
 
 def test_the_same_decision_twice_is_a_fault(tmp_path):
     found = read(tmp_path, KNOWNO, KNOWNO)
-    assert len(found.rows) == 1 and [fault.message for fault in found.faults] == ["told twice: line 1"]
+    assert len(found.rows) == 1 and [fault.message for fault in found.faults] == ["repeats line 1"]
 
 
 def test_forms_and_answers_are_passed_over(tmp_path):
