@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from rich.box import SIMPLE
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from simulator import catalog, datasets
@@ -168,10 +168,13 @@ def data_list() -> None:
     if not registered:
         console.print("No data are registered; see `askback data add --help`.")
         return
-    table = Table("name", "benchmark", "holds", "added", "from")
+    # A name is what one types next: it stands in one line. Nothing is cut.
+    table = Table(Column("name", no_wrap=True), Column("benchmark", no_wrap=True))
+    for head, whole in (("holds", False), ("added", True), ("from", False)):
+        table.add_column(head, overflow="fold", no_wrap=whole)
     for dataset in registered:
         holds = "\n".join(f"{key}: {value}" for key, value in dataset.details.items())
-        cells = (dataset.name, dataset.benchmark, holds, dataset.added_at, dataset.source)
+        cells = (dataset.name, dataset.benchmark, holds, dataset.added_at[:10], dataset.source)
         table.add_row(*(Text(cell) for cell in cells))
     console.print(table)
 

@@ -51,9 +51,9 @@ def list_studies(log: LogOption = None) -> None:
     path = log or default_path()
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
         known = standings(writer, reader)
-    # A name is what one types next: it is never cut. A title has what room is left.
+    # A name is what one types next: it stands in one line. A title has what room is left.
     names = Column("study", no_wrap=True, min_width=max(len(each.study.id) for each in known))
-    title = Column("title", no_wrap=True, ratio=1)
+    title = Column("title", overflow="fold", ratio=1)
     table = Table(names, title, box=SIMPLE, pad_edge=False, expand=True)
     for head in ("wanted", "completed", "under way", "state"):
         table.add_column(head, no_wrap=True, min_width=len(head))

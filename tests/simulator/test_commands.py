@@ -138,7 +138,10 @@ def test_data_are_added_listed_and_removed(tmp_path: Path) -> None:
     assert "instead of" in added.output
     again = RUN.invoke(APP, ["data", "add", "clarq", str(tmp_path / "source"), "--partial", "--name", "mine"])
     assert "'mine' has not changed" in again.output
-    assert "mine" in RUN.invoke(APP, ["data", "list"]).output
+    listed = RUN.invoke(APP, ["data", "list"], env={"COLUMNS": "80"}).output
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in listed.splitlines() if "│" in line]
+    assert "".join(row[-1] for row in cells) == str(tmp_path / "source"), "a path is wrapped, not cut"
+    assert [row[0] for row in cells if row[0]] == ["mine"] and "…" not in listed
     (mine,) = datasets.list_all()
     write_published(
         tmp_path / "source" / "English" / file_name(25), [dataclasses.replace(TASK, prompt="You bake it.")]

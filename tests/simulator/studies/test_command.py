@@ -52,6 +52,9 @@ async def test_the_list_names_every_study(log):
     found = run("list", "--log", log).output
     titles = [study.title_in(study.language) for study in builtin_studies("ambibench")]
     assert [title.split()[0] in found for title in titles] == [True] * 3
+    assert "…" not in found, "titles are wrapped, not cut"
+    words = found.split()
+    assert all(word in words for title in titles for word in title.split())
 
 
 async def test_books_that_differ_end_with_status_one(log, tmp_path):
