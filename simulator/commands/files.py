@@ -136,9 +136,8 @@ def data_add(
         bool,
         typer.Option(
             "--partial",
-            help="Accept data that are not the whole published set, and leave faulty rows out. Completeness "
-            "is checked of ClarQ-LLM, of HandMeThat, and of folders with AmbiEnt's published files; a single "
-            "file of AmbiEnt's, and data of other benchmarks, may hold any number.",
+            help="Accept data that are not the whole published set, and leave faulty rows out. Not every "
+            "benchmark checks whether data are whole, and of which data: its page in docs/ says so.",
         ),
     ] = False,
     replace: Annotated[

@@ -129,7 +129,10 @@ def test_data_are_added_listed_and_removed(tmp_path: Path) -> None:
     write_published(tmp_path / "source" / "English" / file_name(25), [TASK])
     assert "No data are registered" in RUN.invoke(APP, ["data", "list"]).output
     help = " ".join(RUN.invoke(APP, ["data", "add", "--help"], env={"COLUMNS": "400"}).output.split())
-    assert "Completeness is checked of ClarQ-LLM, of HandMeThat, and of folders with AmbiEnt's" in help
+    assert (
+        "Not every benchmark checks whether data are whole, and of which data: its page in docs/ says so."
+        in help
+    )
     refused = RUN.invoke(APP, ["data", "add", "clarq", str(tmp_path / "source")])
     assert isinstance(refused.exception, InputError)
     added = RUN.invoke(APP, ["data", "add", "clarq", str(tmp_path / "source"), "--partial", "--name", "mine"])
