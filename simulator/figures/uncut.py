@@ -14,7 +14,7 @@ from rich.text import Text
 _GAP: Final = 2
 """Between columns."""
 _LEAST: Final = 8
-"""A column of texts has no less."""
+"""A column of texts has no less, unless none of them is as long."""
 _NAMES: Final = 20
 """What a column of names may take where a table is told in several blocks."""
 
@@ -42,7 +42,7 @@ class TextColumn:
             return self.width
         words = (cell_len(word) for text in self.cells for word in text.plain.split())
         longest = min(_NAMES, max(words, default=0)) if whole_words else 0
-        return max(_LEAST, cell_len(self.head.plain), longest)
+        return min(self.width, max(_LEAST, cell_len(self.head.plain), longest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class UncutTable:
 
     Attributes:
         title: above the first block; empty for none.
-        columns: those of texts at the left are the names of the rows.
+        columns: those of texts at the left are the names of the rows; the first alone, if all are of texts.
     """
 
     title: str
@@ -70,37 +70,48 @@ class UncutTable:
         if _needed(map(least, self.columns)) <= width:
             yield self.columns
             return
-        first = next((at for at, column in enumerate(self.columns) if not column.folds), len(self.columns))
-        names = self.columns[:first]
+        names, rest = self._parted()
         of_names = [max(least(name), min(name.width, _NAMES)) for name in names]
         block: list[TextColumn] = []
-        for column in self.columns[first:]:
+        for column in rest:
             if block and _needed([*of_names, *map(least, block), least(column)]) > width:
                 yield [*names, *block]
                 block = []
             block.append(column)
         yield [*names, *block]
 
+    def _parted(self) -> tuple[Sequence[TextColumn], Sequence[TextColumn]]:
+        """Return the names of the rows, and the other columns."""
+        first = next((at for at, column in enumerate(self.columns) if not column.folds), 1)
+        return self.columns[:first], self.columns[first:]
+
     def _least(self, width: int) -> Callable[[TextColumn], int]:
-        """Return what columns need: whole words, unless not even one number has room beside them then."""
-        names = [column.least(whole_words=True) for column in self.columns if column.folds]
-        numbers = [column.width for column in self.columns if not column.folds]
-        roomy = _needed([*names, *([max(numbers)] if numbers else [])]) <= width
+        """Return what columns need: whole words, unless not even one column has room beside them then."""
+        names, rest = ([column.least(whole_words=True) for column in part] for part in self._parted())
+        roomy = _needed([*names, *([max(rest)] if rest else [])]) <= width
         return lambda column: column.least(whole_words=roomy)
 
     def _made(self, columns: Sequence[TextColumn], title: str, width: int) -> Table:
-        least = self._least(width)
         made = Table(
             title=Text(title, "dim") if title else None, title_justify="left", box=None, pad_edge=False
         )
-        for column in columns:
+        for column, wide in zip(columns, self._widths(columns, width), strict=True):
             if column.folds:
-                made.add_column(column.head, justify="left", overflow="fold", min_width=least(column))
+                made.add_column(column.head, justify="left", overflow="fold", width=wide)
             else:
-                made.add_column(column.head, justify="right", no_wrap=True, min_width=column.width)
+                made.add_column(column.head, justify="right", no_wrap=True, width=wide)
         for row in zip(*(column.cells for column in columns), strict=True):
             made.add_row(*row)
         return made
+
+    def _widths(self, columns: Sequence[TextColumn], width: int) -> Sequence[int]:
+        """Return how wide columns are: the widest texts fold first, as far as they can, numbers never."""
+        least = self._least(width)
+        for level in range(max(column.width for column in columns), 0, -1):
+            widths = [max(least(column), min(column.width, level)) for column in columns]
+            if _needed(widths) <= width:
+                return widths
+        return list(map(least, columns))
 
 
 def _needed(widths: Iterable[int]) -> int:

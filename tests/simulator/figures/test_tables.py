@@ -10,7 +10,7 @@ import math
 import pytest
 from rich.console import Console
 
-from simulator.figures import Column, Table
+from simulator.figures import Cell, Column, Table
 from simulator.figures.tables import escape_latex, shown
 from simulator.reporting.render import latex_table
 from simulator.stats import Interval
@@ -142,3 +142,28 @@ def test_no_number_is_cut_however_narrow_the_terminal(width: int) -> None:
     assert all(text.count(name) == 1 for name in ("Sets", *columns))
     assert text.count("method") == text.count("model") == text.count("robot 0") == text.count("robot 1")
     assert (text.count("method") == 1) == (width >= 160)
+
+
+@pytest.mark.each("width", [35, 36, 37, 40, 41, 60])
+def test_the_last_number_is_whole_where_texts_have_to_fold(width: int) -> None:
+    rows: list[list[Cell]] = [["merged", "81 and the next", Interval(0.8, 0.71, 0.87, 100)]]
+    console = Console(width=width)
+    with console.capture() as capture:
+        console.print(Table(["tokens", "which", "left out"], rows).to_text())
+    text = capture.get()
+    assert "left out" in text
+    assert "0.80 [0.71, 0.87]" in text
+    assert all(word in text for word in ("merged", "81 and", "next"))
+
+
+@pytest.mark.each("width", [24, 40, 79, 80])
+def test_a_table_of_texts_alone_keeps_its_heads(width: int) -> None:
+    heads = ["case", "metric", "paper", "paper: found", "reference", "reference: found"]
+    rows: list[list[Cell]] = [["adb01", "AmbDif-Binary", "best single option", "the same", "0.5", "the same"]]
+    console = Console(width=width)
+    with console.capture() as capture:
+        console.print(Table(heads, rows).to_text())
+    text = capture.get()
+    assert all(head in text for head in heads)
+    assert "AmbDif-Binary" in text
+    assert max(map(len, text.splitlines())) <= width
