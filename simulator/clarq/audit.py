@@ -205,29 +205,32 @@ def audit_section(
 
 
 def decision_tables(compared: pd.DataFrame) -> tuple[Table, Table]:
-    """Return the measures of decisions by language, and by language and type; intervals resample types."""
+    """Return the measures of decisions by language (types are resampled), and by type (its dialogues are)."""
     title = "By language, 95 % intervals over types; errors per 100 turns"
+    of_types = "By task type, 95 % intervals over its dialogues"
     return (
-        _table(compared, ["language"], "turns", _DECISIONS, title, "by_language"),
-        _table(compared, ["language", "type"], "turns", _DECISIONS, "By task type", "by_type"),
+        _table(compared, ["language"], "type", "turns", _DECISIONS, title, "by_language"),
+        _table(compared, ["language", "type"], "dialogue", "turns", _DECISIONS, of_types, "by_type"),
     )
 
 
 def replay_table(replayed: pd.DataFrame) -> Table:
     """Return the success of replayed dialogues by language, beside the logged success."""
     title = "Logged seeker lines replayed: success"
-    return _table(replayed, ["language"], "dialogues", _REPLAYED, title, "replay")
+    return _table(replayed, ["language"], "type", "dialogues", _REPLAYED, title, "replay")
 
 
-def _table(frame: pd.DataFrame, by: list[str], unit: str, measures: Measures, title: str, name: str) -> Table:
-    """Return the means of columns, clustered by type; None where there is no value."""
+def _table(
+    frame: pd.DataFrame, by: list[str], cluster: str, unit: str, measures: Measures, title: str, name: str
+) -> Table:
+    """Return the means of columns, clustered by another; None where there is no value."""
     cells: list[list[Cell]] = []
     for labels, group in frame.groupby(by):
         cells.append([" ".join(map(str, labels)), len(group)])
         for measure, (_, bounds) in measures.items():
             known = group[group[measure].notna()]
-            values, types = known[measure].astype(float).tolist(), known["type"].tolist()
-            cells[-1].append(cluster_bootstrap(values, types, bounds=bounds) if values else None)
+            values, clusters = known[measure].astype(float).tolist(), known[cluster].tolist()
+            cells[-1].append(cluster_bootstrap(values, clusters, bounds=bounds) if values else None)
     columns = (Column(measure, digits) for measure, (digits, _) in measures.items())
     return Table([by[-1], Column(unit, 0), *columns], cells, title, name)
 

@@ -113,6 +113,15 @@ async def test_agreement_and_errors_per_hundred_turns():
     assert rows(perfect)[0]["agreement"].value == 1
 
 
+async def test_within_a_type_dialogues_are_resampled():
+    half = dialogue(["1"], ["2"])
+    dialogues = [replace(half, id="half"), replace(half, id="again"), dialogue(["1"], ["1.1"])]
+    _, by_type = decision_tables(await audit(Scripted({"2": "1"}), dialogues, multi=False))
+    (row,) = rows(by_type)
+    assert row["agreement"].n == 6
+    assert row["agreement"][:3] == pytest.approx((4 / 6, 0.5, 1))
+
+
 async def test_the_single_info_provider_is_asked_for_one_node():
     dialogues = [dialogue(["1", "2"], ["1.1"])]
     single = await audit(Scripted(), dialogues, multi=False)
