@@ -257,6 +257,20 @@ def wilson(successes: int, n: int) -> Interval:
     return Interval(successes / n, *wilson_bounds(successes, n), n)
 
 
+def share_difference(first: Interval, second: Interval) -> Interval:
+    """Return ``first - second`` of two shares that do not hang together, with Newcombe's interval.
+
+    His tenth method (1998): the ends of both shares' own intervals are put together, so that each tells as
+    much as it has seen. Without an interval of both there is none.
+    """
+    value, n = first.value - second.value, first.n + second.n
+    if first.low is None or first.high is None or second.low is None or second.high is None:
+        return Interval(value, None, None, n)
+    down = np.hypot(first.value - first.low, second.high - second.value)
+    up = np.hypot(first.high - first.value, second.value - second.low)
+    return Interval(value, float(value - down), float(value + up), n)
+
+
 def paired_bootstrap(
     first: Sequence[float],
     second: Sequence[float],

@@ -19,6 +19,7 @@ from simulator.stats import (
     paired_bootstrap,
     resampled,
     share,
+    share_difference,
 )
 
 
@@ -33,7 +34,7 @@ class Row:
         when_inferred: of those where it could be inferred.
         when_nothing: of those where nothing was open.
         when_not: of the last two together.
-        youden: `when_needed` less `when_not` (Youden's J, bootstrap over items); None without one of the two.
+        youden: `when_needed` less `when_not` (Youden's J, see `_youden`); None without one of the two.
         decided: share of decisions in which asking or not was what was needed; not corrected for chance.
         useful: share of questions whose answer told something open (bootstrap over items).
         price: of a question, in points of the room's score (bootstrap over items); None where they are free.
@@ -99,17 +100,18 @@ def _row(episodes: Sequence[Asking], benchmark: str, robot: str, user: str, kind
     def right(among: Sequence[Asking]) -> Interval | None:
         return _share([(episode.item, bool(episode.told.right)) for episode in among])
 
+    needed, not_needed = asked("person"), asked("inferred", "nothing")
     return Row(
         benchmark=benchmark,
         robot=robot,
         user=user,
         kind=kind,
         episodes=len(episodes),
-        when_needed=asked("person"),
+        when_needed=needed,
         when_inferred=asked("inferred"),
         when_nothing=asked("nothing"),
-        when_not=asked("inferred", "nothing"),
-        youden=_youden([(item, need == "person", asked) for item, need, asked in decisions]),
+        when_not=not_needed,
+        youden=_youden([(item, need == "person", was) for item, need, was in decisions], needed, not_needed),
         decided=_share([(item, asked == (need == "person")) for item, need, asked in decisions]),
         questions=bootstrap_mean(
             [episode.told.questions for episode in could_ask],
@@ -142,21 +144,27 @@ def _share(observed: Sequence[tuple[str, bool]]) -> Interval | None:
     return share([holds for _, holds in observed], [item for item, _ in observed]) if observed else None
 
 
-def _youden(decisions: Sequence[tuple[str, bool, bool]]) -> Interval | None:
-    """Return the share asked where needed, less where not, of (item, needed, asked); items are resampled."""
+def _youden(
+    decisions: Sequence[tuple[str, bool, bool]], needed: Interval | None, not_needed: Interval | None
+) -> Interval | None:
+    """Return the share asked where needed, less where not, out of decisions: (item, needed, asked).
+
+    Items are resampled; where one of the two shares does not vary, that would say nothing of it, and the
+    interval is Newcombe's.
+    """
+    if needed is None or not_needed is None:
+        return None
     sums: dict[str, list[float]] = {}
-    for item, needed, asked in decisions:
-        cells, place = sums.setdefault(item, [0.0] * 4), 0 if needed else 2
+    for item, is_needed, asked in decisions:
+        cells, place = sums.setdefault(item, [0.0] * 4), 0 if is_needed else 2
         cells[place] += asked
         cells[place + 1] += 1
-    if not sums:
-        return None
     drawn = resampled(np.array(list(sums.values())))
     with np.errstate(invalid="ignore", divide="ignore"):
-        differences = drawn[:, 0] / drawn[:, 1] - drawn[:, 2] / drawn[:, 3]
-    # Where nothing varies, no more is known than of the smaller of the two cells.
-    groups = min(sum(cells[at] > 0 for cells in sums.values()) for at in (1, 3))
-    return interval_of(differences, len(decisions), groups=groups, bounds=(-1, 1))
+        both = drawn[:, [0, 2]] / drawn[:, [1, 3]]
+    if (np.nanmax(both, axis=0) - np.nanmin(both, axis=0) < 1e-12).any():
+        return share_difference(needed, not_needed)._replace(n=len(decisions))
+    return interval_of(both[:, 0] - both[:, 1], len(decisions), groups=len(sums), bounds=(-1, 1))
 
 
 def _per_question(

@@ -6,6 +6,7 @@ from itertools import count
 from types import SimpleNamespace
 
 import pytest
+from statsmodels.stats.proportion import confint_proportions_2indep
 
 from simulator.asking import Asked, Asking
 from simulator.commands.asking import asking_figure, notes, printed_table, rows
@@ -71,10 +72,23 @@ def test_asking_is_told_corrected_for_chance_with_the_n_of_each_cell():
     assert row.youden.low < 0.65 < row.youden.high
     for always in (0, 1):
         (row,) = rows([*(_asking("person", always) for _ in range(9)), _asking("inferred", always)])
-        # Of one case in which it was not needed, nearly nothing is known.
-        assert row.youden.value == 0 and row.youden.low < -0.7 and row.youden.high > 0.7
+        # Of one case in which it was not needed, nearly nothing is known; of nine in which it was, something.
+        ends = pytest.approx((-0.299, 0.793) if always else (-0.793, 0.299), abs=0.001)
+        assert row.youden.value == 0 and row.youden[1:3] == ends
     (row,) = rows([_asking("person", 1)])
     assert row.youden is None
+
+
+def test_a_share_that_does_not_vary_tells_as_much_as_it_has_seen():
+    """Its n counts in the interval of J, whether the other share varies or not."""
+    for asked_of_62 in (62, 40):
+        needed = [_asking("person", int(place < asked_of_62)) for place in range(62)]
+        (one,), (two,) = (rows([*needed, *(_asking("nothing", 0) for _ in range(n))]) for n in (1, 20))
+        for row, n in ((one, 1), (two, 20)):
+            ends = confint_proportions_2indep(asked_of_62, 62, 0, n, compare="diff", method="newcomb")
+            assert row.youden[1:3] == pytest.approx(ends)
+            assert row.youden.n == 62 + n
+        assert one.youden.low < two.youden.low - 0.1
 
 
 def test_repeats_of_an_item_are_one_cluster():
