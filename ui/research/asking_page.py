@@ -14,8 +14,9 @@ from simulator import catalog
 from simulator.asking import AskingRecords, askable, askings, load_asking, may_ask_back
 from simulator.commands.asking import asking_figure, whole_report
 from simulator.commands.asking_measures import Row, rows
-from simulator.figures import Table
+from simulator.figures import Cell, Table
 from simulator.reporting import Report, Section
+from simulator.stats import Interval
 from ui.i18n import Strings
 from ui.research.address import Address
 from ui.research.blocks import Visit, part, rebuild
@@ -28,6 +29,9 @@ MEASURES: Final = (
     *("when_needed", "when_inferred", "when_nothing", "youden", "decided", "questions", "useful", "price"),
     *("right", "right_asking", "right_silent", "before", "after", "gain"),
 )
+SHARES: Final = MEASURES[:3]
+"""Shares of decisions, each shown with its n."""
+_N: Final = "_n"
 _SAID: Final = "research.asking"
 
 
@@ -127,10 +131,23 @@ def _table(t: Strings, at: Address, lines: Sequence[Row]) -> Table:
     split = [name for name in ("user", "kind") if _splits(at, name)]
     counts = ["episodes", *(["open"] if any(row.open for row in lines) else [])]
     known = [name for name in MEASURES if any(getattr(row, name) is not None for row in lines)]
-    fields = ["robot", *split, *counts, *known]
-    cells = [["–" if getattr(row, name) == "" else getattr(row, name) for name in fields] for row in lines]
+    fields = ["robot", *split, *counts, *(column for name in known for column in _with_n(name))]
+    cells = [[_value(row, name) for name in fields] for row in lines]
     heads = [t(f"{_SAID}.column.{name}") for name in fields]
     return Table(heads, cells, catalog.find(lines[0].benchmark).title)
+
+
+def _with_n(measure: str) -> Sequence[str]:
+    """Return the columns of a measure: a share of decisions is followed by their number."""
+    return (measure, f"{measure}{_N}") if measure in SHARES else (measure,)
+
+
+def _value(row: Row, column: str) -> Cell:
+    """Return a field of a row, or the n of a share."""
+    value: Interval | str | int | None = getattr(row, column.removesuffix(_N))
+    if column.endswith(_N):
+        return value.n if isinstance(value, Interval) else None
+    return "–" if value == "" else value
 
 
 def _remarks(t: Strings, records: AskingRecords, compared: Sequence[str]) -> Iterator[str]:

@@ -28,7 +28,7 @@ from simulator.handmethat.room import ROOM as HANDMETHAT
 from simulator.runner.command import RunRequest, RunSettings, play
 from simulator.runner.model_flags import ModelFlags
 from ui.research.address import Address
-from ui.research.asking_page import MEASURES, asking_file
+from ui.research.asking_page import MEASURES, SHARES, asking_file
 from ui.research.downloads import report_file
 from ui.research.office import Office
 
@@ -92,14 +92,18 @@ def test_each_room_has_its_rows_with_the_report_s_numbers(log: Office, by: str) 
     assert len(shown) == len(found)
     for one, cells in zip(found, shown, strict=True):
         beside = [other for other in found if other.benchmark == one.benchmark]
-        names = [name for name in MEASURES if any(getattr(other, name) is not None for other in beside)]
+        known = [name for name in MEASURES if any(getattr(other, name) is not None for other in beside)]
+        names = [column for name in known for column in ((name, f"{name}_n") if name in SHARES else (name,))]
         assert any(cell.startswith(one.robot) for cell in cells)
         for name, cell in zip(names, cells[-len(names) :], strict=True):
-            interval = getattr(one, name)
+            interval = getattr(one, name.removesuffix("_n"))
             if interval is None:
                 assert not re.search(r"\d", cell), (name, cell)
                 continue
             value, low, high, n = interval
+            if name.endswith("_n"):
+                assert cell == str(n), (name, cell)
+                continue
             ends = ["–"] if low is None else [f"{low:.2f}", f"{high:.2f}"]
             for said in (f"{value:.2f}", *ends):
                 assert said in cell.replace("−", "-"), (name, cell)
