@@ -62,12 +62,12 @@ class Interval(NamedTuple):
         return NO_INTERVAL if self.low is None else ", ".join(map(write, self.reach))
 
     def bracketed(self, write: Callable[[float], str] = "{:.2f}".format) -> str:
-        """Return ``0.53 [0.48, 0.58]``; ``0.53 – (n = 1)``, with its n, where there is no interval."""
+        """Return ``0.53 [0.48, 0.58]``; ``0.53 – (n = 1)``, of a single item, where there is no interval."""
         return f"{write(self.value)} {self.in_brackets(write)}"
 
     def in_brackets(self, write: Callable[[float], str] = "{:.2f}".format) -> str:
         """Return the part of `bracketed` that follows the estimate."""
-        return f"{NO_INTERVAL} (n = {self.n})" if self.low is None else f"[{self.ends(write)}]"
+        return f"{NO_INTERVAL} (n = 1)" if self.low is None else f"[{self.ends(write)}]"
 
 
 def resampled(columns: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> Floats:
@@ -109,8 +109,9 @@ def interval_of(statistics: Floats, n: int, *, groups: int, bounds: Bounds | Non
 
     Resampling says nothing where all groups are alike, or where there is but one: every resample is the same,
     and 0 of 5 would read [0, 0]. If the statistic has bounds, the interval is then as wide as Wilson's for
-    the share of groups that differ, none of `groups` having been seen: for shares it is Wilson's own. A
-    statistic without bounds (a count) has no interval where there is but one group.
+    the share of groups that differ, none of `groups` having been seen: for shares it is Wilson's own. One
+    group says something only where its statistic is the least or the greatest that there can be, as that of
+    a success or a failure is; a count, or a share of several things in one group, has no interval then.
 
     Args:
         statistics: of the groups as they are, then of every resample; not a number where it is undefined,
@@ -125,7 +126,8 @@ def interval_of(statistics: Floats, n: int, *, groups: int, bounds: Bounds | Non
     defined = drawn[np.isfinite(drawn)]
     tail = (1 - LEVEL) / 2
     bounded = bounds is not None and bounds[0] <= value <= bounds[1]
-    if groups == 1 and not bounded:
+    extreme = bounds is not None and bool(np.isclose(value, bounds, rtol=0, atol=1e-12).any())
+    if groups == 1 and not extreme:
         return Interval(value, None, None, n)
     low, high = np.quantile(defined, [tail, 1 - tail]).tolist() if len(defined) else (value, value)
     if bounds is not None and bounded and np.isclose(low, high, rtol=0, atol=1e-12):

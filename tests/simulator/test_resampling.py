@@ -99,6 +99,11 @@ def test_where_nothing_varies_bounds_decide():
     assert bootstrap_mean([1.0] * 5, bounds=None) == (1, 1, 1, 5)
     assert bootstrap_mean([3.0, 5.0], ["a", "a"]) == (4, None, None, 1), "one item played twice"
     assert paired_bootstrap([1.0], [4.0]) == (3, None, None, 1)
+    assert bootstrap_mean([0.5]) == (0.5, None, None, 1), "one item, half right"
+    several = cluster_bootstrap([1.0, 0.0, 1.0, 0.0], ["a"] * 4)
+    assert several == (0.5, None, None, 4)
+    assert several.bracketed() == "0.50 – (n = 1)", "the answers of one item are no sample of items"
+    assert bootstrap_mean([0.0]).high == pytest.approx(wilson(0, 1).high)
     per_100 = cluster_bootstrap([0.0] * 5, range(5), bounds=(0, 100))
     assert per_100.high == pytest.approx(100 * wilson(0, 5).high)
     same = paired_bootstrap([True] * 5, [True] * 5)

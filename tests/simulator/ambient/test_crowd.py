@@ -56,7 +56,8 @@ ROWS = [A, B, C, D]
 
 def value(interval: Interval | None) -> float:
     assert interval is not None
-    assert interval.low <= interval.value <= interval.high
+    low, high = interval.reach
+    assert low <= interval.value <= high
     return interval.value
 
 
