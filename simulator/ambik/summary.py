@@ -122,8 +122,7 @@ def _baselines_table(baselines: Mapping[str, tuple[Measures, Measured]]) -> Tabl
     for name, (measured, exchange) in baselines.items():
         overall = measured.overall
         values = (overall.hr, overall.chr, overall.icr, measured.ambdif)
-        rights = map(exchange.get, exchanged)
-        rows.append([name, *(each.value for each in values), *(right and right.value for right in rights)])
+        rows.append([name, *(each.interval for each in values), *map(exchange.get, exchanged)])
     heads = ("baseline", "help rate", "CHR", "ICR", "AmbDif", *exchanged)
     return Table(heads, rows, "Baselines on the same tasks")
 

@@ -40,7 +40,7 @@ from simulator.reports import run_summary
 from simulator.runner.command import RunSettings
 from simulator.runner.engine import Engine
 from simulator.seeds import derive_seed
-from simulator.stats import wilson
+from simulator.stats import Interval, wilson
 
 # fmt: off
 SPEC_13 = {
@@ -171,6 +171,8 @@ def test_questions_are_answered_and_told_before_and_after(askback, log_path):
         assert measured["asked when needed"].value == 1 and measured["asked when not needed"] is None
         assert measured["asked when needed"] == wilson(len(found), len(found))
         assert measured["right after"].value >= measured["right before"].value
+        _, baselines = summary_section(reader, "q").tables
+        assert all(isinstance(row[1], Interval) and isinstance(row[-1], Interval) for row in baselines.rows)
     said = askback("score", "q", "--json")
     (section,) = json.loads(said)["sections"]
     assert section["data"]["exchange"]["questions"]["value"] == 1
