@@ -13,6 +13,7 @@ from ui.i18n import strings
 from ui.research.address import Address
 from ui.research.blocks import Visit
 from ui.research.list_page import RunList
+from ui.research.report_pages import item_rows
 from ui.research.runs import run_card, run_cards
 
 VISIT = Visit(strings("en"), Address())
@@ -132,6 +133,9 @@ def test_runs_are_compared_item_by_item(calls):
     assert answer["html"].count('class="rs-column"') == 2
     assert "And then &lt;b&gt;what&lt;/b&gt;?" in answer["html"]
     assert "askback compare one two" in words(answer)
+    items = list(item_rows(calls.reader, ["one", "two"]))
+    differing = sum(row.differs for row in items)
+    assert f"Item by item they differ on {differing} of {len(items)}" in words(answer)
 
 
 def test_what_cannot_be_compared_is_told(calls, filled):
