@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,7 +40,8 @@ def print_report(console: Console, report: Report) -> None:
         for number, table in enumerate(section.tables):
             if number:
                 console.print()
-            console.print(table.to_text())
+            # What has its section's title needs none of its own.
+            console.print((replace(table, title="") if table.title == section.title else table).to_text())
         if section.text:
             console.print(section.text, markup=False, highlight=False, soft_wrap=True)
         for remark in section.remarks:

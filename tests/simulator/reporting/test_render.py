@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -15,7 +16,7 @@ from simulator.errors import InputError
 from simulator.figures import Bars, Column, Figure, Panel, Table
 from simulator.figures.files import to_json
 from simulator.reporting import Report, Section, print_report, write_report
-from simulator.reporting.render import html_page, latex_table, report_json
+from simulator.reporting.render import html_page, latex_table, report_json, report_latex
 from simulator.stats import Interval
 
 THIRD = 1 / 3
@@ -152,6 +153,19 @@ def test_the_terminal_shows_tables_remarks_and_warnings():
         "· n < 9 & low",
     ):
         assert text in shown
+
+
+def test_a_table_with_its_sections_title_is_not_titled_again():
+    tables = [replace(TABLE, title="Votes"), TABLE]
+    report = Report(title="r", sections=[Section(name="votes", title="Votes", tables=tables)])
+    console = Console(width=120, file=io.StringIO())
+    print_report(console, report)
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+    assert (shown.count("Votes"), shown.count(TABLE.title)) == (1, 1)
+    assert Page(html_page(report)).texts.count("Votes") == 1
+    (caption, _) = (line for line in report_latex(report).splitlines() if "caption" in line)
+    assert "Votes" in caption
 
 
 def test_sections_have_names_of_files_of_their_own():
