@@ -285,9 +285,8 @@ def _named(names: Mapping[str, str]) -> Iterator[None]:
         yield
     except InputError as error:
         message = str(error)
-        for passing in sorted(
-            names, key=len, reverse=True
-        ):  # no name is cut short by one that it begins with
+        # The longest first: no name is cut short by one that it begins with.
+        for passing in sorted(names, key=len, reverse=True):
             message = message.replace(passing, names[passing])
         raise InputError(message, code=error.code, **error.named) from error
 
