@@ -52,9 +52,11 @@ def _check(path: Path, connection: sqlite3.Connection, doing: str) -> int:
         NewerLog: its schema is newer than this program.
     """
     try:
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        (objects,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        # At one moment: another process may be making the log just now.
+        application, version, objects = connection.execute(
+            "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
+            "FROM pragma_application_id, pragma_user_version"
+        ).fetchone()
     except sqlite3.DatabaseError as error:
         if error_name(error) == "SQLITE_NOTADB":
             raise NotALog(

@@ -168,7 +168,7 @@ def _requests(order: Order) -> Iterator[RunRequest | NotPlayed]:
         settings = replace(order.rules.settings, not_listed=True)
         order = replace(order, rules=order.rules.model_copy(update={"settings": settings}))
     pairs = _pairs(order)
-    _refuse_idle(order, pairs)
+    _tell_idle(order, pairs)
     tests = chosen.items(order.settings.seed)
     # What is wrong with the data or a run that was named is told before anything is played.
     named = {pair: _named_calibration(order, *pair, tests) for pair in pairs if pair[1] in CONFORMAL}
@@ -222,29 +222,21 @@ def _pairs(order: Order) -> tuple[Pair, ...]:
     return tuple(sorted(pairs, key=lambda pair: robots.index(pair[0])))
 
 
-def _refuse_idle(order: Order, pairs: Sequence[Pair]) -> None:
-    """See that each option of methods that was typed concerns one that is played.
-
-    Raises:
-        InputError: for the first that does not; names it as it is typed.
-    """
+def _tell_idle(order: Order, pairs: Sequence[Pair]) -> None:
+    """Tell of each option of methods that was typed if it concerns none that is played."""
     played = {method for _, method in pairs if method}
+    who = ", ".join(dict.fromkeys(robot for robot, _ in pairs))
     for name, methods in _CONCERNS.items():
         # KnowNo's scenarios are parted by it, whoever plays the rest.
         parts_data = name == "calibration_limit" and order.selection.dataset == "knowno"
         if name not in order.typed or played & set(methods) or parts_data:
             continue
         if played:
-            names = ", ".join(methods)
-            raise InputError(
-                f"--{typed_word(name)}: nothing changes with it in {', '.join(sorted(played))}; "
-                f"it is for {names}."
-            )
-        who = ", ".join(dict.fromkeys(robot for robot, _ in pairs))
-        raise InputError(
-            f"--{typed_word(name)}: it is for models, which play a method; {who} decides in its own way. "
-            "Name a model with --model, or leave the option out."
-        )
+            why = f"it is for {', '.join(methods)}, and {', '.join(sorted(played))} is played"
+        else:
+            why = f"it is for models, which play a method; {who} decides in its own way"
+        line = f"--{typed_word(name)} changes nothing here: {why}."
+        order.console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
 
 
 def _require(name: str, built_in: Sequence[str], otherwise: str, models: ModelOptions) -> None:

@@ -268,7 +268,7 @@ def test_people_s_sets_stand_beside_conformal_ones(log: Office, language: str) -
     for row in found.rows:
         one = row.measures["jaccard"]
         assert one is not None
-        assert f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]" in words(answer)
+        assert one.bracketed() in words(answer)
     assert SECRET not in answer["html"]
 
 
