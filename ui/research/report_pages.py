@@ -259,7 +259,9 @@ def _plot(visit: Visit, figure: Figure) -> None:
     drawn = json.dumps({**to_plotly(figure), "config": {"displayModeBar": False}})
     kinds = {"rs-wide": format.is_wide(figure), "rs-lying": lies(figure)}
     classes = ["rs-chart", *(name for name, holds in kinds.items() if holds)]
-    with gr.Column(min_width=480, elem_classes=classes):
+    # What the style sheet gives them, and its frame: only on a narrow screen is there something to scroll.
+    least = 660 if kinds["rs-wide"] else 500 if kinds["rs-lying"] else 480
+    with gr.Column(min_width=least, elem_classes=classes):
         part(visit, "figure", figure=figure)
         gr.Plot(PlotData(type="plotly", plot=drawn), show_label=False, container=False)
 
