@@ -100,8 +100,8 @@ COMMANDS: Final = {
 }
 
 
-class _InOurWords(TyperGroup):
-    """Says what is wrong with a value on the command line as files say it of a field."""
+class _Commands(TyperGroup):
+    """Commands that call a wrong value wrong in the words that files have for a field."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -118,7 +118,7 @@ class _InOurWords(TyperGroup):
 
 
 cli = typer.Typer(
-    cls=_InOurWords,
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

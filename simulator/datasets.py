@@ -152,6 +152,11 @@ def add(
             present = None
         if present is not None and (present.content, present.benchmark) == (content, benchmark):
             return Added(present, changed=False)
+        if present is not None and _KEEPING.get():
+            raise InputError(
+                f"{name!r} holds other data ({present.benchmark}, from {present.source}); choose another "
+                "name with --name, or put these in their place with --replace"
+            )
         with _named({**{str(copy / place): str(file) for place, file in files.items()}, **names}):
             details = check(copy)
         dataset = Dataset(
@@ -162,11 +167,6 @@ def add(
             added_at=datetime.now(UTC).isoformat(timespec="seconds"),
             details=details,
         )
-        if present is not None and _KEEPING.get():
-            raise InputError(
-                f"{name!r} holds other data ({present.benchmark}, from {present.source}); choose another "
-                "name with --name, or put these in their place with --replace"
-            )
         if not dataset.folder.is_dir():
             os.replace(copy, dataset.folder)
         _point_at(dataset)

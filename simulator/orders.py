@@ -8,7 +8,7 @@ Everything else is here and in `simulator.commands.run`, once for all benchmarks
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final, Generic, NamedTuple, TypeVar
@@ -230,6 +230,21 @@ def names_all(text: str) -> bool:
 def typed_word(word: str) -> str:
     """Return a word as it is typed and as it stands in names of runs."""
     return word.replace("_", "-")
+
+
+def idle_options(
+    typed: Collection[str], concerns: Mapping[str, Collection[str]], played: Collection[str]
+) -> Iterator[tuple[str, Collection[str]]]:
+    """Yield options that were typed and concern nothing that is played, with what they are for.
+
+    Args:
+        typed: names of options.
+        concerns: what changes with an option, by its name; others concern everything.
+        played: settings, or methods.
+    """
+    for name, concerned in concerns.items():
+        if name in typed and not set(concerned) & set(played):
+            yield name, concerned
 
 
 def _plain(word: str) -> str:

@@ -263,7 +263,7 @@ def share_difference(first: Interval, second: Interval) -> Interval:
     """Return ``first - second`` of two shares that do not hang together, with Newcombe's interval.
 
     His tenth method (1998): the ends of both shares' own intervals are put together, so that each tells as
-    much as it has seen. Without an interval of both there is none.
+    much as it has seen. Where a share is of a single item, and so has no interval, there is none either.
     """
     value, n = first.value - second.value, first.n + second.n
     if first.low is None or first.high is None or second.low is None or second.high is None:

@@ -1,4 +1,4 @@
-"""What is wrong with JSON that cannot be read, in plain words for whoever wrote the file."""
+"""Faults of JSON that cannot be read, in plain words for whoever wrote the file."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -25,10 +25,12 @@ from simulator.orders import (
     RunSpec,
     Selection,
     announced,
+    idle_options,
     is_model,
     play_order,
     played_pairs,
     read_words,
+    typed_word,
 )
 from simulator.runner.command import RunRequest, RunSettings
 from simulator.runner.model_flags import ModelFlags
@@ -212,26 +214,26 @@ def _requests(order: RunOrder[TrialSelection, Options]) -> Iterator[RunRequest]:
         )
 
 
-def refuse_idle(typed: Iterable[str], data: str, parts: Sequence[Part]) -> None:
+def refuse_idle(typed: Collection[str], data: str, parts: Sequence[Part]) -> None:
     """See that each option that was typed changes something in at least one part.
 
     Raises:
         InputError: for the first that does not; names it as it is typed.
     """
     played = tuple(dict.fromkeys(part.setting for part in parts))
-    for name in sorted(typed, key=[*_CONCERNS, *typed].index):
-        option = f"--{name.replace('_', '-')}"
-        concerned = _CONCERNS.get(name, PLAYED)
-        if name in Drawing.model_fields and data != BUILTIN:
-            raise InputError(f"{option}: the items of {data!r} are there already; it is for {BUILTIN} data.")
-        if not set(played) & set(concerned):
-            raise InputError(
-                f"{option}: nothing changes with it in {', '.join(played)}; it is for {', '.join(concerned)}."
-            )
-        if name == "location_word" and not any(part.kind == "informative" for part in parts):
-            raise InputError(f"{option}: only informative instructions have that word; see --kind.")
-        if name == "second_name" and not any(part.second for part in parts):
-            raise InputError(f"{option}: {data!r} hold no bucket with a second name.")
+    if data != BUILTIN and (drawing := [name for name in Drawing.model_fields if name in typed]):
+        raise InputError(
+            f"--{typed_word(drawing[0])}: the items of {data!r} are there already; it is for {BUILTIN} data."
+        )
+    for name, settings in idle_options(typed, _CONCERNS, played):
+        raise InputError(
+            f"--{typed_word(name)}: nothing changes with it in {', '.join(played)}; "
+            f"it is for {', '.join(settings)}."
+        )
+    if "location_word" in typed and not any(part.kind == "informative" for part in parts):
+        raise InputError("--location-word: only informative instructions have that word; see --kind.")
+    if "second_name" in typed and not any(part.second for part in parts):
+        raise InputError(f"--second-name: {data!r} hold no bucket with a second name.")
 
 
 def _refusal(player: str, part: Part) -> str:

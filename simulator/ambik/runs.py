@@ -25,7 +25,16 @@ from simulator.errors import InputError
 from simulator.field_options import logged_values
 from simulator.models import ModelError, ModelOptions, Needs, load_model, run_preflight
 from simulator.models.preflight import REMOTE
-from simulator.orders import NotPlayed, RunOrder, RunSpec, announced, is_model, played_pairs, typed_word
+from simulator.orders import (
+    NotPlayed,
+    RunOrder,
+    RunSpec,
+    announced,
+    idle_options,
+    is_model,
+    played_pairs,
+    typed_word,
+)
 from simulator.runner.command import RunRequest, play
 from simulator.runner.logged import failures_of, required_run
 from simulator.runner.run_summary import print_usage
@@ -226,11 +235,9 @@ def _tell_idle(order: Order, pairs: Sequence[Pair]) -> None:
     """Tell of each option of methods that was typed if it concerns none that is played."""
     played = {method for _, method in pairs if method}
     who = ", ".join(dict.fromkeys(robot for robot, _ in pairs))
-    for name, methods in _CONCERNS.items():
-        # KnowNo's scenarios are parted by it, whoever plays the rest.
-        parts_data = name == "calibration_limit" and order.selection.dataset == "knowno"
-        if name not in order.typed or played & set(methods) or parts_data:
-            continue
+    for name, methods in idle_options(order.typed, _CONCERNS, played):
+        if name == "calibration_limit" and order.selection.dataset == "knowno":
+            continue  # KnowNo's scenarios are parted by it, whoever plays them
         if played:
             why = f"it is for {', '.join(methods)}, and {', '.join(sorted(played))} is played"
         else:

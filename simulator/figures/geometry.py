@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from simulator.figures.look import Stroke, strokes
@@ -66,6 +67,8 @@ def grid(figure: Figure, most: int = 4) -> tuple[int, int]:
     return math.ceil(len(figure.panels) / columns), columns
 
 
+# A drawing asks for every panel, some times.
+@lru_cache(maxsize=64)
 def lies(figure: Figure) -> bool:
     """Return True if bars lie, each beside its name: under them, the names of a panel would not have room."""
     columns = _columns(figure, 4)

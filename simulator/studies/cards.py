@@ -126,7 +126,7 @@ def card_of(
         titles={language: study.title_in(language) for language in get_args(Language)},
         task=task,
         open=left > 0,
-        closed=desk.closed_since is not None,
+        closed=not left and desk.closed_since is not None,
         places_left=left,
         minutes=study.pay.minutes if study.pay else 0.0,
         pay=f"{study.pay.amount:.2f} {study.pay.currency}" if study.pay and study.pay.amount else "",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -22,7 +22,7 @@ from simulator.models.preflight import REMOTE
 from simulator.runner.build import Models
 from simulator.runner.finding import load_room
 from simulator.studies.files import STUDY, Study, find_studies, lines_of, scan_study
-from simulator.studies.material import StudyMaterial, material_of
+from simulator.studies.material import material_of
 from simulator.studies.quota import quota_of
 from trees.faults import Fault
 
@@ -67,11 +67,13 @@ def _refusals(study: Study) -> Iterator[str]:
     if study.conditions:
         yield from _refused(partial(quota_of, study))
     # The benchmark reads a study of its own seats alone.
-    material: list[StudyMaterial[Any]] = []
     if not unknown:
-        yield from _refused(lambda: material.extend(filter(None, [material_of(study)])))
-    for one in material:
-        yield from _refused(one.check)
+        yield from _refused(partial(_check_material, study))
+
+
+def _check_material(study: Study) -> None:
+    if (material := material_of(study)) is not None:
+        material.check()
 
 
 def _refused(check: Callable[[], object]) -> Iterator[str]:

@@ -65,7 +65,7 @@ from trees.faults import Fault, first_and_more
 _Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=60)]
 PEOPLE: Final = "people-"
 STUDY: Final = "study"
-"""What faults of such a file are of."""
+"""The kind of thing that the faults of such a file are about."""
 _QUOTES: Final = "a text with ? : , # or a brace in it stands in quotes"
 # A page quotes them, the log names cells by them; the slash divides a condition from a finer one.
 _Condition = Annotated[str, StringConstraints(pattern=r"^[^/\s]+(/[^/\s]+)*$")]

@@ -219,15 +219,15 @@ window.askbackDesk = (() => {
       this.anew = null;
       const stage = this.deskStage();
       if (!stage || stage.dataset.item !== fresh.dataset.item) return;
-      const of = (control) => [control.tagName, control.getAttribute("href"), JSON.stringify({ ...control.dataset })].join();
-      const at = focus?.closest(".rs-review-bar, .dk-form") ? of(focus) : null;
+      const mark = (control) => [control.tagName, control.getAttribute("href"), JSON.stringify({ ...control.dataset })].join();
+      const at = focus?.closest(".rs-review-bar, .dk-form") ? mark(focus) : null;
       const { scrollTop } = this.deskForm();
       // What it says is read aloud when it changes, not when it comes anew.
       fresh.querySelector("[data-save]").replaceWith(stage.querySelector("[data-save]"));
       for (const part of [".rs-review-bar", ".dk-form"]) stage.querySelector(part).replaceWith(fresh.querySelector(part));
       this.settled();
       this.deskForm().scrollTop = scrollTop;
-      if (at) [...stage.querySelectorAll("a, button, input")].find((control) => of(control) === at)?.focus({ preventScroll: true });
+      if (at) [...stage.querySelectorAll("a, button, input")].find((control) => mark(control) === at)?.focus({ preventScroll: true });
     },
 
     // Between a press and its end a control must stay where it is, or it hears of neither.

@@ -22,6 +22,9 @@ async def test_a_robot_asks_once_and_then_acts(actions: Actions, log: Log) -> No
     await visit.begin()
     item = task_of(log[1], visit.episode)
     assert item.type == "preferences"
+    # On a phone the two ways on weigh the same: a study asks which of them people take.
+    (dock,) = re.findall('<p class="ab-dock">.*?</p>', visit.html, re.DOTALL)
+    assert (dock.count('class="ab-button"'), "ab-primary" in dock) == (2, False)
     first, second = item.options[:2]
     assert (await visit.ask(item.pair.question, first, second))["accepted"]
     assert visit.stage == "decide"
