@@ -8,9 +8,10 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 from langgraph.config import get_config
+from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
-from langgraph.types import Command
+from langgraph.types import Command, RetryPolicy
 
 from simulator.runner.compiling import Machine
 
@@ -74,3 +75,61 @@ async def test_where_a_plain_function_chooses_langgraph_asks_it() -> None:
     graph.edges.clear()
     graph.add_conditional_edges(START, lambda state: "first", {"first": "ask"})
     assert (await Machine(graph).play({"said": ["a", "b", "c"]}, None))["said"][3:] == ["ask"]
+
+
+class Deciding(TypedDict):
+    said: Annotated[list[str], operator.add]
+    plan: str
+    seen: str
+
+
+def deciding(reached: list[int], goto: Any = "decide", **policies: Any) -> StateGraph[Any, None, Any, Any]:
+    """A graph that plans, decides and speaks; `reached`: LangGraph's step in which each node runs."""
+
+    def step() -> None:
+        reached.append(get_config()["metadata"]["langgraph_step"])
+
+    async def plan(state: Deciding) -> Command[Any]:
+        step()
+        return Command(update={"plan": f"plan {len(state['said'])}"}, goto=goto)
+
+    async def decide(state: Deciding) -> Command[Any]:
+        step()
+        return Command(update={"seen": state["plan"]}, goto="speak")
+
+    async def speak(state: Deciding) -> Command[Any]:
+        step()
+        lines = [f"{state['plan']}, {state['seen']}"]
+        return Command(update={"said": lines}, goto=END if len(state["said"]) else "plan")
+
+    graph = StateGraph(Deciding)
+    graph.add_node("plan", plan, destinations=("decide", "speak"))
+    graph.add_node("decide", decide, destinations=("speak",), **policies)
+    graph.add_node("speak", speak, destinations=("plan", END))
+    graph.add_edge(START, "plan")
+    return graph
+
+
+NOTHING: dict[str, Any] = {"said": [], "plan": "", "seen": ""}
+
+
+async def test_a_step_is_a_turn() -> None:
+    reached: list[int] = []
+    played = await Machine(deciding(reached)).play(NOTHING, None)
+    assert played == await deciding([]).compile().ainvoke(NOTHING)
+    assert played["said"] == ["plan 0, plan 0", "plan 1, plan 1"]
+    first, second = reached[0], reached[3]
+    assert reached == [first] * 3 + [second] * 3 and second == first + 1
+
+
+async def test_nodes_beside_each_other_and_policies_are_left_to_langgraph() -> None:
+    for graph in (
+        lambda: deciding([], ["decide", "speak"]),
+        lambda: deciding([], retry_policy=RetryPolicy()),
+    ):
+        assert await Machine(graph()).play(NOTHING, None) == await graph().compile().ainvoke(NOTHING)
+
+
+async def test_a_circle_without_a_turn_meets_the_limit_of_steps() -> None:
+    with pytest.raises(GraphRecursionError):
+        await Machine(deciding([], "plan")).play(NOTHING, None, steps=20)
