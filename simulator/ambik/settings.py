@@ -70,8 +70,8 @@ _READER: Final = TypeAdapter(Settings)
 
 def settings_option(settings: Settings) -> dict[str, Any]:
     """Return settings as an episode's options hold them: what differs from the default."""
-    usual = asdict(DEFAULT)
-    return {name: value for name, value in asdict(settings).items() if value != usual[name]}
+    values = ((name, getattr(settings, name)) for name in Settings.__dataclass_fields__)
+    return {name: value for name, value in values if value != getattr(DEFAULT, name)}
 
 
 def read_settings(option: object) -> Settings:

@@ -19,7 +19,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from simulator.ambik.methods.kit import TOP, Kit, State, Update
 from simulator.ambik.naming import context_affordance, is_filler, is_not_listed
@@ -42,6 +42,7 @@ from simulator.ambik.terms import DO_NOTHING, ROLES, Method, Role
 from simulator.models import ChatModel, TokenLogprob, Unsupported, sample
 from simulator.runner.turns import state_after
 
+T = TypeVar("T")
 Table = tuple[tuple[str, float], ...]
 """Tokens with log-probabilities (natural), as returned."""
 TEMPERATURE: Final = 0.7
@@ -153,9 +154,7 @@ async def afford(state: State, kit: Kit) -> Update:
         letter: text for letter, text in options.items() if not is_filler(text) and not is_not_listed(text)
     }
     prompts = {text: prompt("afford", kit.case, action=text) for text in dict.fromkeys(judged.values())}
-    answers = await asyncio.gather(
-        *(_one_word(kit, "afford", asked, _says_whether) for asked in prompts.values())
-    )
+    answers = await _at_once([_one_word(kit, "afford", asked, _says_whether) for asked in prompts.values()])
     shares = {text: probability_of_true(table) for text, (table, _) in zip(prompts, answers, strict=True)}
     things = (*kit.case.item.about.objects, *kit.case.item.about.appliances)
     words = kit.background.vocabulary
@@ -250,7 +249,7 @@ async def decide(
     kit = Kit(case=case, generator=generator, chooser=chooser, **options)
     state = State(prompts=[], raw=[], flags=[])
     for stage in STAGES[method]:
-        for update in await asyncio.gather(*(step(state, kit) for step in stage)):
+        for update in await _at_once([step(state, kit) for step in stage]):
             state = state_after(state, update)
     judged = state.get("affordance", {}).items()
     made: dict[str, Any] = {
@@ -270,6 +269,11 @@ async def decide(
         chooser=chooser.name if method in _CHOOSE else "",
         **made,
     )
+
+
+async def _at_once(awaited: Sequence[Awaitable[T]]) -> list[T]:
+    """Return what each gives; a single one needs no task of its own."""
+    return [await awaited[0]] if len(awaited) == 1 else await asyncio.gather(*awaited)
 
 
 def _in_order(texts: Iterable[Sequence[str]]) -> tuple[tuple[str, str], ...]:
