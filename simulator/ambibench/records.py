@@ -32,7 +32,7 @@ from simulator.ambibench.features import (
     pair_of,
     value_code,
 )
-from simulator.ambibench.score import Mode, ScoreMode, Tie, read_answer, read_reply
+from simulator.ambibench.score import MODES, TIES, Mode, ScoreMode, Tie, read_answer, read_reply, read_table
 from simulator.duplicates import Duplicates, told_once
 from simulator.errors import InputError
 from simulator.field_faults import first_fault
@@ -200,26 +200,35 @@ def scored(record: TrialRecord, mode: Mode | None = None, tie: Tie | None = None
             mode or ``wrong``.
 
     Returns:
-        The same record where nothing can be read again: free text, or an answer without its raw form.
+        The same record where nothing can be read again: free text, or an answer without its raw form. A table
+        of probabilities is always read again, by the rule that gives what the record says, if one does.
     """
     if record.setting == "aws" and record.category is None and record.raw_answer is not None:
         return replace(record, category=classify(record.raw_answer))
+    table, gold = record.top_logprobs, record.gold
     known = record.correct is not None and record.valid is not None
-    if record.gold is None or (known and mode is None and tie is None):
-        return record
-    if record.top_logprobs is None and record.raw_answer is None:
+    if gold is None or (table is None and (record.raw_answer is None or (known and not (mode or tie)))):
         return record
     noted = record.score_mode
     usual: Mode = "strip" if noted is None or noted == "text" else noted
-    read = read_fields(
-        record.raw_answer or "",
-        record.top_logprobs,
-        record.gold,
-        person=record.actor_kind == "human",
-        mode=mode or usual,
-        tie=tie or "wrong",
-    )
+    rule = (None if mode or tie else noted_rule(record)) or (mode or usual, tie or "wrong")
+    person = record.actor_kind == "human"
+    read = read_fields(record.raw_answer or "", table, gold, person=person, mode=rule[0], tie=rule[1])
     return replace(record, **read)
+
+
+def noted_rule(record: TrialRecord) -> tuple[Mode, Tie] | None:
+    """Return the rule by which a record's table is as right as it says; None if there is none.
+
+    Where it notes no mode it may be any.
+    """
+    table, gold, noted = record.top_logprobs, record.gold, record.score_mode
+    if table is None or gold is None:
+        return None
+    modes = MODES if noted is None or noted == "text" else (noted,)
+    rules = ((mode, tie) for mode in modes for tie in TIES)
+    said = record.correct
+    return next((rule for rule in rules if said in (None, read_table(table, gold, *rule).correct)), None)
 
 
 # ---- files
@@ -338,7 +347,11 @@ def _label_problems(record: TrialRecord) -> Iterator[str]:
 
 
 def _wrong_correctness(record: TrialRecord) -> Iterator[str]:
-    name = "answer" if record.answer is not None else "raw_answer"
+    for name in ("answer", "raw_answer"):
+        yield from _wrong_as_written(record, name)
+
+
+def _wrong_as_written(record: TrialRecord, name: str) -> Iterator[str]:
     text = getattr(record, name)
     if text is None:
         return

@@ -19,7 +19,7 @@ from pydantic import Field
 from logs import LogReader
 from simulator.ambibench.coding import Agreement, agreement, judgments_of
 from simulator.ambibench.prompt import PARTICIPANT, with_silence
-from simulator.ambibench.records import TrialRecord, read_trial_file, scored, write_trials
+from simulator.ambibench.records import TrialRecord, noted_rule, read_trial_file, scored, write_trials
 from simulator.ambibench.reporting.figures import FIGURES, chosen_figures
 from simulator.ambibench.reporting.frame import trial_frame
 from simulator.ambibench.reporting.tables import table_sections
@@ -31,6 +31,7 @@ from simulator.errors import InputError
 from simulator.fields import Fields
 from simulator.figures import Cell, Column, Table
 from simulator.frames import Frames
+from simulator.jsonlines import Read
 from simulator.reporting import Section
 from simulator.runner.logged import ENDED, played_to_end
 from simulator.stats import Interval, cluster_bootstrap
@@ -87,7 +88,8 @@ class Results:
     Attributes:
         trials: every answer, scored.
         frame: the same as a frame (`trial_frame`).
-        faults: trials that a file holds twice; runs whose models gave probabilities that are none.
+        faults: trials that a file holds twice, or whose probabilities say otherwise than they do; runs whose
+            models gave probabilities that are none.
     """
 
     trials: tuple[TrialRecord, ...]
@@ -122,7 +124,11 @@ def read_results(
         trials=tuple(trials),
         frame=trial_frame(trials, settings.labels()),
         agreements=() if reader is None else agreement(judgments_of(reader, runs)),
-        faults=(*(fault for file in read for fault in file.faults), *_excesses(trials)),
+        faults=(
+            *(fault for file in read for fault in file.faults),
+            *(fault for path, file in zip(files, read, strict=True) for fault in _contradictions(path, file)),
+            *_excesses(trials),
+        ),
     )
 
 
@@ -168,6 +174,15 @@ def results_of(source: Frames) -> Results:
     if not source.runs and not files:
         raise InputError("Name runs (askback log list shows them), or files.")
     return read_results(source.log, source.runs, files, settings, exclude_aborted=source.exclude_aborted)
+
+
+def _contradictions(path: Path, file: Read[TrialRecord]) -> Iterator[Fault]:
+    """Yield a warning of a file whose trials say otherwise than their probabilities."""
+    rows = zip(file.rows, file.lines, strict=True)
+    lines = [line for trial, line in rows if trial.top_logprobs and trial.gold and noted_rule(trial) is None]
+    if lines:
+        message = f"trials whose 'top_logprobs' do not give it, read again from these: {len(lines)}"
+        yield Fault(str(path), "", lines[0], "correct", message, "warning")
 
 
 def _excesses(trials: Iterable[TrialRecord]) -> Iterator[Fault]:
