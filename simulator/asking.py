@@ -92,6 +92,7 @@ class Asking:
     """One episode.
 
     Attributes:
+        cluster: what the item hangs together with (`simulator.benchmark.Benchmark.cluster`).
         robot: who could ask; with its manner in brackets.
         seat: who could ask, by name alone.
     """
@@ -100,6 +101,7 @@ class Asking:
     run: str
     episode_id: str
     item: str
+    cluster: str
     robot: str
     user: str
     seat: str
@@ -213,6 +215,7 @@ def askings(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = F
 def _records_of(reader: LogReader, run: str, exclude_aborted: bool) -> Iterator[Asking | str]:
     """Yield the record of each episode, or why it has none."""
     benchmark = reader.run(run).benchmark
+    cluster = catalog.find(benchmark).cluster
     try:
         part = load_asking(benchmark)
     except InputError as error:
@@ -246,6 +249,7 @@ def _records_of(reader: LogReader, run: str, exclude_aborted: bool) -> Iterator[
                 run=run,
                 episode_id=episode.id,
                 item=rows[episode.item_hash].name,
+                cluster=cluster(rows[episode.item_hash].name),
                 robot=f"{seat} ({', '.join(asked.manner)})" if asked.manner else seat,
                 user=episode.seats.get(part.USER, ""),
                 seat=seat,

@@ -276,6 +276,8 @@ class Benchmark(Generic[ItemT, RulesT]):
         rules: the pydantic model of the rules; its fields are options of `askback run NAME` and of studies.
         load: the items of ``builtin``, or of a file or folder that somebody names.
         key: the name of an item, unlike that of every other.
+        cluster: of an item's name what intervals and tests take as one observation: the same for items that
+            hang together, such as the members of a pair; by default each stands alone.
         seats: who takes part; the first letter of a setup (H2L) is the first seat's.
         next_seat: whose move is due; None at the end.
         accept: makes a move of a reply, or raises a `SeatError`; by default the text, which may not be empty.
@@ -321,6 +323,7 @@ class Benchmark(Generic[ItemT, RulesT]):
     rules: type[RulesT] | None = None
     load: Callable[[str], Sequence[ItemT]] | None = None
     key: Callable[[ItemT], str] = field(default=lambda item: str(item.name))
+    cluster: Callable[[str], str] = str
     seats: tuple[SeatSpec, ...] = ()
     next_seat: Callable[[State[ItemT, RulesT]], Due | None] | None = None
     accept: Callable[[State[ItemT, RulesT], Due, Reply], Move] | None = None

@@ -7,7 +7,7 @@ that they are about.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import pandas as pd
@@ -135,7 +135,7 @@ def _metric_sections(
         yield Section(
             name="metrics",
             title="Metrics",
-            tables=[metric_table(frame, metrics, ["run"])],
+            tables=[metric_table(frame, metrics, ["run"], benchmark.cluster)],
             figures=[figure] if figure else [],
             remarks=REMARKS,
         )
@@ -144,7 +144,7 @@ def _metric_sections(
             raise InputError(
                 f"--by {column}: no such column; there are: {', '.join(map(str, frame.columns))}"
             )
-        table = metric_table(frame, metrics, ["run", column])
+        table = metric_table(frame, metrics, ["run", column], benchmark.cluster)
         yield Section(name=f"by-{slug(column)}", title=f"By {column}", tables=[table])
 
 
@@ -161,13 +161,15 @@ def present_metrics(benchmark: Benchmark[Any, Any], frame: pd.DataFrame) -> tupl
     return (*declared.values(), *(_undeclared(str(name), frame[name]) for name in others))
 
 
-def metric_table(frame: pd.DataFrame, metrics: Sequence[Metric], by: Sequence[str]) -> Table:
+def metric_table(
+    frame: pd.DataFrame, metrics: Sequence[Metric], by: Sequence[str], cluster: Callable[[str], str]
+) -> Table:
     """Return a row per group: episodes, items, and each metric's mean with its interval."""
     rows: list[list[Cell]] = []
     for key, group in frame.groupby(list(by), sort=False, dropna=False):
         cells: list[Cell] = [str(value) for value in key]
         cells += [len(group), int(group["item"].nunique())]
-        rows.append([*cells, *(mean_of(group, metric) for metric in metrics)])
+        rows.append([*cells, *(mean_of(group, metric, cluster) for metric in metrics)])
     heads: list[Column | str] = [
         *by,
         "episodes",
@@ -177,15 +179,17 @@ def metric_table(frame: pd.DataFrame, metrics: Sequence[Metric], by: Sequence[st
     return Table(heads, rows, "Means over episodes")
 
 
-def mean_of(group: pd.DataFrame, metric: Metric) -> Interval | None:
-    """Return a metric's mean over episodes, its interval clustered by item; None without values."""
+def mean_of(group: pd.DataFrame, metric: Metric, cluster: Callable[[str], str]) -> Interval | None:
+    """Return a metric's mean over episodes, its interval by `cluster` of items, which `n` counts; or None."""
     values = group[[metric.name, "item"]].dropna()
     if values.empty:
         return None
-    numbers, items = values[metric.name].astype(float).tolist(), values["item"].tolist()
+    numbers, clusters = values[metric.name].astype(float).tolist(), values["item"].map(cluster).tolist()
     if metric.is_share and set(numbers) <= {0.0, 1.0}:
-        return share([bool(number) for number in numbers], items)
-    return bootstrap_mean(numbers, items, bounds=(0.0, 1.0) if metric.is_share else None)
+        mean = share([bool(number) for number in numbers], clusters)
+    else:
+        mean = bootstrap_mean(numbers, clusters, bounds=(0.0, 1.0) if metric.is_share else None)
+    return mean._replace(n=values["item"].nunique())
 
 
 def metric_figure(
@@ -195,7 +199,11 @@ def metric_figure(
     shares = [metric for metric in metrics if metric.is_share]
     bars = []
     for run, group in frame.groupby("run", sort=False):
-        known = [(metric, mean) for metric in shares if (mean := mean_of(group, metric)) is not None]
+        known = [
+            (metric, mean)
+            for metric in shares
+            if (mean := mean_of(group, metric, benchmark.cluster)) is not None
+        ]
         if known:
             bars.append(
                 Bars(

@@ -169,7 +169,7 @@ def continuation_measures(records: Sequence[ContinuationRecord], examples: Itera
         for record in records
     ]
     chances = [1 / len(record.options) for record in records]
-    counts = [record.num_conts for record in records]
+    counts = [record.num_conts for record in records if record.num_conts is not None]
     missing = [record.id for record in records if _is_missing(record)]
     tied = [record.id for record in records if _is_tied(record)]
     return {
@@ -180,7 +180,7 @@ def continuation_measures(records: Sequence[ContinuationRecord], examples: Itera
         "missing": Count(len(missing), number),
         "tied": Count(len(tied), number),
         "num_conts_min": Count(min(counts, default=None)),
-        "num_conts_mean": Count(sum(counts) / number if counts else None),
+        "num_conts_mean": Count(sum(counts) / len(counts) if counts else None),
         "options": dict(sorted(Counter(len(record.options) - 1 for record in records).items())),
         "ids": {"missing": missing, "tied": tied},
     }

@@ -252,9 +252,9 @@ def _options_by_name(options: Iterable[ContinuationOption]) -> dict[str, dict[st
 
 
 def _whole_count(value: Any) -> Any:
-    """Return a count of continuations, which may be written as a float, or be missing."""
+    """Return a count of continuations, which may be written as a float; None if it is missing."""
     if value is None or (isinstance(value, float) and not isfinite(value)):
-        return 0
+        return None
     if isinstance(value, int | float) and (value < 0 or value != int(value)):
         raise ValueError(f"is {value:g}, not a number of continuations")
     return int(value) if isinstance(value, float) else value
@@ -267,6 +267,7 @@ class ContinuationRecord:
     Attributes:
         sentence: the ambiguous one, with its stem.
         options: rewrites ``y0``, ``y1``, … and the distractor ``d``.
+        num_conts: how many continuations of each option were compared; None if the file does not say.
     """
 
     id: PublishedKey
@@ -276,7 +277,7 @@ class ContinuationRecord:
         read_as(Mapping[str, _Estimate], _ordered_options),
         PlainSerializer(_options_by_name),
     ]
-    num_conts: Annotated[Whole, BeforeValidator(_whole_count)] = 0
+    num_conts: Annotated[Whole | None, BeforeValidator(_whole_count)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,7 +293,12 @@ class NliRecord:
     hypothesis: Said
     gold: Annotated[SomeLabels, Field(alias="labels")]
     predicted: Annotated[
-        LabelSet, read_as(str, parse_labels), PlainSerializer(format_labels), Field(alias="prediction")
+        LabelSet,
+        # pandas writes an empty text that it has read as null.
+        BeforeValidator(lambda value: "" if value is None or value != value else value),
+        read_as(str, parse_labels),
+        PlainSerializer(format_labels),
+        Field(alias="prediction"),
     ]
     readings: Annotated[tuple[AnyLabels, ...] | None, Field(exclude=True)] = None
     reading_labels: Annotated[tuple[Label, ...], Field(exclude=True)] = ()

@@ -207,12 +207,11 @@ def _continued(look: Look, item: ContinueItem, turns: Sequence[Turn], seed: int)
         for k, sample in enumerate(sampled, start=1)
         if sample.continuations
     ]
+    number_of = record.num_conts
+    counted = [] if number_of is None else [Text(named_text("continuations", count=number_of), "muted")]
     shown: list[Shown] = [
         Card(message(f"side.{item.side}"), [Quotes([Quote("", item.sentence)])]),
-        Card(
-            named_text("options"),
-            [Text(named_text("continuations", count=record.num_conts), "muted"), *options],
-        ),
+        Card(named_text("options"), [*counted, *options]),
     ]
     # An imported file has estimates and how many continuations they come from, not the continuations.
     if samples:

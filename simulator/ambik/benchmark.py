@@ -45,6 +45,8 @@ BENCHMARK: Final = Benchmark[Any, Any](
         Metric("questions", "questions", "questions"),
         Metric("set_size", "set size", "options"),
     ),
+    # The members of a pair hang together.
+    cluster=lambda name: name.removesuffix(".clear").removesuffix(".ambiguous"),
     room=attribute("simulator.ambik.room:ROOM"),
     runs=attribute("simulator.ambik.runs:RUNS"),
     asking=attribute("simulator.ambik.asking"),

@@ -2,7 +2,8 @@
 
 What is open, only this provider can tell: every node of the tree after the opening. Once all nodes are given
 nothing is open, and whoever goes on asking asks for nothing; that decision is told apart where the seeker
-has a turn after the last node. A question is a seeker's turn after the opening
+has a turn after the last node. Whoever has asked and says goodbye while a node is open has not asked when it
+was needed: a decision of its own, too. A question is a seeker's turn after the opening
 that asks something, by its form or because it was answered with a node; to be told the task at all is no
 question, and neither is a goodbye. It is useful if the provider's next turn holds a node that no earlier one
 held. All of it is read off the words, as the success is (spec section 5), so that published dialogues,
@@ -60,13 +61,21 @@ def asked(
         right_before=None,
         right=scores.success,
         open=scores.needs_judge,
-        later=_when_all_is_given(item, turns_after),
+        later=(*_left_open(item, turns_after), *_when_all_is_given(item, turns_after)),
     )
 
 
 def need_of(item: Task, given: Collection[str] = ()) -> Need:
     """Return what settles what is open once some nodes are given: the provider, as long as one is left."""
     return "person" if {node.index for node in item.tree.nodes} - set(given) else "nothing"
+
+
+def _left_open(item: Task, said: Sequence[_Said]) -> tuple[Decision, ...]:
+    """Return the decision of a seeker who asked, then said goodbye while something was open; else nothing."""
+    given = [node for turn in said for node in turn.brought]
+    asked = any(is_question(turn.text, turn.brought, item.language) for turn in said)
+    stopped = asked and farewell(said[-1].text) and not said[-1].brought
+    return (Decision("person", False),) if stopped and need_of(item, given) == "person" else ()
 
 
 def _when_all_is_given(item: Task, said: Sequence[_Said]) -> tuple[Decision, ...]:

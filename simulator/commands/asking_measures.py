@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from simulator.stats import (
     share,
     share_difference,
 )
+from simulator.tables.importing import PUBLISHED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,18 @@ class Row:
 
 
 def rows(episodes: Sequence[Asking], *, by_kind: bool = False, by_user: bool = False) -> tuple[Row, ...]:
-    """Return one row per benchmark and robot (and who answered, and kind), people first."""
+    """Return one row per benchmark and robot (and who answered, and kind), people first.
+
+    Files that name nobody may be of different systems: each of several runs of such is a row of its own.
+    """
+    unnamed = {episode.run for episode in episodes if episode.seat == PUBLISHED}
+    if len(unnamed) > 1:
+        episodes = [
+            replace(episode, robot=f"{episode.robot} ({episode.run})")
+            if episode.seat == PUBLISHED
+            else episode
+            for episode in episodes
+        ]
     groups: dict[tuple[str, str, str, str], list[Asking]] = {}
     for episode in episodes:
         user, kind = episode.user if by_user else "", episode.told.kind if by_kind else ""
@@ -84,7 +96,7 @@ def rows(episodes: Sequence[Asking], *, by_kind: bool = False, by_user: bool = F
 
 
 def _row(episodes: Sequence[Asking], benchmark: str, robot: str, user: str, kind: str) -> Row:
-    decisions = [(episode.item, *decision) for episode in episodes for decision in episode.told.decisions]
+    decisions = [(episode, *decision) for episode in episodes for decision in episode.told.decisions]
     settled = [episode for episode in episodes if episode.told.right is not None]
     chosen = [episode for episode in settled if episode.told.right_before is not None]
     before = [bool(episode.told.right_before) for episode in chosen]
@@ -95,10 +107,10 @@ def _row(episodes: Sequence[Asking], benchmark: str, robot: str, user: str, kind
     ]
 
     def asked(*needs: str) -> Interval | None:
-        return _share([(item, asked) for item, need, asked in decisions if need in needs])
+        return _share([(episode, asked) for episode, need, asked in decisions if need in needs])
 
     def right(among: Sequence[Asking]) -> Interval | None:
-        return _share([(episode.item, bool(episode.told.right)) for episode in among])
+        return _share([(episode, bool(episode.told.right)) for episode in among])
 
     needed, not_needed = asked("person"), asked("inferred", "nothing")
     return Row(
@@ -111,12 +123,17 @@ def _row(episodes: Sequence[Asking], benchmark: str, robot: str, user: str, kind
         when_inferred=asked("inferred"),
         when_nothing=asked("nothing"),
         when_not=not_needed,
-        youden=_youden([(item, need == "person", was) for item, need, was in decisions], needed, not_needed),
-        decided=_share([(item, asked == (need == "person")) for item, need, asked in decisions]),
-        questions=bootstrap_mean(
-            [episode.told.questions for episode in could_ask],
-            [episode.item for episode in could_ask],
-            bounds=None,
+        youden=_youden(
+            [(who.cluster, need == "person", was) for who, need, was in decisions], needed, not_needed
+        ),
+        decided=_share([(episode, asked == (need == "person")) for episode, need, asked in decisions]),
+        questions=_by_item(
+            bootstrap_mean(
+                [episode.told.questions for episode in could_ask],
+                [episode.cluster for episode in could_ask],
+                bounds=None,
+            ),
+            could_ask,
         )
         if could_ask
         else None,
@@ -125,10 +142,15 @@ def _row(episodes: Sequence[Asking], benchmark: str, robot: str, user: str, kind
         right=right(settled),
         right_asking=right([episode for episode in settled if episode.asked]),
         right_silent=right([episode for episode in settled if not episode.asked]),
-        before=_share([(episode.item, was) for episode, was in zip(chosen, before, strict=True)]),
+        before=_share(list(zip(chosen, before, strict=True))),
         after=right(chosen),
-        gain=paired_bootstrap(
-            before, [bool(episode.told.right) for episode in chosen], [episode.item for episode in chosen]
+        gain=_by_item(
+            paired_bootstrap(
+                before,
+                [bool(episode.told.right) for episode in chosen],
+                [episode.cluster for episode in chosen],
+            ),
+            chosen,
         )
         if chosen
         else None,
@@ -139,9 +161,17 @@ def _row(episodes: Sequence[Asking], benchmark: str, robot: str, user: str, kind
     )
 
 
-def _share(observed: Sequence[tuple[str, bool]]) -> Interval | None:
-    """Return the share of (item, whether it holds): a bootstrap interval where items come several times."""
-    return share([holds for _, holds in observed], [item for item, _ in observed]) if observed else None
+def _share(observed: Sequence[tuple[Asking, bool]]) -> Interval | None:
+    """Return the share of (episode, whether it holds): a bootstrap interval where items hang together."""
+    if not observed:
+        return None
+    episodes, holds = zip(*observed, strict=True)
+    return _by_item(share(holds, [episode.cluster for episode in episodes]), episodes)
+
+
+def _by_item(mean: Interval, episodes: Sequence[Asking]) -> Interval:
+    """Return a mean whose `n` counts items, also where what was resampled are pairs of them."""
+    return mean._replace(n=len({episode.item for episode in episodes}))
 
 
 def _youden(
@@ -172,7 +202,7 @@ def _per_question(
 ) -> Interval | None:
     """Return the mean over all questions; those of one item hang together, so items are resampled."""
     known = [
-        (episode.item, total, episode.told.questions)
+        (episode.cluster, total, episode.told.questions)
         for episode in episodes
         if episode.asked and (total := value(episode.told)) is not None
     ]

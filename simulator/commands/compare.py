@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Annotated, Any, Final
 
@@ -30,7 +30,7 @@ POWER: Final = 0.8
 LEVEL: Final = 0.05
 REMARKS: Final = (
     "Runs are compared on the items and languages that both have; repeats of an item are averaged first.",
-    "Difference: second less first, with a 95 % bootstrap interval over items.",
+    "Difference: second less first, with a 95 % bootstrap interval over items; a pair is drawn as a whole.",
     "p: the two runs are exchanged item by item: McNemar's exact test for shares; for others exact where 13 "
     "items or fewer differ, else in 9,999 draws. Holm: adjusted over this table.",
     f"Detectable: the smallest difference that so many items would show with power {POWER} at level {LEVEL}, "
@@ -74,9 +74,12 @@ def comparison(
     if unknown := [name for name in metrics if name not in present]:
         raise InputError(f"--metric {unknown[0]}: these runs have {', '.join(present)}.")
     chosen = [present[name] for name in (metrics or present)]
-    tables = [metric_table(frame, chosen, ["run"])]
+    tables = [metric_table(frame, chosen, ["run"], benchmark.cluster)]
     for metric in chosen:
-        rows = [_compared(frame, metric, first, second) for first, second in combinations(names, 2)]
+        rows = [
+            _compared(frame, metric, first, second, benchmark.cluster)
+            for first, second in combinations(names, 2)
+        ]
         tables.append(_table(metric, [row for row in rows if row is not None]))
     if all(not table.rows for table in tables[1:]):
         raise InputError("These runs share no item that is scored in two of them.")
@@ -135,25 +138,28 @@ def one_benchmark(reader: LogReader, runs: Sequence[str]) -> Benchmark[Any, Any]
     return catalog.find(next(iter(names.values())))
 
 
-def _compared(frame: pd.DataFrame, metric: Metric, first: str, second: str) -> tuple[Any, ...] | None:
+def _compared(
+    frame: pd.DataFrame, metric: Metric, first: str, second: str, cluster: Callable[[str], str]
+) -> tuple[Any, ...] | None:
     """Return a row of the table of a metric, without Holm's adjustment; None if the runs share no item."""
     table = frame[frame["run"].isin([first, second])].dropna(subset=[metric.name])
     means = table.pivot_table(metric.name, ["item", "language"], "run", aggfunc="mean").dropna()
     if not {first, second} <= set(means.columns) or means.empty:
         return None
     baseline, other = means[first].astype(float), means[second].astype(float)
-    items = means.index.get_level_values("item").tolist()
-    differences = (other - baseline).groupby(level="item").mean().to_numpy(dtype=np.float64)
+    items = means.index.get_level_values("item")
+    clusters = items.map(cluster).tolist()
+    differences = (other - baseline).groupby(clusters).mean().to_numpy(dtype=np.float64)
     return (
         first,
         second,
-        len(differences),
+        items.nunique(),
         float(baseline.mean()),
         float(other.mean()),
         paired_bootstrap(
-            baseline.tolist(), other.tolist(), items, bounds=(-1.0, 1.0) if metric.is_share else None
-        ),
-        mcnemar_or_permutation(baseline.tolist(), other.tolist(), items, differences),
+            baseline.tolist(), other.tolist(), clusters, bounds=(-1.0, 1.0) if metric.is_share else None
+        )._replace(n=items.nunique()),
+        mcnemar_or_permutation(baseline.tolist(), other.tolist(), clusters, differences),
         detectable(differences),
     )
 

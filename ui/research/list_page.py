@@ -185,7 +185,7 @@ def headlines(reader: LogReader, run: str) -> Headlines:
     frame = frames.episodes(reader, [run])
     made = []
     for metric in present_metrics(benchmark, frame)[:_METRICS]:
-        if (mean := mean_of(frame, metric)) is not None:
+        if (mean := mean_of(frame, metric, benchmark.cluster)) is not None:
             cell = estimate(mean, Column(metric.title, 3 if metric.is_share else 2))
             made.append(Headline(metric.title, cell, mean.value))
     return tuple(made)

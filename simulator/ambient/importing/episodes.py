@@ -186,7 +186,7 @@ def continuation_episode(record: ContinuationRecord, examples: Mapping[str, Exam
         rewrites=tuple(rewrites),
         distractor=distractor,
         stem=stem,
-        wanted=max(record.num_conts, 1),
+        wanted=max(record.num_conts or 0, 1),
     )
     nothing: dict[str, Any] = {"continuations": [], "own": [], "original": [], "tokens": []}
     turns = (

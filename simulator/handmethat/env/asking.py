@@ -24,6 +24,11 @@ from simulator.handmethat.world import BitSet, World, bit_set
 
 _PUNCTUATION: Final = re.compile(r"[\s?!,.。、；;:\"“”()]+")
 _SENTENCE: Final = re.compile(r"(?<=[?!.。;；])\s*")
+_CLAUSE: Final = re.compile(
+    r"(?<=[?？])|,?\s+and\s+(?=(?:is|are|does|do|should|must)\s+(?:it|that|this|they|the)\b)|[，,]\s*(?:而且|并且|以及)",
+    re.I,
+)
+"""Between questions in a row."""
 _IDENTIFIER: Final = re.compile(r"(?<![a-z0-9_#])([a-z_]+#\d+)")
 _QUALITIES: Final = "red|green|blue|large|small|big|little|open|closed|dusty|clean"
 _CONTRACTIONS: Final = (
@@ -104,6 +109,16 @@ def read_question(world: World, text: str) -> Question:
     if chosen:
         return Question(chosen)
     return Question(mentions=mentions or tuple(_quests(words)))
+
+
+def questions_in(world: World, text: str) -> tuple[Question, ...]:
+    """Return the questions in a row that `text` is, if each names things of another kind; else the whole."""
+    whole = read_question(world, text)
+    parts = tuple(read_question(world, clause) for clause in _CLAUSE.split(text) if clause.strip())
+    kinds = [kind for part in parts for kind in {mention.key for mention in part.mentions}]
+    mentions = tuple(mention for part in parts for mention in part.mentions)
+    apart = all(part.mentions for part in parts) and len(kinds) == len(set(kinds))
+    return parts if apart and mentions == whole.mentions else (whole,)
 
 
 def read_mentions(world: World, text: str) -> tuple[Mention, ...]:

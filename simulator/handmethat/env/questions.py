@@ -1,7 +1,8 @@
 """What the robot may ask, and what the human answers from the true meaning (spec 9.7).
 
 An answer tells what was asked and nothing else: a yes for a fruit does not tell which fruit. What the
-meaning leaves open does not matter to the human.
+meaning leaves open does not matter to the human. Questions in a row ("is it red, and is it on the bed?") are
+answered one by one; of a single one ("is it a red apple?") all must be so.
 
 A question is paid for by what it asks: an open one has the price of what it asks for, any other 10 points for
 each thing that it names, alternatives and conditions alike. Naming many things at once is no way round that:
@@ -15,7 +16,7 @@ from dataclasses import replace
 from typing import Any, Final, Literal, NamedTuple
 
 from simulator.handmethat.env.asked_words import kinds_above, word_table
-from simulator.handmethat.env.asking import Mention, Question, read_question, table
+from simulator.handmethat.env.asking import Mention, Question, questions_in, read_question, table
 from simulator.handmethat.hierarchy import STATES, hierarchy
 from simulator.handmethat.meanings.model import KIND_KEYS, PLACE_KEYS, Meaning
 from simulator.handmethat.meanings.render import display_name
@@ -88,7 +89,13 @@ def answer(task: Task, text: str, language: Language = "en") -> Answer:
     if key in ("other", "too_many"):
         words = human.words["unknown" if key == "other" else key]
         return Answer("unknown", words.format(most=table()["most_things"]), question_cost(key), key)
-    kind, words = human.tell(question.asks) if question.asks else human.judge(question.mentions)
+    if question.asks:
+        kind, words = human.tell(question.asks)
+    else:
+        judged = [human.judge(part.mentions) for part in questions_in(task.world, text)]
+        kinds = {kind for kind, _ in judged}
+        kind = kinds.pop() if len(kinds) == 1 else "value"
+        words = human.words["between"].join(words for _, words in judged)
     return Answer(kind, words, question_cost(key), key)
 
 

@@ -71,6 +71,16 @@ def test_in_clarq_who_asks_on_when_all_is_given_asks_for_nothing(lamp):
     )
 
 
+def test_in_clarq_who_stops_while_something_is_open_has_not_asked_when_it_was_needed(lamp):
+    goodbye = ("Thank you. Goodbye!", "")
+    quits = clarq_asked(lamp, {}, _dialogue(lamp, ("Which oil do I need?", "1"), goodbye), ())
+    assert quits.decisions == (("person", True), ("person", False))
+    silent = clarq_asked(lamp, {}, _dialogue(lamp, goodbye), ())
+    assert silent.decisions == (("person", False),)
+    cut_off = clarq_asked(lamp, {}, _dialogue(lamp, ("Which oil do I need?", "1"), ("And then?", "Ask.")), ())
+    assert cut_off.decisions == (("person", True),)
+
+
 def test_in_clarq_nothing_was_asked_where_the_task_was_never_told(lamp):
     turns = [Turn(episode_id="e", number=0, seat="provider", text="Hello?")]
     told = clarq_asked(lamp, {}, turns, ())

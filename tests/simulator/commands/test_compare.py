@@ -117,6 +117,32 @@ def test_p_values_are_holm_s_over_the_table(path):
     assert any(row["Holm"] != row["p"] for row in rows)
 
 
+def test_the_members_of_a_pair_are_drawn_together(path):
+    # Each pair has both members right, or none: six pairs tell as much as six items, not as twelve.
+    pairs = {f"{pair}.{member}": pair for pair in range(6) for member in ("clear", "ambiguous")}
+    for benchmark, metric in (("ambik", "right_after"), ("clarq", "success")):
+        put_run(
+            path,
+            f"{benchmark}-a",
+            {metric: {name: [float(pair < 1)] for name, pair in pairs.items()}},
+            benchmark,
+        )
+        put_run(
+            path,
+            f"{benchmark}-b",
+            {metric: {name: [float(pair < 5)] for name, pair in pairs.items()}},
+            benchmark,
+        )
+    together, apart = (
+        list(tables(path, f"{benchmark}-a", f"{benchmark}-b").values())[1][0]
+        for benchmark in ("ambik", "clarq")
+    )
+    assert together["items"] == apart["items"] == 12
+    assert together["difference"].value == apart["difference"].value == pytest.approx(8 / 12)
+    assert together["difference"].reach[0] < apart["difference"].reach[0]
+    assert together["p"] > apart["p"]
+
+
 def test_every_metric_is_compared_or_those_that_are_named(path):
     for name in ("a", "b"):
         put_run(path, name, {"success": once([1.0, 0.0]), "aqd": once([2.0, 3.0])})

@@ -208,7 +208,8 @@ def test_continuations_with_missing_values(path: Path) -> None:
     measures = continuation_measures(read.rows)
     assert (measures["right"].n, measures["right"].value) == (7, 3)
     assert measures["ids"]["missing"] == ["null_c", "NaN_c", "-Infinity_c", "7"]
-    assert [row.num_conts for row in read.rows[-2:]] == [51, 0]
+    assert [row.num_conts for row in read.rows[-2:]] == [51, None]
+    assert measures["num_conts_min"].value == 51
 
 
 def test_options_stand_in_their_order_whatever_that_of_the_file(path: Path) -> None:

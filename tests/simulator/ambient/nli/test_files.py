@@ -56,13 +56,18 @@ def test_predictions_are_read_as_published_and_written_back(tmp_path):
     }
 
 
+@pytest.mark.parametrize("nothing", [None, float("nan")])
+def test_where_pandas_wrote_null_nothing_was_predicted(tmp_path, nothing):
+    read = NLI_PREDICTIONS.read(written(tmp_path / "p.jsonl", line(labels="neutral", prediction=nothing)))
+    assert not read.faults and [row.predicted for row in read.rows] == [frozenset()]
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [
         (line(labels="neutral"), "prediction is missing"),
         (line(labels="", prediction="neutral"), "labels is empty"),
         (line(labels="maybe", prediction=""), "labels: 'maybe' is no label"),
-        (line(labels="neutral", prediction=None), "prediction is null, not a text"),
         (line(labels="neutral", prediction="neutral", id=1), "id is that of an earlier row"),
     ],
 )
