@@ -107,7 +107,7 @@ class LogReader:
 
     def runs(self) -> list[Run]:
         """Return all runs, oldest first."""
-        return self._all(Run)
+        return self._where(Run)
 
     def run(self, id: str) -> Run:
         """Return one run.
@@ -120,7 +120,7 @@ class LogReader:
     def items(self, run_id: str | None = None) -> list[Item]:
         """Return the items played in a run, or all."""
         if run_id is None:
-            return self._all(Item)
+            return self._where(Item)
         played = "hash IN (SELECT item_hash FROM episodes WHERE run_id = ?)"
         return self._query(Item, f"FROM items WHERE {played} ORDER BY seq", [run_id])
 
@@ -228,9 +228,7 @@ class LogReader:
         turn_number: int | None = None,
     ) -> list[ModelCall]:
         """Return requests to language models, oldest first."""
-        where, values = where_equal(episode_id=episode_id, turn_number=turn_number)
-        where, values = and_run(where, values, run_id)
-        return self._query(ModelCall, f"FROM model_calls {where} ORDER BY seq", values)
+        return self._where(ModelCall, run=run_id, episode_id=episode_id, turn_number=turn_number)
 
     # What was said of them
 
@@ -244,11 +242,8 @@ class LogReader:
         kind: str | None = None,
     ) -> list[Judgment]:
         """Return what annotators, reviewers and judges said, oldest first."""
-        where, values = where_equal(
-            episode_id=episode_id, item_hash=item_hash, annotator=annotator, kind=kind
-        )
-        where, values = and_run(where, values, run_id)
-        return self._query(Judgment, f"FROM judgments {where} ORDER BY seq", values)
+        wanted = {"item_hash": item_hash, "annotator": annotator, "kind": kind}
+        return self._where(Judgment, run=run_id, episode_id=episode_id, **wanted)
 
     def scores(
         self,
@@ -259,10 +254,8 @@ class LogReader:
         latest: bool = True,
     ) -> list[Score]:
         """Return scores, oldest first; with `latest` the newest of each episode and metric only."""
-        where, values = where_equal(episode_id=episode_id, metric=metric)
-        where, values = and_run(where, values, run_id)
         source = "latest_scores" if latest else "scores"
-        return self._query(Score, f"FROM {source} {where} ORDER BY seq", values)
+        return self._where(Score, source, run=run_id, episode_id=episode_id, metric=metric)
 
     def events(
         self,
@@ -273,10 +266,8 @@ class LogReader:
         kind: str | None = None,
     ) -> list[Event]:
         """Return events, oldest first."""
-        where, values = where_equal(
-            run_id=run_id, episode_id=episode_id, participant_id=participant_id, kind=kind
-        )
-        return self._query(Event, f"FROM events {where} ORDER BY seq", values)
+        wanted = {"run_id": run_id, "participant_id": participant_id, "kind": kind}
+        return self._where(Event, episode_id=episode_id, **wanted)
 
     # People
 
@@ -320,7 +311,7 @@ class LogReader:
 
     def participants(self) -> list[Participant]:
         """Return all participants, oldest first."""
-        return self._all(Participant)
+        return self._where(Participant)
 
     def participant(self, id: str) -> Participant:
         """Return one participant.
@@ -332,8 +323,7 @@ class LogReader:
 
     def identities(self, *, participant_id: str | None = None, kind: str | None = None) -> list[Identity]:
         """Return outside identities, oldest first."""
-        where, values = where_equal(participant_id=participant_id, kind=kind)
-        return self._query(Identity, f"FROM identities {where} ORDER BY seq", values)
+        return self._where(Identity, participant_id=participant_id, kind=kind)
 
     def assignments(
         self,
@@ -343,9 +333,8 @@ class LogReader:
         latest: bool = True,
     ) -> list[Assignment]:
         """Return what participants were given, oldest first; with `latest` only the state that holds now."""
-        where, values = where_equal(run_id=run_id, participant_id=participant_id)
         source = "latest_assignments" if latest else "assignments"
-        return self._query(Assignment, f"FROM {source} {where} ORDER BY seq", values)
+        return self._where(Assignment, source, run_id=run_id, participant_id=participant_id)
 
     # Totals
 
@@ -387,8 +376,10 @@ class LogReader:
             records = connection.execute(f"SELECT {select(row)} {source}", values).fetchall()
         return [decode(row, record) for record in records]
 
-    def _all(self, row: type[R]) -> list[R]:
-        return self._query(row, f"FROM {TABLES[row].name} ORDER BY seq")
+    def _where(self, row: type[R], source: str = "", *, run: str | None = None, **equal: Any) -> list[R]:
+        """Return the rows with these values (None: any), oldest first; `run`: that their episodes are of."""
+        where, values = and_run(*where_equal(**equal), run)
+        return self._query(row, f"FROM {source or TABLES[row].name} {where} ORDER BY seq", values)
 
     def _one(self, row: type[R], key: str, text: str) -> R:
         name = TABLES[row].name

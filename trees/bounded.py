@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -76,6 +78,57 @@ def load(text: str) -> Any:
         return yaml.SafeLoader("").construct_document(node)
     except (ValueError, OverflowError) as error:  # a date or number that cannot be
         raise yaml.YAMLError(str(error)) from error
+
+
+def read_placed(
+    node: yaml.Node,
+    scalar: Callable[[yaml.Node, str], Any],
+    lines: dict[str, int],
+    twice: list[tuple[int, str]],
+    place: str = "",
+    deepest: int = DEEPEST,
+) -> Any:
+    """Return a node's value; notes the line of every place (``nodes.0.text``), and doubled keys with theirs.
+
+    `scalar`: returns the value of a node that is neither a list nor a mapping, at a place. `deepest`: levels
+    below which nothing is read; an alias may point at what contains it.
+    """
+    lines.setdefault(place, node.start_mark.line + 1)
+    if place.count(".") > deepest:
+        return "…"
+    if isinstance(node, yaml.SequenceNode):
+        return [
+            read_placed(child, scalar, lines, twice, _join(place, str(number)), deepest)
+            for number, child in enumerate(node.value)
+        ]
+    if isinstance(node, yaml.MappingNode):
+        result: dict[str, Any] = {}
+        for key_node, child in node.value:
+            key, line = str(key_node.value), key_node.start_mark.line + 1
+            if key in result:
+                twice.append((line, key))
+            lines[_join(place, key)] = line
+            result[key] = read_placed(child, scalar, lines, twice, _join(place, key), deepest)
+        return result
+    return scalar(node, place)
+
+
+def _join(place: str, part: str) -> str:
+    return f"{place}.{part}" if place else part
+
+
+def known_place(place: str, lines: Mapping[str, int]) -> str:
+    """Return a place, or the nearest one around it that has a line."""
+    while place and place not in lines:
+        place = place.rpartition(".")[0]
+    return place
+
+
+def unknown_key(place: str, known: Iterable[str]) -> str:
+    """Return the sentence about a key that nobody knows, with the one that may be meant."""
+    names = list(known)
+    near = difflib.get_close_matches(place.rpartition(".")[2], names, n=1)
+    return f"unknown key {place!r}; " + (f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}")
 
 
 def _check_node(root: yaml.Node) -> None:

@@ -21,7 +21,6 @@ quoted (``1.10`` stays ``1.10``). Texts may be folded over several lines.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -36,7 +35,7 @@ from trees.text import tidy
 
 SUFFIXES = (".yaml", ".yml")
 _NULL = "tag:yaml.org,2002:null"
-# ``nodes.0.text``; nothing below is valid, and an alias may point at what contains it.
+# ``nodes.0.text``; nothing below is valid.
 _DEEPEST = 2
 # libyaml is ten times as fast; PyYAML is built without it on some platforms and reads the same.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -105,8 +104,9 @@ def scan_yaml_text(text: str, source: str = "") -> Scan:
 
 def _document(document: yaml.Node, source: str) -> Draft | list[Fault]:
     lines: dict[str, int] = {}
-    faults: list[Fault] = []
-    value = _plain(document, "", lines, faults, source)
+    twice: list[tuple[int, str]] = []
+    value = bounded.read_placed(document, _scalar, lines, twice, deepest=_DEEPEST)
+    faults = [Fault(source, "", line, "format", f"key {key!r} stands twice") for line, key in twice]
     name = str(value.get("id") or "") if isinstance(value, Mapping) else ""
     try:
         model = _TaskModel.model_validate(value)
@@ -138,31 +138,9 @@ def _draft(model: _TaskModel, lines: Mapping[str, int], source: str) -> Draft:
     )
 
 
-def _plain(node: yaml.Node, place: str, lines: dict[str, int], faults: list[Fault], source: str) -> Any:
-    """Return the node's value with scalars as written; notes the line of every place, and doubled keys."""
-    lines.setdefault(place, node.start_mark.line + 1)
-    if place.count(".") > _DEEPEST:
-        return "…"
-    if isinstance(node, yaml.SequenceNode):
-        return [
-            _plain(child, _join(place, str(number)), lines, faults, source)
-            for number, child in enumerate(node.value)
-        ]
-    if isinstance(node, yaml.MappingNode):
-        result: dict[str, Any] = {}
-        for key_node, child in node.value:
-            key = str(key_node.value)
-            key_line = key_node.start_mark.line + 1
-            if key in result:
-                faults.append(Fault(source, "", key_line, "format", f"key {key!r} stands twice"))
-            lines[_join(place, key)] = key_line
-            result[key] = _plain(child, _join(place, key), lines, faults, source)
-        return result
+def _scalar(node: yaml.Node, place: str) -> Any:
+    """Return a scalar as it is written."""
     return None if node.tag == _NULL else node.value
-
-
-def _join(place: str, part: str) -> str:
-    return f"{place}.{part}" if place else part
 
 
 def _model_faults(
@@ -170,19 +148,15 @@ def _model_faults(
 ) -> Iterator[Fault]:
     for fault in error.errors():
         parts = [str(part) for part in fault["loc"]]
-        where = ".".join(parts)
-        while where and where not in lines:
-            where = where.rpartition(".")[0]
-        yield Fault(source, name, lines[where], "format", _message(fault["type"], parts, fault["msg"]))
+        line = lines[bounded.known_place(".".join(parts), lines)]
+        yield Fault(source, name, line, "format", _message(fault["type"], parts, fault["msg"]))
 
 
 def _message(kind: str, parts: Sequence[str], message: str) -> str:
     place = ".".join(parts)
     model: type[BaseModel] = _NodeModel if parts[:1] == ["nodes"] else _TaskModel
     if kind == "extra_forbidden":
-        near = difflib.get_close_matches(parts[-1], model.model_fields, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(model.model_fields)}"
-        return f"unknown key {place!r}; {hint}"
+        return bounded.unknown_key(place, model.model_fields)
     if kind == "model_type":
         return f"{place or 'a task'} must be a mapping with the keys {', '.join(model.model_fields)}"
     if kind == "missing":

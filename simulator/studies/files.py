@@ -37,7 +37,6 @@ types of YAML. What the other keys mean stands with `Study`.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
@@ -313,7 +312,7 @@ def scan_study(path: Path) -> tuple[Study | None, tuple[Fault, ...]]:
     lines: dict[str, int] = {"": 1}
     twice: list[tuple[int, str]] = []
     try:
-        value = _plain(node, "", lines, twice)
+        value = bounded.read_placed(node, _scalar, lines, twice)
     except (ValueError, OverflowError) as error:  # a number that cannot be
         return None, (fault(max(lines.values()), f"not YAML: {error}"),)
     name = str(value.get("id") or "")
@@ -330,7 +329,7 @@ def lines_of(path: Path) -> Mapping[str, int]:
     """Return the line of each field of a file that holds a study, by its path (``settings.opposite``)."""
     node, lines = bounded.compose(path.read_text(encoding="utf-8-sig"), _Loader), {"": 1}
     if node is not None:
-        _plain(node, "", lines, [])
+        bounded.read_placed(node, _scalar, lines, [])
     return lines
 
 
@@ -343,38 +342,19 @@ class _Loader(yaml.SafeLoader):
     }
 
 
-def _plain(node: yaml.Node, place: str, lines: dict[str, int], twice: list[tuple[int, str]]) -> Any:
-    """Return the node's value; notes the line of every place, and doubled keys."""
-    lines.setdefault(place, node.start_mark.line + 1)
-    if isinstance(node, yaml.SequenceNode):
-        return [
-            _plain(child, _join(place, str(number)), lines, twice) for number, child in enumerate(node.value)
-        ]
-    if isinstance(node, yaml.MappingNode):
-        result: dict[str, Any] = {}
-        for key_node, child in node.value:
-            key, line = str(key_node.value), key_node.start_mark.line + 1
-            if key in result:
-                twice.append((line, key))
-            lines[_join(place, key)] = line
-            result[key] = _plain(child, _join(place, key), lines, twice)
-        return result
+def _scalar(node: yaml.Node, place: str) -> Any:
+    """Return a scalar as it is written; within ``settings``, of its type in YAML."""
     if place.startswith("settings.") or node.tag.endswith(":null"):
         return _Loader("").construct_object(node)
     return node.value
-
-
-def _join(place: str, part: str) -> str:
-    return f"{place}.{part}" if place else part
 
 
 def _messages(error: ValidationError, lines: Mapping[str, int]) -> Iterator[tuple[int, str]]:
     """Yield line and sentence of each field that is wrong, one for each."""
     reported: set[str] = set()
     for fault in error.errors():
-        place = where = ".".join(str(part) for part in fault["loc"])
-        while where and where not in lines:
-            where = where.rpartition(".")[0]
+        place = ".".join(str(part) for part in fault["loc"])
+        where = bounded.known_place(place, lines)
         if (field := place if fault["type"] in ("missing", "extra_forbidden") else where) in reported:
             continue
         reported.add(field)
@@ -391,12 +371,8 @@ def _message(kind: str, place: str, where: str, message: str) -> str:
             "model_failure": ModelFailure,
             "questions": Question,
         }
-        parent, _, key = place.rpartition(".")
-        names = list(known.get(parent.partition(".")[0], Study).model_fields)
-        near = difflib.get_close_matches(key, names, n=1)
-        return f"unknown key {place!r}; " + (
-            f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}"
-        )
+        parent = place.rpartition(".")[0]
+        return bounded.unknown_key(place, known.get(parent.partition(".")[0], Study).model_fields)
     if kind == "missing":
         return f"key {place!r} is missing"
     message = message.removeprefix("Value error, ").replace("tuple", "list")
