@@ -23,7 +23,7 @@ from logs.codebook import codebook_csv, codebook_markdown
 from logs.codec import decode, dump_json, plain, select
 from logs.errors import LogError
 from logs.guard import guard, unguard
-from logs.nested import nested_episodes
+from logs.nested import nest
 from logs.reader import LogReader
 from logs.rows import Assignment, Episode, Identity, Run, now
 from logs.schema import TABLES, Table
@@ -296,8 +296,8 @@ def _cells(table: Table, record: tuple[Any, ...]) -> list[Any]:
 
 def _write_nested(source: _Source, drafts: Path, identities: bool, counter: _Counter) -> None:
     with (drafts / "episodes.jsonl").open("w", encoding="utf-8", newline="") as file:
-        records = source.rows(TABLES[Episode])
-        for record, rows in nested_episodes(source.connection, records, identities=identities):
+        for row in source.rows(TABLES[Episode]):
+            record, rows = nest(source.connection, plain(TABLES[Episode], row), identities)
             file.write(dump_json(record) + "\n")
             counter.count(rows)
 

@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
 from typing import Any
 
-from logs.codec import Values, plain, select
-from logs.rows import (
-    Ending,
-    Episode,
-    Event,
-    Identity,
-    Item,
-    Judgment,
-    ModelCall,
-    Participant,
-    Row,
-    Score,
-    Turn,
-)
+from logs.codec import plain, select
+from logs.rows import Ending, Event, Identity, Item, Judgment, ModelCall, Participant, Row, Score, Turn
 from logs.schema import TABLES
 
 Nested = dict[str, Any]
 
 
-def nested_episodes(
-    connection: sqlite3.Connection, records: Iterable[Values], *, identities: bool
-) -> Iterator[tuple[Nested, int]]:
-    """Yield each episode as one object, and how many rows are in it.
+def nest(connection: sqlite3.Connection, episode: Nested, identities: bool) -> tuple[Nested, int]:
+    """Return an episode as one object, and how many rows are in it.
 
-    Args:
-        connection: where the rest is read.
-        records: the episodes' values, in the order of their table's columns.
-        identities: whether a participant's outside identities go in.
+    `identities`: whether a participant's outside identities go in.
     """
-    for record in records:
-        yield _nest(connection, plain(TABLES[Episode], record), identities)
-
-
-def _nest(connection: sqlite3.Connection, episode: Nested, identities: bool) -> tuple[Nested, int]:
     of_episode = "episode_id = ?"
     id = episode["id"]
     (item,) = _read(connection, Item, "hash = ?", episode["item_hash"])

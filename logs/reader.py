@@ -242,7 +242,7 @@ class LogReader:
         kind: str | None = None,
     ) -> list[Judgment]:
         """Return what annotators, reviewers and judges said, oldest first."""
-        wanted = {"item_hash": item_hash, "annotator": annotator, "kind": kind}
+        wanted: dict[str, Any] = {"item_hash": item_hash, "annotator": annotator, "kind": kind}
         return self._where(Judgment, run=run_id, episode_id=episode_id, **wanted)
 
     def scores(
@@ -266,7 +266,7 @@ class LogReader:
         kind: str | None = None,
     ) -> list[Event]:
         """Return events, oldest first."""
-        wanted = {"run_id": run_id, "participant_id": participant_id, "kind": kind}
+        wanted: dict[str, Any] = {"run_id": run_id, "participant_id": participant_id, "kind": kind}
         return self._where(Event, episode_id=episode_id, **wanted)
 
     # People

@@ -128,7 +128,9 @@ def unknown_key(place: str, known: Iterable[str]) -> str:
     """Return the sentence about a key that nobody knows, with the one that may be meant."""
     names = list(known)
     near = difflib.get_close_matches(place.rpartition(".")[2], names, n=1)
-    return f"unknown key {place!r}; " + (f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}")
+    return f"unknown key {place!r}; " + (
+        f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}"
+    )
 
 
 def _check_node(root: yaml.Node) -> None:

@@ -159,14 +159,15 @@ class TrialSelection(Drawing, Selection):
             items = load_items(BUILTIN, setting=part.setting, kind=part.kind, fold=part.fold, draw=draw)
         else:
             items = load_items(self.data, setting=None, duplicates=self.duplicates)
-        held = tuple(item for item in items if part.holds(item) and self._has_format(item))
+        held = tuple(
+            item
+            for item in items
+            if part.holds(item) and (isinstance(item, AwsPrompt) or self.formats in ("both", item.format))
+        )
         if not held:
             form = "" if self.formats == "both" else f" in {self.formats}"
             raise InputError(f"data {self.data!r} hold no item of {part.name}{form}.")
         return held if self.limit is None else balanced(held, self.limit, _group, _strata, seed)
-
-    def _has_format(self, item: Item) -> bool:
-        return isinstance(item, AwsPrompt) or self.formats in ("both", item.format)
 
 
 def _group(item: Item) -> str:

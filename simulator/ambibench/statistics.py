@@ -31,15 +31,7 @@ from simulator.ambibench.balance import (
     uniform,
 )
 from simulator.ambibench.data import Draw, generate_items, load_items
-from simulator.ambibench.features import (
-    FEATURES,
-    FORMATS,
-    PAIR_NAMES,
-    VALUES,
-    Kind,
-    Setting,
-    slot_words,
-)
+from simulator.ambibench.features import FEATURES, FORMATS, PAIR_NAMES, VALUES, Kind, Setting, slot_words
 from simulator.ambibench.generation import LENGTH
 from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.prompt import Prompt, scored_positions

@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from scipy.special import expit
+
 from personas.templates import Rendered, render
 from simulator.ambient.generation import TOLERANCE
 from simulator.ambient.intervals import Count, Values, share_interval
 from simulator.ambient.items import ClaimItem
 from simulator.ambient.labels import LABELS, Label, LabelSet
-from simulator.ambient.nli.predict import Predictor, sigmoid
+from simulator.ambient.nli.predict import Predictor
 from simulator.ambient.records import ClaimRecord, Paraphrase
 
-THRESHOLD: Final = sigmoid(-1.97)
+THRESHOLD: Final = float(expit(-1.97))
 """The median logit threshold of multi-label WANLI (Table 11) as a probability."""
 PARAPHRASES: Final = 5
 AMBIGUITY: Final = "a"

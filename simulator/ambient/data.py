@@ -58,10 +58,6 @@ def _marks(written: object) -> frozenset[str]:
     return frozenset(mark for mark in ("a", "f") if mark in str(written))
 
 
-def _named_texts(points: list[dict[str, str]]) -> list[tuple[str, str]]:
-    return [(point["id"], point["text"]) for point in points]
-
-
 class Definition(BaseModel, frozen=True):
     """The definition of a label or a kind of ambiguity."""
 
@@ -76,7 +72,10 @@ class Guidelines(BaseModel, frozen=True):
     labels: Mapping[Label, Definition]
     rewriting: tuple[str, ...]
     discard: Mapping[Discard, str]
-    checklist: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_named_texts)]
+    checklist: Annotated[
+        tuple[tuple[str, str], ...],
+        BeforeValidator(lambda points: [(point["id"], point["text"]) for point in points]),
+    ]
     categories: Mapping[Category, Definition]
 
 

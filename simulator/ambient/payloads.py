@@ -95,7 +95,7 @@ def read_form(kind: Kind, shown: Shown, reply: Reply) -> Form:
         case "plausible":
             answers = _list(move.get("plausible"), len(shown.candidates), "plausible")
             flags = [_flag(answer, "plausible") for answer in answers]
-            return Form(plausible_text(flags), {"answers": flags})
+            return Form(" ".join(YES if flag else NO for flag in flags), {"answers": flags})
         case "relabel":
             answers = _list(move.get("labels"), len(shown.pairs), "relabel")
             labels = [_label(answer, "relabel") for answer in answers]
@@ -107,11 +107,6 @@ def read_form(kind: Kind, shown: Shown, reply: Reply) -> Form:
             annotation = _annotation(shown, move)
             return Form(describe(annotation), annotation.payload())
     raise SeatError(f"Nobody fills in a form in the step {kind}.", ANNOTATOR, code="malformed")
-
-
-def plausible_text(flags: Sequence[bool]) -> str:
-    """Return answers to the candidates as a turn's text."""
-    return " ".join(YES if flag else NO for flag in flags)
 
 
 def _label(value: object, code: str) -> Label:

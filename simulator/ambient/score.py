@@ -64,7 +64,7 @@ def values(item: Item, turns: Sequence[Turn]) -> Values:
         case NliItem():
             return _nli(item, turns)
         case ContinueItem():
-            return _continued(item, turns)
+            return {"ranked": float(ranks_first(continuation_record(item, turns)))}
         case ClaimItem():
             return _claim(turns)
 
@@ -127,10 +127,6 @@ def _true_false(turns: Sequence[Turn]) -> Values:
         "all_right": _mean([all(group) for group in of_rewrite.values()]),
         "null": _mean([payload["prediction"] is None for payload in statements]),
     }
-
-
-def _continued(item: ContinueItem, turns: Sequence[Turn]) -> Values:
-    return {"ranked": float(ranks_first(continuation_record(item, turns)))}
 
 
 def _nli(item: NliItem, turns: Sequence[Turn]) -> Values:

@@ -71,10 +71,7 @@ def read_form(case: desks.Case[PairForm], values: Values, deciding: bool) -> Dec
     }
     if errors := errors_of(check_fields(draft, fields)):
         raise PairProblems(errors)
-    form = read_pair_form(draft, fields)
-    if errors := errors_of(check_pair_form(draft, form)):
-        raise PairProblems(errors)
-    return Decision(**form_record(form))
+    return Decision(**form_record(read_pair_form(draft, fields)))
 
 
 def desk_case(each: Case) -> desks.Case[PairForm]:

@@ -42,7 +42,7 @@ from simulator.ambik.payloads import (
     answered,
     calibrated,
     decided,
-    person_fields,
+    person_mark,
     proposed,
     with_words,
 )
@@ -61,6 +61,7 @@ from simulator.ambik.records import Decision
 from simulator.ambik.sets.predicting import Prepared, prepared
 from simulator.ambik.terms import CONFORMAL, METHODS
 from simulator.errors import SeatError
+from simulator.forms import measured
 from simulator.runner.rooms import ActiveEpisode
 from simulator.runner.turns import due_since, make_turn, state_after
 from simulator.seats import Line, Reply, View
@@ -216,7 +217,12 @@ def take(table: Table, state: State, seat: str, reply: Reply) -> tuple[Turn, Upd
         ready = prepared(_proposed(table, state, reply), table.rules.settings)
         scores = calibrated(ready, table.rules)
         payload = decided(ready, scores, table.rules, must_act=must_act(table, state))
-        payload |= person_fields(reply, table.offered)  # of anybody else, `propose` and the nodes after it
+        # Of anybody else, `propose` makes it and the nodes after that.
+        payload |= {
+            "offered": list(table.offered),
+            **person_mark("decide"),
+            **measured(reply.move or {}, ROBOT),
+        }
         return _robot_turn(table, state, payload, reply)
     if now.kind == "answer":
         robot = table.live.seats[ROBOT].kind == "person"

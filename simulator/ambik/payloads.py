@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from simulator.ambik.annotation.form import check_fields, problem_record, refuse_errors
+from simulator.ambik.annotation.form import check_fields, refuse_errors
 from simulator.ambik.forms import form_record, read_answer, read_chosen, read_pair_form
 from simulator.ambik.items import DecideItem, Draft
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
@@ -76,11 +76,6 @@ def proposed(
     )
 
 
-def person_fields(reply: Reply, offered: Sequence[str]) -> dict[str, Any]:
-    """Return what the payload of a person's decision has besides."""
-    return {"offered": list(offered), **person_mark("decide"), **measured(reply.move or {}, ROBOT)}
-
-
 def with_words(payload: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
     """Return the payload of a decision to ask with the question that the robot's seat has put into words.
 
@@ -140,7 +135,8 @@ def annotated(reply: Reply, draft: Draft, *, name: str, person: bool) -> Move:
     if person:
         refuse_errors(problems)
     form = read_pair_form(draft, move, annotator=name)
-    records = [problem_record(problem) for problem in problems]
+    fields = ("code", "field", "detail", "level")
+    records = [{name: getattr(problem, name) for name in fields} for problem in problems]
     payload: dict[str, Any] = {"kind": "annotate", "form": form_record(form), "problems": records}
     if person:
         payload |= person_mark("annotate") | measured(move, ANNOTATOR)

@@ -13,21 +13,10 @@ from typing import Final, NamedTuple
 from logs import LogReader
 from simulator.ambik.items import DecideItem, Pair, PairItem
 from simulator.ambik.measuring.metrics import asked_well
-from simulator.ambik.playing import (
-    Options,
-    exchange_of,
-    is_calibrated,
-    needs_question,
-)
+from simulator.ambik.playing import Options, exchange_of, is_calibrated, needs_question
 from simulator.ambik.records import Calibrated, Decision, Outcome
 from simulator.ambik.score import is_right
-from simulator.ambik.sets.predicting import (
-    Prepared,
-    calibrate,
-    outcome_prepared,
-    prepared,
-    recalibrated,
-)
+from simulator.ambik.sets.predicting import Prepared, calibrate, outcome_prepared, prepared, recalibrated
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import Played, calibration_of, decisions, decisions_of, options_of

@@ -17,13 +17,7 @@ from simulator.ambik.data import load_guidelines
 from simulator.ambik.intents import Concept, parse_intent
 from simulator.ambik.items import LANGUAGE, DraftItem, Item, PairItem
 from simulator.ambik.players.user import request_of
-from simulator.ambik.playing import (
-    ANNOTATOR,
-    ROBOT,
-    USER,
-    exchange_of,
-    needs_question,
-)
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, exchange_of, needs_question
 from simulator.ambik.score import is_right, right_in_the_end
 from simulator.ambik.terms import task_type
 from simulator.ambik.views import Exchanged, ParticipantView, Replay

@@ -46,10 +46,6 @@ def show_agreement(
         measured.to_csv(csv, index=False)
 
 
-def _squared(first: float, second: float) -> float:
-    return float(first - second) ** 2
-
-
 def agreement(reader: LogReader, study: Study) -> pd.DataFrame:
     """Return how much participants agree, a row for each question after the set and for each score.
 
@@ -92,7 +88,8 @@ def _row(frame: pd.DataFrame, column: str, what: str, measured: str) -> tuple[An
     answers = frame[[*_KEY, column]].dropna(subset=[column])
     units = [[plain(value) for value in part] for _, part in answers.groupby([*_KEY], sort=False)[column]]
     shared = [unit for unit in units if len(unit) >= _LEAST]
-    distance: Any = {"sets": masi_distance, "numbers": _squared}.get(measured, nominal_distance)
+    distances = {"sets": masi_distance, "numbers": lambda first, second: float(first - second) ** 2}
+    distance: Any = distances.get(measured, nominal_distance)
     interval = intervals({what: alpha_measure(shared, distance)})[what] if shared else None
     people = sum(map(len, shared)) / len(shared) if shared else None
     remark = "" if interval is not None else _why_undefined(units, shared)

@@ -111,9 +111,9 @@ def html_text(figure: Figure) -> str:
     return page
 
 
-def svg_address(figure: Figure, width: float = PAGE) -> str:
+def svg_address(figure: Figure) -> str:
     """Return a figure as a ``data:`` address, to be shown in a page by itself."""
-    return svg_data(_printed(figure, "svg", width))
+    return svg_data(_printed(figure, "svg", PAGE))
 
 
 def svg_data(svg: bytes) -> str:

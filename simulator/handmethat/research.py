@@ -6,19 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from simulator.blocks import (
-    Block,
-    Card,
-    Cell,
-    Passage,
-    Span,
-    Table,
-    Talk,
-    Text,
-    Translated,
-    Walk,
-    message,
-)
+from simulator.blocks import Block, Card, Cell, Passage, Span, Table, Talk, Text, Translated, Walk, message
 from simulator.errors import AskbackError
 from simulator.handmethat import graph, show
 from simulator.handmethat.data import list_episodes, load_episode

@@ -14,13 +14,7 @@ from openai.types.chat import ChatCompletion
 
 from simulator.models import remote
 from simulator.models.answers import count_of
-from simulator.models.base import (
-    Capabilities,
-    Completion,
-    Request,
-    TokenLogprob,
-    Usage,
-)
+from simulator.models.base import Capabilities, Completion, Request, TokenLogprob, Usage
 from simulator.models.errors import Malformed, Refused, Unsupported, cannot_continue
 from simulator.models.keys import messages
 from simulator.models.sampling import require_samples

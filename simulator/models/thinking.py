@@ -53,8 +53,5 @@ def parted(text: str) -> Parted:
         at = match.end()
     thought = "\n\n".join(piece for match in pieces if (piece := match.group(1).strip()))
     answer = "".join([*kept, text[at:]])
-    return Parted(answer.lstrip() if not kept[0].strip() else answer, thought, tuple(map(_span, pieces)))
-
-
-def _span(match: re.Match[str]) -> tuple[int, int]:
-    return match.span()
+    spans = tuple(piece.span() for piece in pieces)
+    return Parted(answer.lstrip() if not kept[0].strip() else answer, thought, spans)

@@ -189,6 +189,35 @@ def quiet(transformers: Any) -> Iterator[None]:
             logging.enable_progress_bar()
 
 
+@contextmanager
+def loading(what: str) -> Iterator[Any]:
+    """Yield transformers, silenced, to load a model with; `what`: what is done, such as ``load the model …``.
+
+    Raises:
+        Unsupported: if transformers is missing.
+        InputError: that one cannot do `what`, and why.
+    """
+    transformers = imported("transformers")
+    try:
+        with quiet(transformers):
+            yield transformers
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot {what}: {' '.join(str(error).split())}") from error
+
+
+def load_local(kind: str, folder: Path, device: str | None = None) -> tuple[Any, Any]:
+    """Return the model in a folder, to be read with, and its tokenizer; `kind`: the class of transformers.
+
+    Raises:
+        Unsupported, InputError: see `loading`.
+    """
+    torch, options = imported("torch"), {"local_files_only": True}
+    with loading(f"load the model {folder}") as transformers:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **options)
+        model = getattr(transformers, kind).from_pretrained(folder, dtype=torch.float32, **options)
+    return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval(), tokenizer
+
+
 def _model_class(transformers: Any, config: Any) -> Any:
     if config.is_encoder_decoder:
         return transformers.AutoModelForSeq2SeqLM

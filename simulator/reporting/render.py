@@ -150,16 +150,15 @@ def _section_json(section: Section) -> dict[str, Any]:
         "name": section.name,
         "title": section.title,
         "tables": [table.plain() for table in section.tables],
-        "figures": [_figure_json(figure) for figure in section.figures],
+        "figures": [
+            json.loads(to_json(figure)) if isinstance(figure, Figure) else plain(figure)
+            for figure in section.figures
+        ],
         "remarks": list(section.remarks),
     }
     if section.text:
         whole["text"] = section.text
     return whole | ({"data": plain(section.data)} if section.data else {})
-
-
-def _figure_json(figure: Figure | Drawing) -> Any:
-    return json.loads(to_json(figure)) if isinstance(figure, Figure) else plain(figure)
 
 
 def _drawn(figure: Figure | Drawing, folder: Path, suffixes: Sequence[str]) -> list[Path]:

@@ -20,23 +20,11 @@ from simulator.studies.ledger import FAILED_CHECK, place_id
 from simulator.studies.openings import Openings
 from simulator.studies.pairing import PAID
 from simulator.studies.participation import study_item
-from simulator.studies.people import (
-    Person,
-    bind,
-    came_by_link,
-    recognise,
-    release,
-    took_part_elsewhere,
-)
+from simulator.studies.people import Person, bind, came_by_link, recognise, release, took_part_elsewhere
 from simulator.studies.places import REFUSED
 from simulator.studies.progress import StudyProgress, count_pairs, progress_of
 from simulator.studies.quota import Cell, Place, State, cell_name, quota_of
-from simulator.studies.withdrawal import (
-    AdmissionState,
-    admission_event,
-    restoring_event,
-    withdrawal_event,
-)
+from simulator.studies.withdrawal import AdmissionState, admission_event, restoring_event, withdrawal_event
 
 CAME_BACK: Final = "study.came_back"
 

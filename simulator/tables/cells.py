@@ -208,8 +208,7 @@ def read_table(path: str | Path, known: Columns | None = None) -> Table:
             faults.append(Fault(str(path), "", line, "format", message))
             continue
         values = {name: cells[place] for name, place in columns.items()}
-        foreign = _not_utf8(values)
-        if foreign:
+        if foreign := next((name for name, text in values.items() if _SURROGATE.search(text)), ""):
             message = f"{foreign} is not UTF-8; save the file as CSV UTF-8"
             faults.append(Fault(str(path), "", line, "format", message))
             continue
@@ -295,8 +294,3 @@ def _columns(
         if name != written:
             renamed[name] = written
     return columns, renamed
-
-
-def _not_utf8(cells: Mapping[str, str]) -> str:
-    """Return the first column whose cell has bytes that are no UTF-8; empty if there is none."""
-    return next((name for name, text in cells.items() if _SURROGATE.search(text)), "")

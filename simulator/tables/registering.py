@@ -58,7 +58,11 @@ class Registration:
         left_out: dict[str, int] = {}
 
         def select(folder: Path, good: Path) -> Mapping[str, Path]:
-            files = [file for file in self.tables.find(single or folder) if self._is_kept(file)]
+            files = [
+                file
+                for file in self.tables.find(single or folder)
+                if not self.kept or (self.tables.kind_of(file) or self.tables.main) in self.kept
+            ]
             faults = self._errors(files)
             if faults and not partial:
                 raise InputError(_refusal(path, folder, faults))
@@ -86,9 +90,6 @@ class Registration:
                 check,
             )
         return replace(added, report=self.report(added.dataset.folder))
-
-    def _is_kept(self, file: Path) -> bool:
-        return not self.kept or (self.tables.kind_of(file) or self.tables.main) in self.kept
 
     def _errors(self, files: Sequence[Path]) -> list[Fault]:
         return [fault for fault in self.tables.check(files, one_set=True) if fault.severity == "error"]

@@ -14,14 +14,7 @@ from rows import Row, main
 
 from simulator.ambibench.generation import generate_multiple
 from simulator.ambibench.prompt import Prompt, completion, label_offsets, shown_text, whole_text
-from simulator.models import (
-    ChatModel,
-    ModelOptions,
-    ScoreRequest,
-    Unsupported,
-    load_model,
-    weights_of,
-)
+from simulator.models import ChatModel, ModelOptions, ScoreRequest, Unsupported, load_model, weights_of
 from simulator.models.base import Scored
 from simulator.models.weights import quiet
 

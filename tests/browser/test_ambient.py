@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from participating import (
-    Curious,
-    found,
-    newcomer,
-    open_study,
-    payloads,
-    press,
-    settled,
-    tab_to,
-)
+from participating import Curious, found, newcomer, open_study, payloads, press, settled, tab_to
 from reading import CROWD, KEYS, LINGUISTS, begin, crowd_item, pair_of, play, press_all, questions, step
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

@@ -7,16 +7,7 @@ from typing import Any
 
 import pytest
 from in_the_kitchen import begin, draft_of, fill_pair, play, task_of
-from participating import (
-    Curious,
-    found,
-    moved_on,
-    payloads,
-    press,
-    settled,
-    stage,
-    tab_to,
-)
+from participating import Curious, found, moved_on, payloads, press, settled, stage, tab_to
 from playing import episode, number, rows
 
 from ui.i18n import strings

@@ -10,17 +10,7 @@ import pytest
 from among_letters import ONE, TWENTY, answer, moved_on, prompt_of
 from in_the_kitchen import ROBOTS
 from in_the_kitchen import task_of as kitchen_of
-from participating import (
-    link,
-    newcomer,
-    open_by_keyboard,
-    payloads,
-    press,
-    said,
-    settled,
-    stage,
-    tab_to,
-)
+from participating import link, newcomer, open_by_keyboard, payloads, press, said, settled, stage, tab_to
 from playing import ask, begin, episode, number, rows, say_goodbye, task_of, turns
 from reading import CROWD, KEYS, crowd_item, press_all, qualify, step
 

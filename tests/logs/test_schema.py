@@ -13,18 +13,7 @@ import logs.connect
 from logs import LogError, LogReader, LogWriter, NewerLog, NotALog
 from logs.codec import stored_columns
 from logs.migrations import MIGRATIONS, SCHEMA_VERSION, Migration, apply_migrations
-from logs.rows import (
-    Assignment,
-    Ending,
-    Event,
-    Identity,
-    Judgment,
-    ModelCall,
-    Participant,
-    Row,
-    Score,
-    Turn,
-)
+from logs.rows import Assignment, Ending, Event, Identity, Judgment, ModelCall, Participant, Row, Score, Turn
 from logs.schema import BY_NAME, TABLES, Column
 from logs.schema.document import DOCUMENT, VIEWS, render
 

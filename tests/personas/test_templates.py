@@ -6,13 +6,7 @@ from pathlib import Path
 import pytest
 
 from personas import templates
-from personas.templates import (
-    TemplateError,
-    describe,
-    forget,
-    render,
-    versions_digest,
-)
+from personas.templates import TemplateError, describe, forget, render, versions_digest
 
 BACKGROUND = "clarq/seeker_background"
 VARIABLES = {"role": "miller", "task": "grinding rye", "items": ["a sack"], "skills": [], "scenes": ["Mill"]}

@@ -5,13 +5,7 @@ from typing import NamedTuple
 import pytest
 
 from simulator.errors import SeatError
-from simulator.forms import (
-    LONGEST,
-    SeatFormError,
-    checked_length,
-    measured,
-    read_consent,
-)
+from simulator.forms import LONGEST, SeatFormError, checked_length, measured, read_consent
 
 
 class Broken(NamedTuple):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel
+from scipy.special import expit, softmax
 
 from simulator.ambient.labels import LABELS, Label, LabelSet
 from simulator.ambient.nli.families import (
@@ -30,7 +31,7 @@ from simulator.ambient.nli.families import (
 )
 from simulator.codecs import Codec
 from simulator.errors import InputError
-from simulator.models.weights import imported, quiet
+from simulator.models.weights import imported, load_local, loading
 from simulator.tables.records import read_json
 
 Pair = tuple[str, str]
@@ -78,29 +79,12 @@ def batches(pairs: Sequence[Pair], size: int) -> Iterator[list[int]]:
         yield ordered[start : start + size]
 
 
-def load_local(kind: str, folder: Path, device: str | None) -> tuple[Any, Any]:
-    """Return the model in a folder, to be read with, and its tokenizer."""
-    torch, transformers = imported("torch"), imported("transformers")
-    options = {"local_files_only": True}
-    try:
-        with quiet(transformers):
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **options)
-            model = getattr(transformers, kind).from_pretrained(folder, dtype=torch.float32, **options)
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot load the model {folder}: {' '.join(str(error).split())}") from error
-    return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval(), tokenizer
-
-
 def load_config(folder: Path, wanted: str) -> Any:
     """Return the configuration of the model in a folder; `wanted` is what there should be in it."""
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; name one with {wanted}")
-    transformers = imported("transformers")
-    try:
-        with quiet(transformers):
-            return transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot load the model {folder}: {' '.join(str(error).split())}") from error
+    with loading(f"load the model {folder}") as transformers:
+        return transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
 
 
 # ---- predictions
@@ -177,8 +161,8 @@ class Predictor:
         if self.output == "value":
             raise InputError(f"{self.name}: gives one number for a pair, not probabilities of labels")
         if self.family in ("multilabel", "binary"):
-            return dict(zip(LABELS, map(sigmoid, scores), strict=True))
-        shares = softmax(scores)
+            return dict(zip(LABELS, expit(scores).tolist(), strict=True))
+        shares = softmax(scores).tolist()
         if self.output == "labels":
             return dict(zip(LABELS, shares, strict=True))
         sets = list(zip(SET_CLASSES, shares, strict=True))
@@ -218,18 +202,6 @@ def load_predictor(folder: str | Path, *, device: str | None = None) -> Predicto
         heads=heads,
         max_length=settings.max_length,
     )
-
-
-def sigmoid(logit: float) -> float:
-    """Return the logistic function."""
-    return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))
-
-
-def softmax(logits: Sequence[float]) -> list[float]:
-    """Return shares of exponentials."""
-    highest = max(logits)
-    powers = [math.exp(logit - highest) for logit in logits]
-    return [power / math.fsum(powers) for power in powers]
 
 
 _CLASSIFIER: Final = "AutoModelForSequenceClassification"

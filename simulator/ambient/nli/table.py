@@ -55,7 +55,8 @@ class Model:
     @property
     def paper(self) -> PaperRow | None:
         """Return what the paper prints of it."""
-        return paper_row(self.folder or self.name)
+        name = self.folder or self.name
+        return next((row for row in paper_rows() if row.folder == name), None)
 
     @property
     def printed(self) -> tuple[Spread | None, ...]:
@@ -72,11 +73,6 @@ class Model:
 def paper_rows() -> tuple[PaperRow, ...]:
     """Return what the paper prints, in its order."""
     return read_list(_PAPER, Codec[PaperRow](PaperRow).read_row)
-
-
-def paper_row(name: str) -> PaperRow | None:
-    """Return what the paper prints of a model that the published results call so."""
-    return next((row for row in paper_rows() if row.folder == name), None)
 
 
 def table_5(models: Sequence[Model]) -> Table:

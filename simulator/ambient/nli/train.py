@@ -16,7 +16,6 @@ import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -26,22 +25,15 @@ import transformers
 from torch.nn import functional
 
 from simulator.ambient.examples import Example
-from simulator.ambient.files.nli import (
-    LOGITS,
-    NLI_LOGITS,
-    NLI_PREDICTIONS,
-    PREDICTIONS,
-    write_seed,
-)
+from simulator.ambient.files.nli import LOGITS, NLI_LOGITS, NLI_PREDICTIONS, PREDICTIONS, write_seed
 from simulator.ambient.labels import LABELS
 from simulator.ambient.nli.families import CLASSES, Family, output_of
 from simulator.ambient.nli.metrics import example_pairs, nli_records, seed_record, tuned_on, with_scores
 from simulator.ambient.nli.predict import SETTINGS, Head, Predictor, encode, forward
 from simulator.ambient.nli.training_data import TrainConfig, TrainingPair
 from simulator.ambient.records import SeedRecord
-from simulator.errors import InputError
 from simulator.jsonlines import write_lines
-from simulator.models.weights import quiet
+from simulator.models.weights import loading, quiet
 from simulator.seeds import derive_seed
 
 Tell = Callable[[int, float], None]
@@ -83,7 +75,7 @@ def new_model(base: str, family: Family, classes: Sequence[str], device: str) ->
         InputError: if there is no such model, or it cannot classify.
     """
     here = {"local_files_only": Path(base).is_dir()}
-    try:
+    with loading(f"train on {base}"):
         tokenizer = transformers.AutoTokenizer.from_pretrained(base, **here)
         model = transformers.AutoModelForSequenceClassification.from_pretrained(
             base,
@@ -95,8 +87,6 @@ def new_model(base: str, family: Family, classes: Sequence[str], device: str) ->
             dtype=torch.float32,
             **here,
         )
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot train on {base}: {' '.join(str(error).split())}") from error
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     model.config.pad_token_id = tokenizer.pad_token_id
@@ -229,7 +219,10 @@ def train_seed(material: Material, config: TrainConfig, seed: int, out: Path, *,
     heads, curves = [], {}
     updates = updates_of(material.stages, config.batch)
     for number, part in enumerate(LABELS if config.family == "binary" else ("",)):
-        tell_part = partial(_tell_after, tell, number * updates)
+
+        def tell_part(done: int, loss: float, before: int = number * updates) -> None:
+            tell(before + done, loss)
+
         head, curves[part or config.family] = _train_head(material, config, seed, part, tell_part)
         with quiet(transformers):
             head.model.save_pretrained(folder / part)
@@ -291,10 +284,6 @@ def _score(predictor: Predictor, material: Material, config: TrainConfig, seed: 
     records = nli_records(rows["test"], threshold)
     NLI_PREDICTIONS.write(folder / PREDICTIONS, records)
     return seed_record(out.resolve().name, seed, records, threshold)
-
-
-def _tell_after(tell: Tell, before: int, done: int, loss: float) -> None:
-    tell(before + done, loss)
 
 
 def as_json(value: Any) -> str:

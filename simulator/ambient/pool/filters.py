@@ -137,21 +137,6 @@ def too_short(drawn: Drawn, lists: Lists) -> bool:
     return min(map(len, drawn.pair)) < SHORTEST
 
 
-def repeats_itself(drawn: Drawn, lists: Lists) -> bool:
-    """Return True if premise and hypothesis are equal, but for case and punctuation."""
-    return plain(drawn.premise) == plain(drawn.hypothesis)
-
-
-def copies_example(drawn: Drawn, lists: Lists) -> bool:
-    """Return True if the pair stands in its prompt."""
-    return drawn.pair in drawn.shown
-
-
-def has_phrase(drawn: Drawn, lists: Lists) -> bool:
-    """Return True if a sentence has a listed phrase."""
-    return _has_any(drawn, lists.phrases)
-
-
 def stem_and_hypothesis(drawn: Drawn, lists: Lists) -> bool:
     """Return True if the premise is a listed stem and then the hypothesis."""
     premise, hypothesis = plain(drawn.premise), plain(drawn.hypothesis)
@@ -169,9 +154,10 @@ def swaps_words(drawn: Drawn, lists: Lists) -> bool:
 
 FILTERS: Final[Mapping[str, Filter]] = {
     "shorter than 5 characters": too_short,
-    "premise equals hypothesis": repeats_itself,
-    "copies an example of its prompt": copies_example,
-    "listed phrase": has_phrase,
+    # But for case and punctuation.
+    "premise equals hypothesis": lambda drawn, lists: plain(drawn.premise) == plain(drawn.hypothesis),
+    "copies an example of its prompt": lambda drawn, lists: drawn.pair in drawn.shown,
+    "listed phrase": lambda drawn, lists: _has_any(drawn, lists.phrases),
     "listed stem before the hypothesis": stem_and_hypothesis,
     "only listed words swapped": swaps_words,
 }
@@ -201,7 +187,7 @@ def filtered(pairs: Iterable[Drawn], which: FilterSet = "default", lists: Lists 
         kept = [pair for pair in left if not drops(pair, known)]
         dropped[name], left = len(left) - len(kept), kept
     clean_pairs = distinct(cleaned(pair, known) for pair in left)
-    kept = [pair for pair in clean_pairs if not (too_short(pair, known) or copies_example(pair, known))]
+    kept = [pair for pair in clean_pairs if not (too_short(pair, known) or pair.pair in pair.shown)]
     dropped[CLEANED] = len(left) - len(kept)
     return Filtered(tuple(kept), dropped)
 

@@ -29,7 +29,7 @@ from typer import Option
 from personas.templates import Rendered, render
 from simulator.ambient.data import BUILTIN, PoolPair, load_pool
 from simulator.ambient.labels import LABELS
-from simulator.ambient.nli.predict import MAX_LENGTH, Pair, batches, encode, load_config, load_local
+from simulator.ambient.nli.predict import MAX_LENGTH, Pair, batches, encode, load_config
 from simulator.ambient.nli.training_data import read_known
 from simulator.ambient.pool.filters import Drawn
 from simulator.duplicates import told_once
@@ -37,7 +37,7 @@ from simulator.errors import InputError
 from simulator.generation import Journal, each, key_of
 from simulator.jsonlines import Read, Row, read_lines
 from simulator.models import ChatModel, Message, Refused, Request, sample
-from simulator.models.weights import imported
+from simulator.models.weights import imported, load_local
 from simulator.runner.options import SeedOption
 from simulator.seeds import derive_seed
 from simulator.tables.cells import SAME_ID

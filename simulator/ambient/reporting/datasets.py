@@ -53,14 +53,11 @@ def _place(results: Sequence[Path], dataset: Sequence[Path]) -> str | Path | Non
         return first.parent if sum(file.parent == first.parent for file in dataset) > 1 else first
     above = (folder for file in results for folder in file.resolve().parents[: _ABOVE + 1])
     for folder in dict.fromkeys(above):
-        if any(_holds_examples(folder / name) for name in _NAMES):
+        files = (folder / name for name in _NAMES)
+        if any(file.is_file() and TABLES.kind_of(file) is DATASET for file in files):
             return folder
     known = datasets.find(BENCHMARK)
     return BENCHMARK if known is not None and known.benchmark == BENCHMARK else None
-
-
-def _holds_examples(file: Path) -> bool:
-    return file.is_file() and TABLES.kind_of(file) is DATASET
 
 
 def dataset_results(

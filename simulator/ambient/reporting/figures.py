@@ -10,11 +10,12 @@ from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from scipy.special import expit
+
 from logs import LogReader
 from simulator.ambient.continuations import histogram
 from simulator.ambient.items import ContinueItem, NliItem
 from simulator.ambient.labels import LABELS, SHOWN, parse_labels
-from simulator.ambient.nli.predict import sigmoid
 from simulator.ambient.reporting.measures import Results
 from simulator.ambient.reporting.models import template_phrases
 from simulator.ambient.trial_log import played_of, sampled_options
@@ -115,7 +116,7 @@ def probabilities_figure(reader: LogReader, runs: Sequence[str], pair: str) -> F
         logits = payload["logits"] if payload else None
         if logits and set(logits) == set(LABELS):
             name = played.annotator
-            marks[name] = Bars(name, LABELS, [sigmoid(logits[label]) for label in LABELS])
+            marks[name] = Bars(name, LABELS, expit([logits[label] for label in LABELS]).tolist())
             texts = item.pairs[int(number)]
     if texts is None:
         raise InputError(f"--pair {pair}: no run that is reported gives a number for each of its labels")

@@ -149,11 +149,6 @@ def refuse_errors(problems: Iterable[Problem]) -> None:
         raise PairFormError(errors)
 
 
-def problem_record(problem: Problem) -> dict[str, str]:
-    """Return a problem as plain values, as a turn keeps it."""
-    return {name: getattr(problem, name) for name in ("code", "field", "detail", "level")}
-
-
 def preview(pair: Pair, options: Sequence[str] = ()) -> tuple[Accepted, ...]:
     """Return what intent and variants accept of the plans' lines, then of other actions; each text once.
 

@@ -56,7 +56,10 @@ def pair_form(draft: Draft) -> Form:
         (_TYPE_FIRST, *_typed(draft, fields["question"]), *_typed(draft, fields["answer"])),
         _plans(draft, fields),
         _shortlist(fields["shortlist"]),
-        (_grammar(), fields["intent"], fields["variants"], Findings()),
+        (
+            Part(message("form.grammar"), (Text(message("form.grammar_rules")),), folded=True),
+            *(fields["intent"], fields["variants"], Findings()),
+        ),
     )
     first, *rest = (_step(number, blocks) for number, blocks in enumerate(steps, 1))
     comment = fields["comment"]._replace(rows=2, own_words=True)
@@ -153,10 +156,6 @@ def _shortlist(field: Field) -> tuple[Block, ...]:
         _hint(message("form.shortlist_other"), When("type", others)),
         field._replace(when=When("type", ("preferences",)), picks="objects"),
     )
-
-
-def _grammar() -> Part:
-    return Part(message("form.grammar"), (Text(message("form.grammar_rules")),), folded=True)
 
 
 # ---- while it is filled in

@@ -21,13 +21,7 @@ from simulator.ambik.items import DecideItem, DraftItem, Pair, PairItem, Scenari
 from simulator.ambik.playing import ANNOTATOR, USER
 from simulator.ambik.records import Calibrated, Decision
 from simulator.ambik.settings import DEFAULT, Settings, read_settings
-from simulator.ambik.terms import (
-    CONFORMAL,
-    MEMBERS,
-    METHODS,
-    TASK_TYPES,
-    Ambiguity,
-)
+from simulator.ambik.terms import CONFORMAL, MEMBERS, METHODS, TASK_TYPES, Ambiguity
 from simulator.codecs import Codec
 from simulator.duplicates import Duplicates
 from simulator.jsonlines import Row

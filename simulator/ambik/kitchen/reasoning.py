@@ -19,9 +19,7 @@ from simulator.ambik.kitchen.categories import Thing, kitchen, plural, stems, th
 from simulator.ambik.kitchen.knowledge import Note, either, is_perishable, listed, note, reasoned, says, sense
 from simulator.ambik.kitchen.mentions import Mention, mentions, single
 from simulator.ambik.kitchen.openings import Case, Opening, only_one, open_amount, openings
-from simulator.ambik.playing import (
-    exchange_of,
-)
+from simulator.ambik.playing import exchange_of
 from simulator.ambik.terms import Context, Dialogue
 
 MOST: Final = 4

@@ -9,15 +9,7 @@ from typing import Any, Final
 from simulator import datasets
 from simulator.ambik.data import BUILTIN, load_scenarios, read_pairs
 from simulator.ambik.files.decisions import DecisionLine, with_items
-from simulator.ambik.files.kinds import (
-    DECISIONS,
-    KNOWNO,
-    LOGPROBS,
-    METRIC_CASES,
-    PAIRS,
-    RESULT_TABLE,
-    TABLES,
-)
+from simulator.ambik.files.kinds import DECISIONS, KNOWNO, LOGPROBS, METRIC_CASES, PAIRS, RESULT_TABLE, TABLES
 from simulator.ambik.files.load_report import merge
 from simulator.ambik.files.pairs import PairsFile
 from simulator.ambik.items import BENCHMARK, Pair, PairItem, Scenario

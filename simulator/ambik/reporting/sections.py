@@ -14,13 +14,7 @@ from simulator.ambik.records import Outcome, PairForm
 from simulator.ambik.reporting.exporting import export_runs, write_run_lines
 from simulator.ambik.reporting.figures import figures
 from simulator.ambik.reporting.file_sections import rules_section
-from simulator.ambik.reporting.groups import (
-    Material,
-    added_statement,
-    baseline_groups,
-    from_runs,
-    told_apart,
-)
+from simulator.ambik.reporting.groups import Material, added_statement, baseline_groups, from_runs, told_apart
 from simulator.ambik.reporting.results import ReportSettings, Result, results_of, settings_statement
 from simulator.ambik.reporting.scoring import score_files
 from simulator.ambik.reporting.tables import TABLES, Columns, result_table

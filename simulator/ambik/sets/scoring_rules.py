@@ -20,7 +20,7 @@ from simulator.ambik.naming import bare
 from simulator.ambik.records import Letter
 from simulator.ambik.settings import Tokens
 from simulator.errors import InputError
-from simulator.models.weights import imported, quiet
+from simulator.models.weights import imported, load_local
 
 _NUMBERS: Final = "123456789"
 OPTIONS_PER_CALL: Final = 4
@@ -285,15 +285,7 @@ class Encoder:
         """
         if not folder.is_dir():
             raise InputError(f"{folder}: no such folder; name {TFIDF} or a folder with an encoder")
-        transformers = imported("transformers")
-        try:
-            with quiet(transformers):
-                tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-                model = transformers.AutoModel.from_pretrained(folder, local_files_only=True)
-        except (OSError, ValueError) as error:
-            reason = " ".join(str(error).split())
-            raise InputError(f"cannot load the encoder {folder}: {reason}") from error
-        return cls(model.to(device).eval(), tokenizer, str(folder))
+        return cls(*load_local("AutoModel", folder, device), str(folder))
 
     def __call__(self, to: str, texts: Sequence[str]) -> dict[str, float]:
         """Return the cosine of each of `texts` with `to`."""

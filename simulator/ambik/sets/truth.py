@@ -97,7 +97,7 @@ def fits(scenario: Scenario, option: str) -> bool:
     place = same(folded(scenario.location))
     if place == PICK_UP:
         return _picked_up(text, intended, objects)
-    if _is_fixed(place):
+    if _PLACE.search(place) or place in BINS:
         return names_any(text, intended, objects) and place in text
     return _put_beside(text, intended, place, objects)
 
@@ -125,10 +125,6 @@ def _put_beside(text: str, intended: Iterable[str], place: str, objects: Sequenc
         return False
     what, where = text[: cut.start()], text[cut.end() :]
     return names_any(what, intended, objects) and names_any(where, [place], objects)
-
-
-def _is_fixed(place: str) -> bool:
-    return bool(_PLACE.search(place)) or place in BINS
 
 
 def _sponge_names(objects: Iterable[str]) -> Callable[[str], str]:

@@ -19,7 +19,7 @@ from personas.templates import render
 from simulator.clarq.graph import farewell
 from simulator.clarq.lexical import sentences
 from simulator.clarq.playing import SEEKER, TURN_LIMIT
-from simulator.clarq.seeker.knowledge import Knowledge, Terms, knowledge_of
+from simulator.clarq.seeker.knowledge import Knowledge, knowledge_of
 from simulator.clarq.seeker.noticing import (
     ORDER,
     Topic,
@@ -381,11 +381,10 @@ def answered_first(asked: Sequence[Topic], line: int, now: Case) -> Topic | None
             return topic
     weak = [topic for topic in asked if topic.kind not in {"choice", "where"}] or asked
     spoken = now.knowledge.terms(text)
-    return max(weak, key=lambda topic: len(spoken & _all_terms(topic, now)))
-
-
-def _all_terms(topic: Topic, now: Case) -> Terms:
-    return now.knowledge.terms(" ".join((topic.about, topic.step, *topic.options)))
+    terms = now.knowledge.terms
+    return max(
+        weak, key=lambda topic: len(spoken & terms(" ".join((topic.about, topic.step, *topic.options))))
+    )
 
 
 def says_enough(now: Case) -> bool:

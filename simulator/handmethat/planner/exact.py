@@ -39,7 +39,7 @@ class ExactSearch:
         self, world: World, goal: Subgoal | Goal, targets: Targets, limit: int = _SHORTEST_LIMIT
     ) -> None:
         self._grounding = ground(world, targets.grounded)
-        self._goal = wanted(self._grounding, _subgoals(goal))
+        self._goal = wanted(self._grounding, goal.subgoals if isinstance(goal, Goal) else (goal,))
         self._symmetry = Symmetry(self._grounding, self._goal)
         self._limit = limit
 
@@ -127,10 +127,6 @@ class _Successors:
     def of(self, facts: Facts) -> list[Operator]:
         here = self._at.get(facts & self._standing, ())
         return [operator for operator in here if operator.needs & facts == operator.needs]
-
-
-def _subgoals(goal: Subgoal | Goal) -> tuple[Subgoal, ...]:
-    return goal.subgoals if isinstance(goal, Goal) else (goal,)
 
 
 def _counted(expanded: int, limit: int) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Goal, Subgoal, terms_of
+from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Goal, terms_of
 from simulator.handmethat.hierarchy import hierarchy
 from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set, entities
 
@@ -62,7 +62,7 @@ def find_targets(world: World, state: State, goal: Goal, distractors: bool) -> T
             siblings_x |= _siblings(world, subgoal.x)
         if subgoal.y is not None and subgoal.form in ANYWHERE:
             siblings |= _siblings(world, subgoal.y)
-    mentioned = [state_ for subgoal in goal.subgoals for state_ in _mentioned(subgoal)]
+    mentioned = [name for each in goal.subgoals for name, _ in (*each.of_x, *each.of_y)]
     tools = bit_set(
         entity
         for word in mentioned
@@ -83,10 +83,6 @@ def find_targets(world: World, state: State, goal: Goal, distractors: bool) -> T
 def _siblings(world: World, kind: str) -> BitSet:
     row = hierarchy().kinds.get(kind)
     return world.of(row.subclass) if row and row.movable else 0
-
-
-def _mentioned(subgoal: Subgoal) -> tuple[str, ...]:
-    return tuple(name for name, _ in (*subgoal.of_x, *subgoal.of_y))
 
 
 def _with_containers(state: State, some: BitSet) -> BitSet:

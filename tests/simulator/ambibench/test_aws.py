@@ -4,13 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.ambibench.aws import (
-    AwsPrompt,
-    aws_from_text,
-    classify,
-    names,
-    origins,
-)
+from simulator.ambibench.aws import AwsPrompt, aws_from_text, classify, names, origins
 from simulator.ambibench.generation import generate_aws
 from simulator.ambibench.items import item_record, read_item
 from simulator.errors import InputError

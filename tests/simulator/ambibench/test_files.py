@@ -9,13 +9,7 @@ from shared_data import SHARED
 
 from simulator.ambibench.data import Draw, generate_items
 from simulator.ambibench.features import SETTINGS
-from simulator.ambibench.files import (
-    finetuning_line,
-    item_line,
-    item_text,
-    looks_like_items,
-    read_file,
-)
+from simulator.ambibench.files import finetuning_line, item_line, item_text, looks_like_items, read_file
 from simulator.ambibench.generation import draw_multiple, generate_finetune, generate_instruction
 from simulator.ambibench.prompt import Item, whole_text
 from simulator.errors import InputError

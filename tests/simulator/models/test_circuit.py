@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.models import (
-    BadRequest,
-    Completion,
-    Malformed,
-    RateLimited,
-    ServerDown,
-    TimedOut,
-    Unavailable,
-)
+from simulator.models import BadRequest, Completion, Malformed, RateLimited, ServerDown, TimedOut, Unavailable
 from simulator.models.limits import Circuit, Limited, Limiter, duration
 from simulator.models.retry import Retried
 

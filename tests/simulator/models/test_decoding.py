@@ -7,15 +7,7 @@ import json
 import pytest
 
 from simulator.errors import InputError
-from simulator.models import (
-    Decoding,
-    Message,
-    ModelOptions,
-    Request,
-    Unsupported,
-    as_sent,
-    load_model,
-)
+from simulator.models import Decoding, Message, ModelOptions, Request, Unsupported, as_sent, load_model
 from simulator.models.decoding import read_settings
 
 ASKED = Request(messages=(Message("user", "hi"),), seed=0)

@@ -5,10 +5,7 @@ import asyncio
 import pytest
 from pydantic import BaseModel
 
-from simulator.models import (
-    ModelOptions,
-    load_model,
-)
+from simulator.models import ModelOptions, load_model
 
 
 class Colour(BaseModel):

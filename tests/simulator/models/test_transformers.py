@@ -9,15 +9,7 @@ import shutil
 import pytest
 
 from simulator.errors import InputError
-from simulator.models import (
-    BadRequest,
-    Message,
-    ModelOptions,
-    Request,
-    ScoreRequest,
-    Unsupported,
-    load_model,
-)
+from simulator.models import BadRequest, Message, ModelOptions, Request, ScoreRequest, Unsupported, load_model
 
 MISSING = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
 pytestmark = pytest.mark.skipif(

@@ -15,13 +15,7 @@ from simulator.clarq.room import ROOM
 from simulator.errors import InputError
 from simulator.models import Budget
 from simulator.runner import command
-from simulator.runner.command import (
-    RunRequest,
-    RunSettings,
-    play,
-    read_ranges,
-    run_name,
-)
+from simulator.runner.command import RunRequest, RunSettings, play, read_ranges, run_name
 from simulator.runner.model_flags import ModelFlags
 
 

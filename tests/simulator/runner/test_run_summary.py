@@ -7,13 +7,7 @@ from rich.console import Console
 
 from logs import ModelUsage
 from simulator.reporting import RunEndings
-from simulator.runner.run_summary import (
-    AGAIN,
-    print_endings,
-    print_problems,
-    print_usage,
-    runs_and_files,
-)
+from simulator.runner.run_summary import AGAIN, print_endings, print_problems, print_usage, runs_and_files
 from trees.faults import Fault
 
 

@@ -11,18 +11,7 @@ from urllib.parse import quote
 
 import pytest
 from markup import office_at, page, page_at, words
-from pots import (
-    ANNOTATED,
-    CALIBRATION,
-    KITCHEN,
-    KNOWNO,
-    LOFREE,
-    MODEL,
-    PEOPLE,
-    RUNS,
-    SECRET,
-    fill,
-)
+from pots import ANNOTATED, CALIBRATION, KITCHEN, KNOWNO, LOFREE, MODEL, PEOPLE, RUNS, SECRET, fill
 
 from logs import LogReader, LogWriter
 from simulator.ambik.measuring.measures import measures

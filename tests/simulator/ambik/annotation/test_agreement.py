@@ -7,12 +7,7 @@ from typing import Any
 
 import pytest
 
-from simulator.ambik.annotation.agreement import (
-    FIELDS,
-    agreement_table,
-    differing,
-    pair_agreement,
-)
+from simulator.ambik.annotation.agreement import FIELDS, agreement_table, differing, pair_agreement
 from simulator.ambik.records import PairForm
 from simulator.ambik.terms import AMBIGUITIES
 from simulator.judging.agreement import Measure, alpha_measure, intervals, kappa_measure, masi_distance, tally

@@ -9,15 +9,7 @@ import pytest
 
 from logs import erase_participant
 from logs.rows import Participant
-from simulator.ambik.annotation.desk import (
-    DECIDING,
-    KEPT,
-    Case,
-    PairProblems,
-    cases,
-    field_text,
-    flow,
-)
+from simulator.ambik.annotation.desk import DECIDING, KEPT, Case, PairProblems, cases, field_text, flow
 from simulator.ambik.desks import PAIRS
 from simulator.ambik.items import Draft
 from simulator.ambik.records import PairForm

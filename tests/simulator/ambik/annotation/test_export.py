@@ -8,13 +8,7 @@ from typing import Any
 
 import pytest
 
-from simulator.ambik.annotation.desk import (
-    cases,
-    cleaned,
-    export_cases,
-    export_pairs,
-    export_runs,
-)
+from simulator.ambik.annotation.desk import cases, cleaned, export_cases, export_pairs, export_runs
 from simulator.ambik.data import load_pairs
 from simulator.ambik.files.pairs import COLUMNS, read_pairs_file
 from simulator.ambik.intents import parse_intent, parse_variants

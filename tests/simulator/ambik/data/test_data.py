@@ -10,14 +10,7 @@ import pytest
 
 from simulator import datasets
 from simulator.ambik import data
-from simulator.ambik.data import (
-    DATA,
-    load_drafts,
-    load_guidelines,
-    load_pairs,
-    load_scenarios,
-    read_pairs,
-)
+from simulator.ambik.data import DATA, load_drafts, load_guidelines, load_pairs, load_scenarios, read_pairs
 from simulator.ambik.files.published import TYPES
 from simulator.ambik.terms import AMBIGUITIES
 from simulator.errors import InputError

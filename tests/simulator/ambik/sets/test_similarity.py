@@ -50,7 +50,7 @@ def test_a_similarity_has_a_name_and_needs_something(tmp_path: Path) -> None:
         similarity(TFIDF, [])
     with pytest.raises(InputError, match="no such folder"):
         similarity(str(tmp_path / "nowhere"), TEXTS)
-    with pytest.raises(InputError, match="cannot load the encoder"):
+    with pytest.raises(InputError, match="cannot load the model"):
         similarity(str(tmp_path), TEXTS)
 
 

@@ -11,23 +11,9 @@ torch = pytest.importorskip("torch", reason="learned robots need torch: pip inst
 
 from simulator.errors import InputError  # noqa: E402
 from simulator.handmethat.learn.config import DrrnConfig, Seq2SeqConfig  # noqa: E402
-from simulator.handmethat.learn.drrn import (  # noqa: E402
-    Drrn,
-    Reading,
-    Replay,
-    Transition,
-    choose,
-    learn_from,
-)
+from simulator.handmethat.learn.drrn import Drrn, Reading, Replay, Transition, choose, learn_from  # noqa: E402
 from simulator.handmethat.learn.policy import load_policy, save_checkpoint  # noqa: E402
-from simulator.handmethat.learn.seen import (  # noqa: E402
-    END,
-    UNKNOWN,
-    Seen,
-    Vocabulary,
-    build_vocabulary,
-    split,
-)
+from simulator.handmethat.learn.seen import END, UNKNOWN, Seen, Vocabulary, build_vocabulary, split  # noqa: E402
 from simulator.handmethat.learn.seq2seq import (  # noqa: E402
     Example,
     Seq2Seq,

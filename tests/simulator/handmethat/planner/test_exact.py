@@ -8,12 +8,7 @@ import pytest
 from simulator.handmethat.actions import Action, carry_out, domain
 from simulator.handmethat.goals.model import Goal, Subgoal, goal_holds
 from simulator.handmethat.goals.templates import instantiate
-from simulator.handmethat.planner.exact import (
-    ExactSearch,
-    SearchLimitError,
-    Symmetry,
-    needed_operators,
-)
+from simulator.handmethat.planner.exact import ExactSearch, SearchLimitError, Symmetry, needed_operators
 from simulator.handmethat.planner.exact_bound import LowerBound
 from simulator.handmethat.planner.grounding import ground
 from simulator.handmethat.planner.relaxed import UNREACHABLE, wanted

@@ -7,13 +7,7 @@ import pytest
 from simulator.handmethat.goals.model import Goal, Subgoal, goal_holds
 from simulator.handmethat.goals.templates import instantiate
 from simulator.handmethat.planner.grounding import ground
-from simulator.handmethat.planner.relaxed import (
-    NEVER,
-    UNREACHABLE,
-    RelaxedGraph,
-    Target,
-    wanted,
-)
+from simulator.handmethat.planner.relaxed import NEVER, UNREACHABLE, RelaxedGraph, Target, wanted
 from simulator.handmethat.planner.relevance import find_targets
 from simulator.handmethat.scene import SceneRules, sample_scene, sample_stock
 
