@@ -13,15 +13,13 @@ from pydantic import BaseModel, Field
 from logs.rows import Judgment
 from simulator.ambibench.assignment import Played, drawn_prompt
 from simulator.ambibench.features import FEATURES, FORMATS, Feature, Format, Kind
-from simulator.ambibench.prompt import PARTICIPANT
 from simulator.ambibench.show import result_blocks
 from simulator.ambibench.views import Replay
 from simulator.errors import InputError
-from simulator.runner.declared import read_rules
 from simulator.runner.declared_views import Result
 from simulator.runner.lobby import require_choice
 from simulator.seeds import derive_seed
-from simulator.studies.declared import PlaySessions
+from simulator.studies.declared import Drawn, PlaySessions
 from simulator.studies.graph import COMMENT, CONSENT, READY
 from trees import Language
 
@@ -63,18 +61,11 @@ class AmbiBenchSessions(PlaySessions):
     # What their pages measured was never logged.
     around = tuple(replace(step, measured=False) for step in (CONSENT, READY, COMMENT))
 
-    async def start(
-        self,
-        *,
-        seat: str = PARTICIPANT,
-        others: Mapping[str, str] | None = None,
-        rules: Mapping[str, Any],
-        item: int | None = None,
-        language: str = "en",
-    ) -> str:
-        """See `PlaySessions.start`; the benchmark's own text is English, whatever the pages' language."""
-        seats = self.seated(seat, others or {})
-        play = Play.model_validate(read_rules(Play, rules))
+    async def drawn(
+        self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
+    ) -> Drawn:
+        """See `PlaySessions.drawn`; the benchmark's own text is English, whatever the pages' language."""
+        play = Play.model_validate(rules)
         seed = uuid4().int >> 97
         random = Random(derive_seed(seed, "play"))
         prompt = drawn_prompt(
@@ -86,7 +77,7 @@ class AmbiBenchSessions(PlaySessions):
         )
         options = {"language": require_choice("language", language, get_args(Language))}
         # The item's own name tells what the labels follow, and an episode's id may be seen.
-        return await self.start_item(prompt, seats, options, name=play.played)
+        return Drawn(prompt, options, play.played)
 
     def _revealed(self, here: Any, judgments: Sequence[Judgment]) -> Result:
         replay = super()._revealed(here, tuple(judgments))

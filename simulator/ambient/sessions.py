@@ -11,12 +11,10 @@ from pydantic import BaseModel
 
 from simulator.ambient.data import load_examples
 from simulator.ambient.items import Item
-from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.prepare import annotate_items, crowd_items, true_false_items
-from simulator.runner.declared import read_rules
 from simulator.runner.lobby import require_choice
 from simulator.seeds import derive_seed
-from simulator.studies.declared import PlaySessions
+from simulator.studies.declared import Drawn, PlaySessions
 from simulator.studies.graph import CONSENT, READY
 from trees import Language
 
@@ -40,22 +38,14 @@ class AmbientSessions(PlaySessions):
     choices = Play
     around = (CONSENT, READY)
 
-    async def start(
-        self,
-        *,
-        seat: str = ANNOTATOR,
-        others: Mapping[str, str] | None = None,
-        rules: Mapping[str, Any],
-        item: int | None = None,
-        language: str = "en",
-    ) -> str:
-        """See `PlaySessions.start`; the benchmark's own text is English, whatever the pages' language."""
-        seats = self.seated(seat, others or {})
-        play = Play.model_validate(read_rules(Play, rules))
+    async def drawn(
+        self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
+    ) -> Drawn:
+        """See `PlaySessions.drawn`; the benchmark's own text is English, whatever the pages' language."""
+        play = Play.model_validate(rules)
         options = {"language": require_choice("language", language, get_args(Language))}
-        drawn = _drawn_item(play.task, uuid4().int >> 97)
         # The item's own name is an example's, which may be looked up; an episode's id may be seen.
-        return await self.start_item(drawn, seats, options, name=play.task)
+        return Drawn(_drawn_item(play.task, uuid4().int >> 97), options, play.task)
 
 
 def _drawn_item(task: PlayedTask, seed: int) -> Item:

@@ -21,13 +21,12 @@ from simulator.ambik.show import TELL, broken_off, reveal
 from simulator.ambik.terms import TaskType
 from simulator.ambik.trial_log import conformal_sets
 from simulator.ambik.views import Replay
-from simulator.runner.declared import read_rules
 from simulator.runner.declared_views import Result
 from simulator.runner.lobby import PERSON, Opponent, require_choice
 from simulator.runner.logged import ENDED
 from simulator.runner.rooms import ActiveEpisode
 from simulator.seeds import derive_seed
-from simulator.studies.declared import PlaySessions
+from simulator.studies.declared import Drawn, PlaySessions
 from simulator.studies.graph import CONSENT, READY
 from trees import Language
 
@@ -68,32 +67,24 @@ class AmbikSessions(PlaySessions):
         """See `PlaySessions.beside`: annotators work alone."""
         return {ROBOT: (USER,), USER: (ROBOT,)}.get(seat, ())
 
-    async def start(
-        self,
-        *,
-        seat: str,
-        others: Mapping[str, str],
-        rules: Mapping[str, Any],
-        item: int | None = None,
-        language: str = "en",
-    ) -> str:
-        """See `PlaySessions.start`; a built-in task or draft is drawn, whose own text is English.
+    async def drawn(
+        self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
+    ) -> Drawn:
+        """See `PlaySessions.drawn`; a built-in task or draft is drawn, whose own text is English.
 
         A language model as robot plays the method Binary.
         """
-        seats = self.seated(seat, others)
         options: dict[str, Any] = {"language": require_choice("language", language, get_args(Language))}
-        play = Play.model_validate(read_rules(Play, rules))
+        play = Play.model_validate(rules)
         drawn = uuid4().int >> 97
         if seat == ANNOTATOR:
             draft = DraftItem(draft=Random(drawn).choice(load_drafts()))
-            options["task"] = "annotate"
-            return await self.start_item(draft, seats, options, name=seat)
+            return Drawn(draft, options | {"task": "annotate"}, seat)
         options |= {"task": "decide", "questions": 1}
         if seats[ROBOT] != PERSON and not seats[ROBOT].startswith("offline/"):
             options["method"] = MODEL_METHOD
         # The item's own name tells which member of a pair it is, and an episode's id may be seen.
-        return await self.start_item(drawn_item(play.type, drawn), seats, options, name=seat)
+        return Drawn(drawn_item(play.type, drawn), options, seat)
 
     def _is_due(self, live: ActiveEpisode, state: Any, seat: str, number: int | None, now: int) -> bool:
         # Two people read the instructions at the same time: who is ready first does not hold up the other.

@@ -21,7 +21,7 @@ from simulator.runner.declared_views import ItemChoice, ItemGroup, Result, SeatP
 from simulator.runner.lobby import Opponent
 from simulator.runner.logged import ENDED
 from simulator.seats import Reply
-from simulator.studies.declared import PlaySessions, chosen_item
+from simulator.studies.declared import Drawn, PlaySessions, chosen_item
 from simulator.studies.graph import CONSENT, READY, Step
 from trees import Language, Task
 from trees.model import task_type
@@ -72,23 +72,15 @@ class ClarqSessions(PlaySessions):
         styles = [Opponent(f"offline/seeker:{style}", True) for style in STYLES if seat == SEEKER]
         return [*self.opponents(seat), *styles]
 
-    async def start(
-        self,
-        *,
-        seat: str,
-        others: Mapping[str, str],
-        rules: Mapping[str, Any],
-        item: int | None = None,
-        language: str = "en",
-    ) -> str:
-        """See `PlaySessions.start`."""
-        seats = self.seated(seat, others)
+    async def drawn(
+        self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
+    ) -> Drawn:
+        """See `PlaySessions.drawn`."""
         tasks = self._tasks(language)
         if not tasks:
             raise InputError("There are no tasks in this language.", code="no_tasks")
-        task = chosen_item(tasks, item)
-        chosen = Choices.model_validate({name: rules[name] for name in Choices.model_fields if name in rules})
-        return await self.start_item(task, seats, logged_values(chosen) if chosen.multi else {})
+        chosen = Choices.model_validate(rules)
+        return Drawn(chosen_item(tasks, item), logged_values(chosen) if chosen.multi else {})
 
     async def view(self, episode_id: str, seat: str) -> SeatPage:
         """See `StudySessions.view`."""

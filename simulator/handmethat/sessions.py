@@ -15,10 +15,9 @@ from simulator.handmethat.data import load_tasks
 from simulator.handmethat.playing import GIVER, HUMAN, PARTNER, Posed
 from simulator.handmethat.reveal import Replay, result
 from simulator.handmethat.task import LEVELS, Task
-from simulator.runner.declared import read_rules
 from simulator.runner.declared_views import Result
 from simulator.runner.lobby import Opponent, require_choice
-from simulator.studies.declared import PlaySessions, chosen_item
+from simulator.studies.declared import Drawn, PlaySessions, chosen_item
 from simulator.studies.graph import CONSENT, READY
 from trees import Language
 
@@ -54,24 +53,17 @@ class HandMeThatSessions(PlaySessions):
         """Return who can sit in `seat`: the built-in ones, a second person, models with a key."""
         return self._menu((GIVER,) if seat == HUMAN else (*_ROBOTS, *_OTHER_ROBOTS))
 
-    async def start(
-        self,
-        *,
-        seat: str,
-        others: Mapping[str, str],
-        rules: Mapping[str, Any],
-        item: int | None = None,
-        language: str = "en",
-    ) -> str:
-        """See `PlaySessions.start`; everything is said in `language` but commands, which are English."""
-        seats = self.seated(seat, others)
+    async def drawn(
+        self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
+    ) -> Drawn:
+        """See `PlaySessions.drawn`; everything is said in `language` but commands, which are English."""
         require_choice("language", language, self.languages)
-        chosen = Choices.model_validate(read_rules(Choices, rules))
+        chosen = Choices.model_validate(rules)
         # Reading the episodes for the first time takes seconds; meanwhile others are served.
         tasks = await asyncio.to_thread(lambda: self.tasks)
         task = chosen_item(tasks if item else _of_level(tasks, chosen.level), item)
         spoken: Language = "zh" if language == "zh" else "en"
-        return await self.start_item(Posed(task, spoken), seats, {"mode": chosen.mode}, name=_key(task.id))
+        return Drawn(Posed(task, spoken), {"mode": chosen.mode}, _key(task.id))
 
     async def replay(self, episode_id: str, seat: str) -> Result:
         """See `StudySessions.replay`."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from random import SystemRandom
-from typing import Any, ClassVar, TypeVar, Unpack
+from typing import Any, ClassVar, NamedTuple, TypeVar, Unpack
 
 from pydantic import BaseModel
 
@@ -27,6 +27,14 @@ from simulator.studies.material import material_type
 from simulator.studies.sessions import StudySessions
 
 ItemT = TypeVar("ItemT")
+
+
+class Drawn(NamedTuple):
+    """An item of free play, the options of its episode, and what that is called by (None: its item)."""
+
+    item: Any
+    options: Mapping[str, Any]
+    name: str | None = None
 
 
 class PlaySessions(StudySessions, ABC):
@@ -108,7 +116,6 @@ class PlaySessions(StudySessions, ABC):
             require_offered(who, name, self.offered(name))
         return {name: PERSON if name == seat else chosen[name] for name in seats if name in (seat, *chosen)}
 
-    @abstractmethod
     async def start(
         self,
         *,
@@ -133,6 +140,15 @@ class PlaySessions(StudySessions, ABC):
         Raises:
             InputError: if a choice is none.
         """
+        seats = self.seated(seat, others)
+        drawn = await self.drawn(read_rules(self.choices, rules), seat, seats, item, language)
+        return await self.start_item(drawn.item, seats, drawn.options, name=drawn.name)
+
+    @abstractmethod
+    async def drawn(
+        self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
+    ) -> Drawn:
+        """Return what is played, by checked choices, with who sits where; else see `start`."""
 
 
 class DeclaredSessions(PlaySessions):
@@ -153,21 +169,13 @@ class DeclaredSessions(PlaySessions):
         assert self.benchmark.load is not None
         return self.benchmark.load(self.data)
 
-    async def start(
-        self,
-        *,
-        seat: str,
-        others: Mapping[str, str],
-        rules: Mapping[str, Any],
-        item: int | None = None,
-        language: str = "en",
-    ) -> str:
-        """See `PlaySessions.start`."""
-        seated = self.seated(seat, others)
-        options = read_rules(self.choices, rules)
+    async def drawn(
+        self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
+    ) -> Drawn:
+        """See `PlaySessions.drawn`."""
         # An item's own name may tell what is to be found out, and an episode's id may be seen.
         spoken = [] if item else [each for each in self.items if language_of(each) == language]
-        return await self.start_item(chosen_item(spoken or self.items, item), seated, options, name=seat)
+        return Drawn(chosen_item(spoken or self.items, item), rules, seat)
 
     def _revealed(self, here: Any, judgments: tuple[Judgment, ...]) -> Any:
         return self._room.replay(here.live.item, here.turns, judgments, here.live.episode.options)

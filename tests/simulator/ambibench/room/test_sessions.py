@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict
+from functools import partial
 
 import pytest
 from rich.console import Console
@@ -75,7 +76,7 @@ async def take_part(server, episode, answer="X"):
 async def test_free_play(server):
     for setting, trials in (("instruction", 1), ("multiple", 20), ("wug", 20)):
         rules = {"kind": "wug"} if setting == "wug" else {"setting": setting}
-        episode = await server.sessions.start(rules=rules, language="zh")
+        episode = await server.sessions.start(seat=SEAT, others={}, rules=rules, language="zh")
         assert server.reader.episode(episode).options["language"] == "zh"
         view = await server.sessions.view(episode, SEAT)
         assert (view.stage, view.setting, view.study) == ("instructions", setting, False)
@@ -92,7 +93,7 @@ async def test_free_play(server):
 
 
 async def test_free_play_as_chosen(server):
-    start = server.sessions.start
+    start = partial(server.sessions.start, seat=SEAT, others={})
     wishes = {"setting": "instruction", "kind": "informative", "format": "qa", "feature": "pronoun"}
     episode = await start(rules=wishes)
     item = server.reader.item(server.reader.episode(episode).item_hash).data
@@ -121,13 +122,13 @@ async def test_free_play_as_chosen(server):
 )
 async def test_choices_that_are_none(server, wrong):
     with pytest.raises(InputError):
-        await server.sessions.start(rules=wrong)
+        await server.sessions.start(seat=SEAT, others={}, rules=wrong)
 
 
 @pytest.mark.parametrize("wrong", [{"language": "fr"}, {"seat": "robot"}])
 async def test_seats_and_languages_that_are_none(server, wrong):
     with pytest.raises(InputError):
-        await server.sessions.start(rules={}, **wrong)
+        await server.sessions.start(**{"seat": SEAT, "others": {}, "rules": {}} | wrong)
 
 
 def test_the_papers_studies(server):

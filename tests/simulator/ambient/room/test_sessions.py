@@ -84,7 +84,7 @@ async def play(server, episode, wrong=False, until="done"):
 
 @pytest.mark.parametrize(("task", "total"), [("crowd", 3), ("annotate", 1), ("true_false", None)])
 async def test_free_play(server, task, total):
-    episode = await server.sessions.start(rules={"task": task}, language="zh")
+    episode = await server.sessions.start(seat=SEAT, others={}, rules={"task": task}, language="zh")
     view = await server.sessions.view(episode, SEAT)
     assert (view.stage, view.task, view.study) == ("instructions", task, False)
     assert server.item(episode).id not in episode
@@ -101,11 +101,12 @@ async def test_free_play(server, task, total):
 async def test_what_is_played_freely_is_drawn(server):
     drawn = Counter()
     for _ in range(8):
-        drawn[server.item(await server.sessions.start(rules={"task": "annotate"}, language="en")).id] += 1
+        episode = await server.sessions.start(seat=SEAT, others={}, rules={"task": "annotate"})
+        drawn[server.item(episode).id] += 1
     assert len(drawn) > 2
     for wrong in ({"rules": {"task": "evaluate"}}, {"rules": {}, "language": "fr"}):
         with pytest.raises(InputError, match=r"task|must be one of"):
-            await server.sessions.start(**wrong)
+            await server.sessions.start(seat=SEAT, others={}, **wrong)
 
 
 async def test_a_first_set_has_a_qualification_and_further_ones_have_not(server):

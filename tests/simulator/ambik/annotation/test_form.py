@@ -19,7 +19,6 @@ from simulator.ambik.annotation.form import (
     pair_problems,
     passed_by,
     preview,
-    problem_record,
     problem_table,
     refuse_errors,
 )
@@ -193,7 +192,7 @@ def test_sentences_are_in_both_languages_and_need_no_detail_but_one() -> None:
 
 def test_a_problem_as_plain_values(draft: Draft, move: Move) -> None:
     (problem,) = check_pair_form(draft, read_pair_form(draft, move | {"step": 0}))[:1]
-    assert problem_record(problem) == {"code": "step_equal", "field": "step", "detail": "", "level": "error"}
+    assert (problem.code, problem.field, problem.detail, problem.level) == ("step_equal", "step", "", "error")
 
 
 def test_the_preview_says_which_actions_are_meant(form: PairForm) -> None:
