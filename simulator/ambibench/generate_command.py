@@ -21,6 +21,7 @@ from simulator.errors import InputError
 from simulator.field_options import options_of, read_options
 from simulator.jsonlines import write_lines
 from simulator.runner.model_flags import command_of
+from simulator.runner.run_summary import say
 
 Form = Literal["jsonl", "openai", "text"]
 _WRITERS: Final[Mapping[Form, Callable[[Item], str]]] = {
@@ -84,7 +85,7 @@ def _generate(**values: Any) -> None:
         items = order.items()
         write_lines(order.out, map(_WRITERS[order.form], items))
     _print_counts(console, items)
-    console.print(f"{len(items)} items are in {order.out}.", soft_wrap=True, highlight=False, markup=False)
+    say(console, f"{len(items)} items are in {order.out}.")
 
 
 generate_command: Final = command_of(

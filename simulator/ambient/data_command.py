@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Final, get_args
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -18,7 +18,6 @@ from simulator.ambient.items import BENCHMARK
 from simulator.ambient.prepare import tells_apart
 from simulator.ambient.reporting.datasets import categories_results, dataset_results, differences
 from simulator.ambient.statistics import statistics
-from simulator.errors import InputError
 from simulator.reporting import Report, json_text, print_report
 from simulator.runner.options import DataOption, JsonOption
 from simulator.tables.registering import Registration
@@ -68,16 +67,13 @@ DATA: Final = Registration(
 )
 
 
-_SPLITS: Final[tuple[Split, ...]] = get_args(Split)
-
-
 def stats_command(
     data: DataOption = BUILTIN,
-    split: Annotated[str, typer.Option(help="all, dev or test")] = "all",
+    split: Annotated[Split, typer.Option(help="of the data")] = "all",
     as_json: JsonOption = False,
 ) -> None:
     """Statistics of AmbiEnt examples: ambiguity, label sets, rewrites, kinds of ambiguity."""
-    report = stats_report(data, _split(split))
+    report = stats_report(data, split)
     if as_json:
         typer.echo(json_text(report))
     else:
@@ -96,10 +92,3 @@ def stats_report(data: str | Path, split: Split = "all") -> Report:
         everything = examples if split == "all" else load_examples(data)
         results.append(categories_results(records, everything, name=name))
     return Report(title=f"AmbiEnt, {data}", sections=[result.section() for result in results])
-
-
-def _split(text: str) -> Split:
-    for split in _SPLITS:
-        if text == split:
-            return split
-    raise InputError(f"--split {text!r}: must be one of {', '.join(_SPLITS)}")

@@ -91,7 +91,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
             "Make drafts of new pairs for annotators. The same command again continues where it stopped.",
         ),
         "stats ambik": Command(
-            "simulator.ambik.stats_command:stats_command",
+            "simulator.ambik.statistics:stats_command",
             "Statistics of AmbiK pairs: types, words, plans, intents, shortlists, each by its counting rule.",
         ),
     },

@@ -17,6 +17,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final, Literal, NamedTuple
 
+import numpy as np
 import scipy
 
 from simulator.ambik.terms import remark
@@ -268,13 +269,9 @@ def histogram(values: Sequence[float], bins: int = 20) -> Histogram:
     if not finite:
         return Histogram((), (), infinite)
     low, high = min(finite), max(finite)
-    if low == high:
-        return Histogram((low, high), (len(finite),), infinite)
-    width = (high - low) / bins
-    counts = [0] * bins
-    for value in finite:
-        counts[min(int((value - low) / width), bins - 1)] += 1
-    return Histogram((*(low + place * width for place in range(bins)), high), tuple(counts), infinite)
+    edges = np.linspace(low, high, bins + 1 if low < high else 2)
+    counts, _ = np.histogram(finite, edges)
+    return Histogram(tuple(edges.tolist()), tuple(counts.tolist()), infinite)
 
 
 def _between(values: Sequence[float], place: Fraction) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -127,7 +127,7 @@ def load_scenarios(data: str | Path = BUILTIN) -> tuple[Scenario, ...]:
         InputError: if the data do not exist or hold none, or any row of them is faulty.
     """
     if data == BUILTIN:
-        return _builtin_scenarios()
+        return _builtin("scenarios", read_scenario_record)
     path = datasets.locate(data, BENCHMARK, BUILTIN).path
     reads = [KNOWNO.read(file) for file, kind in TABLES.files_of(path).items() if kind is KNOWNO]
     if not reads:
@@ -148,7 +148,7 @@ def load_drafts(data: str | Path = BUILTIN) -> tuple[Draft, ...]:
         InputError: if there is no such file, or an entry of it is faulty.
     """
     if data == BUILTIN:
-        return _builtin_drafts()
+        return _builtin("drafts", read_draft_record)
     path = Path(data).expanduser()
     if path.suffix.lower() not in (".json", ".jsonl"):
         return read_list(path, read_draft_record)
@@ -194,11 +194,6 @@ def _builtin_pairs() -> Loaded:
     return Loaded(pairs, (), replace(report, files=files))
 
 
-@lru_cache
-def _builtin_scenarios() -> tuple[Scenario, ...]:
-    return read_list(FOLDER / "scenarios.yaml", read_scenario_record)
-
-
 def _builtin_pair(row: Row) -> Pair:
     pair = read_pair_record(row)
     if row.one_of("part", PARTS) != part_of(pair):
@@ -207,8 +202,8 @@ def _builtin_pair(row: Row) -> Pair:
 
 
 @lru_cache
-def _builtin_drafts() -> tuple[Draft, ...]:
-    return read_list(FOLDER / "drafts.yaml", read_draft_record)
+def _builtin(name: str, read: Callable[[Row], T]) -> tuple[T, ...]:
+    return read_list(FOLDER / f"{name}.yaml", read)
 
 
 def _holds(copy: Path) -> Mapping[str, int]:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+import numpy as np
+
 from simulator.ambik import conformal
 from simulator.ambik.measuring.measures import Measure
 from simulator.ambik.measuring.metrics import SHORT
@@ -181,16 +183,11 @@ def _bars(name: str, intervals: Iterable[tuple[str, Interval]], *, counted: bool
 def _histogram(values: Sequence[float], edges: Sequence[float], q_hat: float) -> list[Bars]:
     """Return counts in bins, those up to the threshold and those above it each in its own series."""
     digits = 2 if edges[-1] - edges[0] > 0.3 else 3
-    bins = len(edges) - 1
     names = [f"{edge:.{digits}f}" for edge in edges[:-1]]
-    if len(set(names)) < bins:
+    if len(set(names)) < len(names):
         names = [repr(edge) for edge in edges[:-1]]
-    width = (edges[-1] - edges[0]) / bins
     marks = []
     for title, below in ((KEPT, True), (ABOVE, False)):
-        counts = [0] * bins
-        for value in values:
-            if (value <= q_hat) == below:
-                counts[min(int((value - edges[0]) / width), bins - 1) if width else 0] += 1
-        marks.append(Bars(title, names, counts, n=sum(counts)))
+        counts, _ = np.histogram([value for value in values if (value <= q_hat) == below], edges)
+        marks.append(Bars(title, names, counts.tolist(), n=int(counts.sum())))
     return marks

@@ -14,8 +14,7 @@ from simulator.ambik.data import load_pairs, read_pairs
 from simulator.ambik.files.pairs import read_pair
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.items import Pair
-from simulator.ambik.statistics import groups, statistics, texts
-from simulator.ambik.stats_command import remarks, stats_command, tables, to_json
+from simulator.ambik.statistics import groups, remarks, statistics, stats_command, tables, texts, to_json
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS, paper
 from simulator.errors import InputError
 from simulator.jsonlines import Row
@@ -114,7 +113,7 @@ def test_the_command_prints_all_of_it(capsys: pytest.CaptureFixture[str]) -> Non
     plain = json.loads(capsys.readouterr().out)
     assert plain["groups"]["all"]["pairs"] == len(load_pairs(part="calibration"))
     assert plain["groups"]["all"]["balance"].keys() == set(MEMBERS)
-    with pytest.raises(InputError, match="--part 'dev': must be one of all, calibration, test"):
+    with pytest.raises(InputError, match="part 'dev': must be one of all, calibration, test"):
         stats_command(part="dev")
 
 
