@@ -201,8 +201,9 @@ def load_tasks(
     goals: Iterable[int] | None = None,
     split: str | None = None,
     limit: int | None = None,
+    replay: bool = False,
 ) -> tuple[Task, ...]:
-    """Return the episodes to play, sorted by level, quest type, goal and number.
+    """Return the episodes to play, sorted by level, quest type, goal and number; `replay`: see `task_source`.
 
     Raises:
         NoEpisodeError: if nothing is left to play.
@@ -210,7 +211,7 @@ def load_tasks(
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit {limit}: must be 1 or more")
-    fits, source = _filter(levels, quests, goals), task_source(data, split)
+    fits, source = _filter(levels, quests, goals), task_source(data, split, replay=replay)
     return _some(tuple(islice(_read(source, _named(source, fits), fits), limit)), data)
 
 

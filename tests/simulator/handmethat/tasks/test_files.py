@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from simulator.errors import InputError
+from simulator.handmethat.data import load_tasks
 from simulator.handmethat.files.episode import check_file, file_text, read_file, task_from_json, write_file
 from simulator.handmethat.hierarchy import hierarchy
 from simulator.handmethat.items import item_row, task_from_row, task_to_row
@@ -119,7 +120,7 @@ def test_types_unknown_to_us_are_taken_as_the_file_has_them(content: dict[str, A
     assert task_from_row(item_row(task)).world == world
 
 
-def test_stale_states_are_kept_as_read_unless_replayed(content: dict[str, Any]) -> None:
+def test_stale_states_are_kept_as_read_unless_replayed(content: dict[str, Any], tmp_path: Path) -> None:
     world_actions = [
         {"name": "human-move", "arguments": ["h", "floor", "cabinet"]},
         {"name": "human-open-location", "arguments": ["h", "cabinet"]},
@@ -135,6 +136,9 @@ def test_stale_states_are_kept_as_read_unless_replayed(content: dict[str, Any]) 
     assert json.loads(file_text(stale)) == content
     content["current_object_dict"]["cabinet"]["states"]["open"] = False
     assert json.loads(file_text(right)) == content
+    (tmp_path / f"{NAME}.json").write_text(file_text(stale), encoding="utf-8")
+    (loaded,) = load_tasks(tmp_path, replay=True)
+    assert loaded.current == right.current
 
 
 def test_an_action_that_cannot_be_done_matters_only_for_a_replay(content: dict[str, Any]) -> None:
