@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from logs.backup import back_up, restore
+from logs.codec import decode, select
 from logs.erase import erase_participant
 from logs.errors import LogError
 from logs.export import Format, export_log
@@ -22,7 +24,6 @@ from logs.query import State
 from logs.reader import LogReader
 from logs.rows import Event, Turn
 from logs.schema.document import render
-from logs.tail import tail
 from logs.transcript import as_markdown, as_rich, as_text, read_transcript, visible
 from logs.writer import LogWriter
 
@@ -124,6 +125,37 @@ def show_command(
     else:
         write = as_markdown if format == "markdown" else as_text
         typer.echo(write(transcript, trace=trace), nl=False)
+
+
+POLL_SECONDS = 0.5
+
+# CROSS JOIN makes SQLite walk the turns by `seq`, so that a look costs what is new, not what is there.
+_OF_RUN = (
+    f"SELECT {select(Turn, 't')}, t.seq FROM turns t CROSS JOIN episodes e ON e.id = t.episode_id "
+    "WHERE e.run_id = ? AND t.seq > ? ORDER BY t.seq"
+)
+
+
+def tail(
+    reader: LogReader, run_id: str, lines: int, *, follow: Callable[[], bool] | None = None
+) -> Iterator[Turn]:
+    """Yield the last turns of a run in the order of writing; then new ones, for as long as `follow` says so.
+
+    Raises:
+        NotInLog: there is no such run.
+    """
+    reader.run(run_id)
+    with reader.connection() as connection:
+        (seq,) = connection.execute("SELECT coalesce(max(seq), 0) FROM turns").fetchone()
+        records = connection.execute(f"{_OF_RUN} DESC LIMIT ?", [run_id, 0, lines]).fetchall()
+    seq = max([seq, *(record[-1] for record in records)])
+    yield from (decode(Turn, record) for record in reversed(records))
+    while follow is not None and follow():
+        with reader.connection() as connection:
+            records = connection.execute(_OF_RUN, [run_id, seq]).fetchall()
+        yield from (decode(Turn, record) for record in records)
+        seq = records[-1][-1] if records else seq
+        time.sleep(0 if records else POLL_SECONDS)
 
 
 @log_app.command("tail")

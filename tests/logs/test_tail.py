@@ -5,16 +5,16 @@ from itertools import count
 
 import pytest
 
-import logs.tail
+import logs.cli
 from logs import LogReader, LogWriter, NotInLog
+from logs.cli import tail
 from logs.rows import Turn
-from logs.tail import tail
 
 
 def test_tail_begins_with_the_last_turns_and_goes_on_with_new_ones(
     dialogue: LogWriter, reader: LogReader, turn: Callable[..., Turn], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logs.tail, "POLL_SECONDS", 0)
+    monkeypatch.setattr(logs.cli, "POLL_SECONDS", 0)
     looks = count()
 
     def follow() -> bool:

@@ -115,7 +115,9 @@ def only_one(case: Case) -> tuple[Opening, ...]:
 def _opening(case: Case, noun: Mention) -> Opening:
     if noun.category == "place":
         return _place(case, noun)
-    things: Sequence[Thing] = sorted(_left(case, noun), key=_seldomness)
+    # Last what one takes seldom where there is something else: paper and plastic more than china.
+    seldom = sense().seldom
+    things = sorted(_left(case, noun), key=lambda thing: sum(word in thing.stems for word in seldom))
     vague = _is_vague(case, noun)
     rules: Sequence[Settled] = settle(noun.category, noun.head, things, case.step, case.goal)
     names = tuple(each.name for each in (rules[-1].things if rules else things))
@@ -131,11 +133,6 @@ def _opening(case: Case, noun: Mention) -> Opening:
     if vague and noun.category != "ingredient":
         return Opening(noun, names[:1], "guess" if names else "")
     return Opening(noun, names)
-
-
-def _seldomness(thing: Thing) -> int:
-    """Return how seldom one takes it where there is something else: paper and plastic more than china."""
-    return sum(word in thing.stems for word in sense().seldom)
 
 
 def _is_vague(case: Case, noun: Mention) -> bool:

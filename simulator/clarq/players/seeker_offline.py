@@ -174,13 +174,9 @@ def _decided_by_the_way(now: Case) -> list[Topic]:
         if topic.kind in _CHOICES
         and topic not in now.open
         and not _unsayable(topic)
-        and not _all_wanted(topic, now)
+        # The opening names several of its options: it wants them all.
+        and (topic.group is None or len(topic.group.named(now.told[0][1], now.language)) < 2)
     ]
-
-
-def _all_wanted(topic: Topic, now: Case) -> bool:
-    """Return True if the opening names several of the options: it wants them all."""
-    return topic.group is not None and len(topic.group.named(now.told[0][1], now.language)) > 1
 
 
 def _fruitless(asked: Asked, now: Case) -> bool:

@@ -32,7 +32,6 @@ def plan_subgoal(
     state: State,
     subgoal: Subgoal,
     targets: Targets,
-    random: Random | None = None,
     fixed: BitSet = 0,
 ) -> Plan | None:
     """Return a short plan for one subgoal.
@@ -42,14 +41,13 @@ def plan_subgoal(
         state: where the plan starts; a human who waits is taken as working.
         subgoal: what must hold at the end.
         targets: what the plan may use.
-        random: settles what makes no difference; without it the first created goes first.
         fixed: bit set of things that are best left where they are.
 
     Returns:
         The actions, none if the subgoal holds already; None if it cannot be reached.
     """
     aims = aims_for(world, (subgoal,), targets.grounded)
-    trips = _trips(Walk(world, state, targets.grounded), aims, random, fixed)
+    trips = _trips(Walk(world, state, targets.grounded), aims, None, fixed)
     return None if trips is None else _written(world, state, targets, trips)[0]
 
 
