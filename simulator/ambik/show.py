@@ -20,7 +20,7 @@ from simulator.ambik.players.user import request_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, exchange_of, needs_question
 from simulator.ambik.score import is_right, right_in_the_end
 from simulator.ambik.terms import task_type
-from simulator.ambik.views import Exchanged, ParticipantView, Replay
+from simulator.ambik.views import ParticipantView, Replay
 from simulator.benchmark import Due, Move
 from simulator.blocks import (
     Block,
@@ -194,11 +194,10 @@ def _said(exchanges: Sequence[tuple[str, str]]) -> Iterator[Move]:
         yield from (Move(ROBOT, "", question), Move(USER, "", answer))
 
 
-def _exchanged(state: graph.State) -> tuple[Exchanged, ...]:
+def _exchanged(state: graph.State) -> tuple[tuple[str, str | None], ...]:
     """Return questions and answers, with the one that waits for an answer."""
-    known = tuple(Exchanged(question, answer) for question, answer in graph.exchanges(state))
     awaits = bool(state["said"]) and state["said"][-1][3] == "asks"
-    return (*known, Exchanged(graph.pending(state), None)) if awaits else known
+    return (*graph.exchanges(state), *([(graph.pending(state), None)] if awaits else []))
 
 
 def replay(item: Item, turns: Sequence[Turn]) -> Replay:
@@ -294,9 +293,8 @@ def broken_off() -> tuple[Block, ...]:
 def moves_of(replay: Replay) -> tuple[Move, ...]:
     """Return what was said, the instruction first."""
     said = [(USER, replay.task)]
-    for exchange in replay.asked:
-        answered = [] if exchange.answer is None else [(USER, exchange.answer)]
-        said += [(ROBOT, exchange.question), *answered]
+    for question, answer in replay.asked:
+        said += [(ROBOT, question), *([] if answer is None else [(USER, answer)])]
     return tuple(Move(seat, "", text) for seat, text in said)
 
 

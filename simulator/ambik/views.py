@@ -10,14 +10,6 @@ from simulator.benchmark import Move
 from simulator.runner.declared_views import SeatPage
 
 
-@dataclass(frozen=True, slots=True)
-class Exchanged:
-    """A question and what was answered; None while the answer is awaited."""
-
-    question: str
-    answer: str | None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParticipantView(SeatPage):
     """All that a person in one of the seats may see now. No intent, shortlist or type is in it for the robot.
@@ -54,6 +46,7 @@ class Replay:
         type: what resolves the ambiguity; None where the task is clear.
         shortlist: between which a person would hesitate.
         marked: what the robot held for possible.
+        asked: questions and what was answered; None while the answer is awaited.
         conformal: prediction sets of runs on the same item, by run; empty if there are none.
         question: what the data would have asked; empty if they do not say.
         right: whether that realises the intent; None if there is none.
@@ -72,7 +65,7 @@ class Replay:
     shortlist: tuple[str, ...] = ()
     marked: tuple[str, ...] = ()
     conformal: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    asked: tuple[Exchanged, ...] = ()
+    asked: tuple[tuple[str, str | None], ...] = ()
     question: str = ""
     answer: str = ""
     needed: bool = False

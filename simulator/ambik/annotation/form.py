@@ -76,19 +76,6 @@ class PairFormError(SeatFormError[Problem]):
         super().__init__(problems, ANNOTATOR, code="pair")
 
 
-class Accepted(NamedTuple):
-    """An action, and what accepts it.
-
-    Attributes:
-        intent: whether it is what is meant.
-        variants: whether it may be meant before the answer.
-    """
-
-    text: str
-    intent: bool
-    variants: bool
-
-
 def problem_table() -> Mapping[str, Mapping[str, str]]:
     """Return all codes, each with its level and its sentence by language."""
     problems: dict[str, dict[str, str]] = table("pair_form")["problems"]
@@ -149,16 +136,16 @@ def refuse_errors(problems: Iterable[Problem]) -> None:
         raise PairFormError(errors)
 
 
-def preview(pair: Pair, options: Sequence[str] = ()) -> tuple[Accepted, ...]:
-    """Return what intent and variants accept of the plans' lines, then of other actions; each text once.
+def preview(pair: Pair) -> tuple[tuple[str, bool, bool], ...]:
+    """Return each of the plans' lines, and whether the intent, and whether the variants accept it.
 
     `pair`: as it stands; nothing is shown while neither is written.
     """
-    intent, lines = pair.intent, dict.fromkeys((*pair.clear_plan, *pair.ambiguous_plan, *options))
+    intent, lines = pair.intent, dict.fromkeys((*pair.clear_plan, *pair.ambiguous_plan))
     if intent is None and not pair.variants:
         return ()
     return tuple(
-        Accepted(line, intent is not None and realises(intent, line), acceptable(pair.variants, line))
+        (line, intent is not None and realises(intent, line), acceptable(pair.variants, line))
         for line in lines
     )
 

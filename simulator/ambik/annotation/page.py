@@ -191,10 +191,10 @@ def _accepted(draft: Draft, values: Mapping[str, Any]) -> tuple[Block, ...]:
     pair = read_pair_form(draft, {**values, "type": AMBIGUITIES[0], "step": None, "delete": ""}).pair
     rows = [
         (
-            Cell(line.text, "strong" if line.intent else "" if line.variants else "muted"),
-            message("form.accepts_intent") if line.intent else "",
-            message("form.accepts_variants") if line.variants else "",
+            Cell(line, "strong" if by_intent else "" if by_variants else "muted"),
+            message("form.accepts_intent") if by_intent else "",
+            message("form.accepts_variants") if by_variants else "",
         )
-        for line in (preview(pair) if pair else ())
+        for line, by_intent, by_variants in (preview(pair) if pair else ())
     ]
     return (Text(message("form.accepts"), "muted"), Table(rows)) if rows else ()

@@ -19,7 +19,7 @@ from simulator.ambik.data import load_guidelines
 from simulator.ambik.sessions import Play
 from simulator.ambik.show import KINDS, broken_off, filled_in, page_blocks, picture, reveal
 from simulator.ambik.terms import AMBIGUITIES, TASK_TYPES
-from simulator.ambik.views import Exchanged, ParticipantView, Replay
+from simulator.ambik.views import ParticipantView, Replay
 from simulator.benchmark import Due, Move
 from simulator.blocks import Block, Chips, Talk
 from simulator.errors import Trouble
@@ -329,10 +329,10 @@ def test_types_are_named_as_in_the_guidelines(language: str) -> None:
 
 @pytest.mark.each("seat", ["robot", "user"])
 @pytest.mark.each("needed", [True, False])
-@pytest.mark.each("asked", [(), (Exchanged("Which?", "This."),)])
+@pytest.mark.each("asked", [(), (("Which?", "This."),)])
 @pytest.mark.each("right", [True, False, None])
 def test_whether_it_was_right_to_ask_is_said(
-    seat: str, needed: bool, asked: tuple[Exchanged, ...], right: bool | None
+    seat: str, needed: bool, asked: tuple[tuple[str, str], ...], right: bool | None
 ) -> None:
     replay = Replay(task="Bring the milk.", needed=needed, asked=asked, right=right)
     html = end_of(seat, replay)
@@ -390,7 +390,7 @@ def test_an_episode_that_was_broken_off_tells_no_result() -> None:
 
 
 def test_what_people_typed_is_shown_as_typed() -> None:
-    replay = Replay(task=EVIL, action=EVIL, marked=(EVIL,), asked=(Exchanged(EVIL, EVIL),))
+    replay = Replay(task=EVIL, action=EVIL, marked=(EVIL,), asked=((EVIL, EVIL),))
     page = Page(end_of("robot", replay))
     assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
     assert page.texts.count(EVIL) == 5

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from simulator.ambik.annotation.form import (
-    Accepted,
     PairFormError,
     Problem,
     changes,
@@ -197,14 +196,12 @@ def test_a_problem_as_plain_values(draft: Draft, move: Move) -> None:
 
 def test_the_preview_says_which_actions_are_meant(form: PairForm) -> None:
     assert form.pair is not None
-    shown = preview(form.pair, ["Pour oat milk into the small glass.", "Pour apple juice."])
+    shown = preview(form.pair)
     accepted = [
-        Accepted("Take the oat milk out of the fridge.", False, False),
-        Accepted("Pour oat milk into the tall glass.", True, True),
-        Accepted("Serve it.", False, False),
-        Accepted("Pour oat milk into a glass.", False, False),
-        Accepted("Pour oat milk into the small glass.", False, True),
-        Accepted("Pour apple juice.", False, False),
+        ("Take the oat milk out of the fridge.", False, False),
+        ("Pour oat milk into the tall glass.", True, True),
+        ("Serve it.", False, False),
+        ("Pour oat milk into a glass.", False, False),
     ]
     assert list(shown) == accepted
     assert preview(replace(form.pair, intent=None, variants=())) == ()

@@ -91,7 +91,7 @@ async def test_free_play_as_robot(server):
     assert await to_the_end(server, episode, "robot") == ["instructions", "decide", "decide"]
     shown = await server.sessions.hidden(episode, "robot")
     assert (shown.type, shown.shortlist, shown.conformal) == ("preferences", item.pair.shortlist, ())
-    assert [one.question for one in shown.asked] == ["Which of them?"]
+    assert [question for question, _ in shown.asked] == ["Which of them?"]
     assert server.reader.ending(episode).status == "completed"
     assert {score.metric for score in server.reader.scores()} >= {"chr", "right_after"}
 
