@@ -103,11 +103,6 @@ class Chosen:
     action: str
     question: str
 
-    @property
-    def asks(self) -> bool:
-        """Return True if it is a question."""
-        return bool(self.question)
-
 
 def read_chosen(reply: Reply, *, offered: Sequence[str] = (), must_act: bool = False) -> Chosen:
     """Return a decision: ``{"marked": [texts], "act": text}`` or ``{"marked": [texts], "ask": question}``.

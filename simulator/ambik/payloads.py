@@ -71,7 +71,7 @@ def proposed(
         generator=name,
         chosen=chosen.marked,
         action=chosen.action,
-        asked=chosen.asks,
+        asked=bool(chosen.question),
         question=chosen.question,
     )
 
