@@ -125,7 +125,7 @@ class Journal:
                 )
 
     def _refuse_strangers(self) -> None:
-        stranger = next((entry for entry in sorted(self.folder.iterdir())), None)
+        stranger = min(self.folder.iterdir(), default=None)
         if stranger is not None:
             raise InputError(f"{self.folder} is not empty ({stranger.name} is in it); choose another --out")
 
