@@ -6,10 +6,9 @@ of which the paraphrase is only one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
-
-from scipy.special import expit
 
 from personas.templates import Rendered, render
 from simulator.ambient.generation import TOLERANCE
@@ -19,7 +18,7 @@ from simulator.ambient.labels import LABELS, Label, LabelSet
 from simulator.ambient.nli.predict import Predictor
 from simulator.ambient.records import ClaimRecord, Paraphrase
 
-THRESHOLD: Final = float(expit(-1.97))
+THRESHOLD: Final = math.exp(-1.97) / (1 + math.exp(-1.97))
 """The median logit threshold of multi-label WANLI (Table 11) as a probability."""
 PARAPHRASES: Final = 5
 AMBIGUITY: Final = "a"

@@ -58,8 +58,11 @@ def test_every_option_still_exists_and_means_the_same() -> None:
         if lost := set(before.get("choices", ())) - set(today.get("choices", before.get("choices", ()))):
             faults.append(f"{place}: no longer takes {', '.join(sorted(lost))}")
         for field in ("type", "default", "required"):
-            # What may be given several times now means the same where it is given once.
-            same = {before.get(field), f"list[{before['type']}]"} if field == "type" else {before.get(field)}
+            same = {before.get(field)}
+            if field == "type":
+                # What may be given several times means the same where it is given once; a text that had to be
+                # one of some may name them.
+                same |= {f"list[{before['type']}]", *(["choice"] if before["type"] == "str" else [])}
             if today.get(field) not in same and place == name:
                 faults.append(f"{place}: {field} was {before.get(field)!r}, is {today.get(field)!r}")
     assert not faults, "\n".join(faults)
