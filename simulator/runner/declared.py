@@ -283,7 +283,7 @@ class DeclaredRoom(Room[Table, GraphState]):
         if stage == "task":
             shown = self.benchmark.view(stands, seat) if self.benchmark.view else [Talk(stands.moves)]
         my_turn = due is not None and due.seat == seat
-        form = due.form if due is not None and my_turn else None
+        form = due.form if due is not None and my_turn and stage == "task" else None
         if form is not None and not any(isinstance(block, Form) for block in shown):
             shown = [*shown, form_of(form)]
         people = (other for other, who in live.seats.items() if who.kind == "person" and other != seat)

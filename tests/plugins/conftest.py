@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import importlib
+import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from packages import TWENTY_QUESTIONS, install
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "ui"))  # fake_sessions, visiting
+
+from fake_sessions import front
+from packages import TWENTY_QUESTIONS, install
+from visiting import no_models
+
+from logs import LogReader, LogWriter
 from simulator import catalog
+from simulator.studies.declared import DeclaredSessions
+from ui.actions import Actions
+from ui.declared.actions import DeclaredActions
+from ui.tokens import Signer
+
+ROSE = 14
+WISHES = {"room": "twenty_questions", "seat": "asker", "others": {"answerer": "offline/oracle"}, "rules": {}}
 
 
 def forget() -> None:
@@ -35,3 +51,55 @@ def installed(site: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> It
     forget()
     yield site
     forget()
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[tuple[LogWriter, LogReader]]:
+    """A fresh log."""
+    path = tmp_path / "log.sqlite"
+    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
+        yield writer, reader
+
+
+@pytest.fixture
+def room(installed: Path, log: tuple[LogWriter, LogReader]) -> DeclaredActions:
+    """The pages of the package's benchmark."""
+    sessions = DeclaredSessions(
+        catalog.find("twenty_questions"), *log, no_models, env={"OPENAI_API_KEY": "k"}
+    )
+    return DeclaredActions(sessions, Signer(b"a secret for tests"))
+
+
+@pytest.fixture
+def actions(room: DeclaredActions) -> Actions:
+    """What its pages call."""
+    signer = Signer(b"a secret for tests")
+    return Actions(signer, {**front(signer), room.room: room})
+
+
+class Player:
+    """A browser at the page of a seat."""
+
+    def __init__(self, actions: Actions, go: str, language: str = "en") -> None:
+        self.actions = actions
+        self.at = {"path": "/play", "query": go.partition("?")[2], "language": language}
+        self.html = ""
+
+    async def look(self) -> str:
+        """Return the page as it stands."""
+        self.html = (await self.actions.page(self.at))["html"]
+        return self.html
+
+    async def say(self, text: str, key: str = "") -> Any:
+        """Say something at the page's number."""
+        number = int(re.search(r'data-number="(\d+)"', await self.look())[1])
+        call = self.at | {"render": key or f"render-{number:05}", "number": number, "text": text}
+        answer = await self.actions.send(call)
+        self.html = answer["html"]
+        return answer
+
+
+async def begin(actions: Actions, **wishes: Any) -> Player:
+    """Begin an episode of free play."""
+    answer = await actions.start(WISHES | wishes)
+    return Player(actions, answer["go"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,17 +14,15 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "ui"))  # fake_sessions, texts, visiting
 sys.path.insert(0, str(Path(__file__).parents[1] / "ui" / "research"))  # markup
 
-from fake_sessions import front
 from markup import office_at, page_at
 from pydantic import BaseModel, Field, PositiveInt
 from texts import texts_of, unused
-from visiting import Page, ask_for_place, invitation_to, take_seat, words
+from visiting import Page, ask_for_place, invitation_to, no_models, take_seat, words
 
 from logs import LogReader, LogWriter
 from simulator import catalog
-from simulator.benchmark import Due, SeatSpec, State
+from simulator.benchmark import SeatSpec
 from simulator.errors import InputError
-from simulator.model_forms import form_of
 from simulator.seats import Reply
 from simulator.studies.declared import DeclaredSessions
 from simulator.studies.files import read_study
@@ -37,59 +34,9 @@ from ui.i18n import strings
 from ui.render import Frame
 from ui.tokens import Signer
 
-ROSE = 14
-WISHES = {"room": "twenty_questions", "seat": "asker", "others": {"answerer": "offline/oracle"}, "rules": {}}
+from .conftest import ROSE, WISHES, Player, begin
+
 EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}"
-
-
-def no_models(name: str) -> Any:
-    raise AssertionError(f"{name} was asked for")
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> Iterator[tuple[LogWriter, LogReader]]:
-    path = tmp_path / "log.sqlite"
-    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
-        yield writer, reader
-
-
-@pytest.fixture
-def room(installed: Path, log: tuple[LogWriter, LogReader]) -> DeclaredActions:
-    sessions = DeclaredSessions(
-        catalog.find("twenty_questions"), *log, no_models, env={"OPENAI_API_KEY": "k"}
-    )
-    return DeclaredActions(sessions, Signer(b"a secret for tests"))
-
-
-@pytest.fixture
-def actions(room: DeclaredActions) -> Actions:
-    signer = Signer(b"a secret for tests")
-    return Actions(signer, {**front(signer), room.room: room})
-
-
-class Player:
-    """A browser at the page of a seat."""
-
-    def __init__(self, actions: Actions, go: str, language: str = "en") -> None:
-        self.actions = actions
-        self.at = {"path": "/play", "query": go.partition("?")[2], "language": language}
-        self.html = ""
-
-    async def look(self) -> str:
-        self.html = (await self.actions.page(self.at))["html"]
-        return self.html
-
-    async def say(self, text: str, key: str = "") -> Any:
-        number = int(re.search(r'data-number="(\d+)"', await self.look())[1])
-        call = self.at | {"render": key or f"render-{number:05}", "number": number, "text": text}
-        answer = await self.actions.send(call)
-        self.html = answer["html"]
-        return answer
-
-
-async def begin(actions: Actions, **wishes: Any) -> Player:
-    answer = await actions.start(WISHES | wishes)
-    return Player(actions, answer["go"])
 
 
 async def test_the_entry_is_made_from_the_declaration(actions: Actions) -> None:
@@ -195,88 +142,6 @@ async def test_few_replies_are_buttons_and_only_they_count(actions: Actions) -> 
     again = await player.actions.send(player.at | {"render": "render-00001", "number": 1, "text": "no"})
     assert again["accepted"]  # a double click is one turn
     assert re.search(r'data-number="3"', again["html"])
-
-
-class Opinion(BaseModel):
-    """A form with a field of each kind."""
-
-    reason: str = Field(min_length=1, max_length=300)
-    points: Literal[1, 2, 3]
-    marked: tuple[Literal["hard", "odd"], ...] = ()
-    other: tuple[str, ...] = ()
-    again: bool = False
-    minutes: int | None = Field(None, ge=1)
-
-
-def rate(state: State[Any, Any]) -> Due | None:
-    """One move, which is a form."""
-    return None if state.moves else Due("asker", "rate", form=Opinion)
-
-
-@pytest.fixture
-def rated(room: DeclaredActions, log: Any, monkeypatch: pytest.MonkeyPatch) -> Actions:
-    """The same benchmark with a form in the place of the game."""
-    benchmark = replace(
-        room.benchmark, name="rated", next_seat=rate, accept=None, view=lambda state, seat: [],
-        reveal=None, outcome=lambda state: "completed", score=lambda state: {},
-    )  # fmt: skip
-    monkeypatch.setitem(catalog._REGISTERED, "rated", benchmark)
-    signer = Signer(b"a secret for tests")
-    rooms = {"rated": DeclaredActions(DeclaredSessions(benchmark, *log, no_models, studies=[]), signer)}
-    return Actions(signer, {**front(signer), **rooms})
-
-
-async def test_a_form_is_made_of_a_model_checked_and_kept(rated: Actions, log: Any) -> None:
-    player = await begin(rated, room="rated")
-    page = Page(await player.look())
-    page.check_references()
-    kinds = {attrs["data-field"]: attrs["data-kind"] for _, attrs in page.tags if "data-field" in attrs}
-    assert kinds == {
-        "reason": "text", "points": "choice", "marked": "choices", "other": "lines", "again": "switch",
-        "minutes": "number",
-    }  # fmt: skip
-    wrong = {"reason": "", "points": None, "marked": ["hard"], "other": [], "again": True, "minutes": 0}
-    said = await rated.check_form(player.at | {"filled": wrong})
-    assert {field: held[0]["text"] for field, held in said["problems"].items()} == {
-        "reason": "Please write something here.",
-        "points": "Please choose one of these.",
-        "minutes": "This number is too small.",
-    }
-    assert said["errors"] == 3 and said["html"].strip() == ""
-    zh = await rated.check_form(player.at | {"language": "zh", "filled": wrong})
-    assert zh["problems"]["points"][0]["text"] == "请从中选择。"
-    none = (await rated.check_form(player.at | {"filled": {"minutes": None}}))["problems"]
-    assert {field: held[0]["text"] for field, held in none.items()} == {
-        "reason": "Please fill this in.",
-        "points": "Please fill this in.",
-    }
-    call = player.at | {"render": "render-00000", "number": 0}
-    refused = await rated.send(call | {"filled": wrong})
-    assert not refused["accepted"] and "has to be mended" in words(refused["html"])
-    assert list(log[1].turns(next(iter(log[1].episodes())).id)) == []
-    filled = wrong | {"reason": EVIL, "points": "2", "minutes": None}
-    assert (await rated.check_form(player.at | {"filled": filled}))["errors"] == 0
-    sent = await rated.send(call | {"filled": filled, "keys_used": True})
-    assert sent["accepted"] and "<img src=x" not in sent["html"]
-    (turn,) = log[1].turns(next(iter(log[1].episodes())).id)
-    assert turn.payload["payload"] == {
-        "reason": EVIL, "points": 2, "marked": ["hard"], "other": [], "again": True, "minutes": None,
-    }  # fmt: skip
-
-
-async def test_who_begins_with_a_form_can_invite_somebody(rated: Actions) -> None:
-    host = await begin(rated, room="rated", others={"answerer": "person"})
-    page = Page(await host.look())
-    page.check_references()
-    assert "data-link" in host.html and "data-reads" in host.html
-
-
-def test_what_cannot_be_filled_in_is_told_by_its_field() -> None:
-    class Nested(BaseModel):
-        opinion: Opinion
-
-    with pytest.raises(InputError, match="opinion: a form has texts"):
-        form_of(Nested)
 
 
 async def test_two_people_play_by_an_invitation(actions: Actions) -> None:

@@ -236,7 +236,9 @@ class DeclaredActions:
             return {"refused": self._refused(frame, error).text}
         texts, problems = frame.texts, dict[str, list[dict[str, str]]]()
         for problem in checked.problems:
-            words = texts.get(f"declared.problem.{problem.code}", texts.say(self.link.name, problem.text))
+            # A benchmark's own checks speak English; its phrases have their words in other languages.
+            own = texts.phrase(texts.say(self.link.name, problem.text))
+            words = texts.get(f"declared.problem.{problem.code}", own)
             said = {"text": words, "level": problem.level}
             if said not in (held := problems.setdefault(problem.field, [])):
                 held.append(said)

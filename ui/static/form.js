@@ -227,9 +227,18 @@
           this.fmShowAt(at, said, errors > 0, warning);
         }
         if (!place) return;
+        count += this.fmShowWhole(problems[""] || [], warning);
         const words = count === 1 ? place.dataset.one : place.dataset.many.replace("{count}", count);
         const done = Object.keys(problems).length === 0 ? place.dataset.none : "";
         place.textContent = count ? words : done;
+      },
+
+      // What is wrong with the form as a whole; returns how many errors of those that are told.
+      fmShowWhole(problems, warning) {
+        const said = this.fmSent === this.number || this.fmWritten.size ? problems : [];
+        const errors = said.filter(({ level }) => level === "error").length;
+        this.fmShowAt(this.one("[data-whole]"), said, errors > 0, warning);
+        return errors;
       },
 
       fmShowAt(at, said, wrong, warning) {

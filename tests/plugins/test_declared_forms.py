@@ -1,0 +1,159 @@
+"""Moves that are forms: made of a model, checked while they are filled in, and kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import pytest
+from fake_sessions import front
+from pydantic import BaseModel, Field, model_validator
+from visiting import Page, ask_for_place, no_models, words
+
+from simulator import catalog
+from simulator.benchmark import Due, State
+from simulator.errors import InputError
+from simulator.model_forms import form_of
+from simulator.studies.declared import DeclaredSessions
+from simulator.studies.files import read_study
+from ui import i18n
+from ui.actions import Actions
+from ui.declared.actions import DeclaredActions
+from ui.tokens import Signer
+
+from .conftest import Player, begin
+
+EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}"
+
+
+class Opinion(BaseModel):
+    """A form with a field of each kind."""
+
+    reason: str = Field(min_length=1, max_length=300)
+    points: Literal[1, 2, 3]
+    marked: tuple[Literal["hard", "odd"], ...] = ()
+    other: tuple[str, ...] = ()
+    again: bool = False
+    minutes: int | None = Field(None, ge=1)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.points == 3 and "hard" in self.marked:
+            raise ValueError("what is hard has at most 2 points")
+        return self
+
+
+def rate(state: State[Any, Any]) -> Due | None:
+    """One move, which is a form."""
+    return None if state.moves else Due("asker", "rate", form=Opinion)
+
+
+RATED = """
+id: rated-asker
+title: An opinion
+benchmark: rated
+seat: asker
+setup: H2L
+judgments_per_item: 1
+completion_codes: {complete: RATED-DONE}
+"""
+
+
+@pytest.fixture
+def rated(room: DeclaredActions, log: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Actions:
+    """The same benchmark with a form in the place of the game."""
+    benchmark = replace(
+        room.benchmark, name="rated", next_seat=rate, accept=None, view=lambda state, seat: [],
+        reveal=None, outcome=lambda state: "completed", score=lambda state: {},
+    )  # fmt: skip
+    monkeypatch.setitem(catalog._REGISTERED, "rated", benchmark)
+    signer = Signer(b"a secret for tests")
+    file = tmp_path / "rated.yaml"
+    file.write_text(RATED, encoding="utf-8")
+    sessions = DeclaredSessions(benchmark, *log, no_models, studies=[read_study(file)])
+    rooms = {"rated": DeclaredActions(sessions, signer)}
+    return Actions(signer, {**front(signer), **rooms})
+
+
+async def test_a_form_is_made_of_a_model_checked_and_kept(rated: Actions, log: Any) -> None:
+    player = await begin(rated, room="rated")
+    page = Page(await player.look())
+    page.check_references()
+    kinds = {attrs["data-field"]: attrs["data-kind"] for _, attrs in page.tags if "data-field" in attrs}
+    assert kinds == {
+        "reason": "text", "points": "choice", "marked": "choices", "other": "lines", "again": "switch",
+        "minutes": "number",
+    }  # fmt: skip
+    wrong = {"reason": "", "points": None, "marked": ["hard"], "other": [], "again": True, "minutes": 0}
+    said = await rated.check_form(player.at | {"filled": wrong})
+    assert {field: held[0]["text"] for field, held in said["problems"].items()} == {
+        "reason": "Please write something here.",
+        "points": "Please choose one of these.",
+        "minutes": "This number is too small.",
+    }
+    assert said["errors"] == 3 and said["html"].strip() == ""
+    zh = await rated.check_form(player.at | {"language": "zh", "filled": wrong})
+    assert zh["problems"]["points"][0]["text"] == "请从中选择。"
+    none = (await rated.check_form(player.at | {"filled": {"minutes": None}}))["problems"]
+    assert {field: held[0]["text"] for field, held in none.items()} == {
+        "reason": "Please fill this in.",
+        "points": "Please fill this in.",
+    }
+    call = player.at | {"render": "render-00000", "number": 0}
+    refused = await rated.send(call | {"filled": wrong})
+    assert not refused["accepted"] and "has to be mended" in words(refused["html"])
+    assert list(log[1].turns(next(iter(log[1].episodes())).id)) == []
+    filled = wrong | {"reason": EVIL, "points": "2", "minutes": None}
+    assert (await rated.check_form(player.at | {"filled": filled}))["errors"] == 0
+    sent = await rated.send(call | {"filled": filled, "keys_used": True})
+    assert sent["accepted"] and "<img src=x" not in sent["html"]
+    (turn,) = log[1].turns(next(iter(log[1].episodes())).id)
+    assert turn.payload["payload"] == {
+        "reason": EVIL, "points": 2, "marked": ["hard"], "other": [], "again": True, "minutes": None,
+    }  # fmt: skip
+
+
+async def test_who_begins_with_a_form_can_invite_somebody(rated: Actions) -> None:
+    host = await begin(rated, room="rated", others={"answerer": "person"})
+    page = Page(await host.look())
+    page.check_references()
+    assert "data-link" in host.html and "data-reads" in host.html
+
+
+def test_what_cannot_be_filled_in_is_told_by_its_field() -> None:
+    class Nested(BaseModel):
+        opinion: Opinion
+
+    with pytest.raises(InputError, match="opinion: a form has texts"):
+        form_of(Nested)
+
+
+async def test_a_study_whose_first_move_is_a_form_can_be_played(rated: Actions) -> None:
+    entered = await ask_for_place(rated, "rated-asker", "pid-1")
+    player = Player(rated, entered["go"])
+    assert "data-reads" not in await player.look()
+    await player.say("yes")
+    assert "st-instructions" in player.html and "data-reads" not in player.html
+    await player.say("ready")
+    assert "data-reads" in player.html
+    Page(player.html).check_references()
+    filled = {"reason": "so", "points": "1", "marked": [], "other": [], "again": False, "minutes": None}
+    await rated.send(player.at | {"render": "render-00009", "number": 2, "filled": filled})
+    assert "RATED-DONE" in await player.look()
+
+
+async def test_a_rule_over_several_fields_is_told_at_the_forms_end(
+    rated: Actions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    player = await begin(rated, room="rated")
+    page = Page(await player.look())
+    assert "role" in page.one("data-whole")
+    filled = {"reason": "so", "points": "3", "marked": ["hard"], "other": [], "again": False, "minutes": None}
+    said = await rated.check_form(player.at | {"filled": filled})
+    assert said["problems"] == {"": [{"text": "what is hard has at most 2 points", "level": "error"}]}
+    assert said["errors"] == 1
+    zh = i18n.strings("zh")
+    monkeypatch.setitem(zh.phrases, "what is hard has at most 2 points", "难的最多两分")
+    said = await rated.check_form(player.at | {"language": "zh", "filled": filled})
+    assert said["problems"][""][0]["text"] == "难的最多两分"
