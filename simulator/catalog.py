@@ -5,7 +5,8 @@
     [project.entry-points."askback.benchmarks"]
     twenty_questions = "twenty_questions:BENCHMARK"
 
-A package is imported when its benchmark is needed, or listed with its help. Three more groups extend what all
+A package is imported when its benchmark is needed, or listed with its help. One that is faulty is left out of
+lists, with a warning, and nobody else's commands are stopped by it. Three more groups extend what all
 benchmarks have: ``askback.models`` (a provider's name -> a function from a model's name and `ModelOptions`
 to a backend), ``askback.seats`` (a name -> a class whose instances sit in a seat under ``plugin/<name>``) and
 ``askback.scorers`` (a metric -> a function from an episode's item, turns and judgments to its value).
@@ -20,11 +21,13 @@ from typing import Any, Final
 
 from simulator.benchmark import Benchmark
 from simulator.errors import InputError
+from simulator.packages import attempt, described, warn_once
 
 BENCHMARKS: Final = "askback.benchmarks"
 MODELS: Final = "askback.models"
 SEATS: Final = "askback.seats"
 SCORERS: Final = "askback.scorers"
+_OURS: Final = "askback"
 
 _REGISTERED: Final[dict[str, Benchmark[Any, Any]]] = {}
 
@@ -45,7 +48,7 @@ def register(benchmark: Benchmark[Any, Any]) -> None:
 def names() -> tuple[str, ...]:
     """Return the names of all benchmarks, as lists and tables order them.
 
-    A benchmark that cannot be imported stands at the end; `find` says why.
+    A benchmark that cannot be imported stands at the end, and is told of; `find` says why.
     """
     positions = {name: _position(name) for name in (*_points(BENCHMARKS), *_REGISTERED)}
     return tuple(sorted(positions, key=lambda name: (positions[name], name)))
@@ -71,33 +74,66 @@ def installed() -> tuple[Benchmark[Any, Any], ...]:
 
 
 def extensions(group: str) -> Mapping[str, Callable[..., Any]]:
-    """Return what is installed under `group` (`MODELS`, `SEATS`, `SCORERS`), by name; imported now.
+    """Return all that can be imported of a `group` (`MODELS`, `SEATS`, `SCORERS`), by name."""
+    found = {name: _importable_part(group, name) for name in _points(group)}
+    return {name: part for name, part in found.items() if part is not None}
+
+
+def extension_names(group: str) -> tuple[str, ...]:
+    """Return the names of what is installed under a group; nothing is imported."""
+    return tuple(_points(group))
+
+
+def extension(group: str, name: str) -> Callable[..., Any]:
+    """Return one of `extension_names`, imported now.
 
     Raises:
-        InputError: if something cannot be imported; names its entry point.
+        InputError: if it cannot be; names its entry point.
     """
-    return {name: _imported(point) for name, point in _points(group).items()}
+    part: Callable[..., Any] = _imported(_points(group)[name])
+    return part
+
+
+def package_name(group: str, name: str) -> str:
+    """Return the package that something installed under a name is part of, for messages."""
+    return _package_of(_points(group)[name])
+
+
+def _importable_part(group: str, name: str) -> Callable[..., Any] | None:
+    return attempt(f"{group}: {name}", lambda: extension(group, name))
 
 
 @cache
 def _points(group: str) -> Mapping[str, EntryPoint]:
     points: dict[str, EntryPoint] = {}
-    for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
+    # A name of ours stays ours, whatever else is installed.
+    found = sorted(entry_points(group=group), key=lambda point: (_package_of(point) != _OURS, point.value))
+    for point in sorted(found, key=lambda point: point.name):
         first = points.setdefault(point.name, point)
         if first.value != point.value:
-            raise InputError(
-                f"Two packages call a part of {group} {point.name!r}: {first.value} and {point.value}; "
-                "uninstall one of them."
+            warn_once(
+                f"{group}: {point.name} = {point.value} of the package {_package_of(point)} is left out: "
+                f"{first.value} of {_package_of(first)} has that name; give it another one."
             )
     return points
+
+
+def _package_of(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else ""
 
 
 @cache
 def _load(name: str) -> Benchmark[Any, Any]:
     point = _points(BENCHMARKS)[name]
     benchmark = _imported(point)
-    if not isinstance(benchmark, Benchmark) or benchmark.name != name:
-        raise InputError(f"The entry point {name} = {point.value} is no Benchmark of that name.")
+    if not isinstance(benchmark, Benchmark):
+        kind = type(benchmark).__name__
+        raise InputError(f"{BENCHMARKS}: {name} = {point.value} is no Benchmark; its type is {kind}.")
+    if benchmark.name != name:
+        raise InputError(
+            f"{BENCHMARKS}: {name} = {point.value} is a Benchmark called {benchmark.name!r}; "
+            "give the entry point that name."
+        )
     return benchmark
 
 
@@ -107,15 +143,12 @@ def _imported(point: EntryPoint) -> Any:
     except Exception as error:  # another's package: whatever is wrong with it, ours go on
         raise InputError(
             f"{point.group}: {point.name} = {point.value} cannot be imported "
-            f"({type(error).__name__}: {error}); mend or uninstall that package."
+            f"({described(error)}); mend or uninstall the package {_package_of(point)}."
         ) from error
 
 
 def _importable(name: str) -> Benchmark[Any, Any] | None:
-    try:
-        return find(name)
-    except InputError:
-        return None
+    return attempt(f"the benchmark {name}", lambda: find(name))
 
 
 def _position(name: str) -> float:

@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,13 +24,14 @@ from simulator.home import home, require_writable
 from simulator.items import BUILTIN
 from simulator.models import ModelOptions, Needs
 from simulator.models.load import bare_name
+from simulator.packages import attempt
 from simulator.runner.build import Models
 from simulator.runner.lobby import PERSON, menu
 from simulator.runner.model_flags import ModelFlags
 from simulator.runner.options import BaseUrlOption, TimeoutOption
 from simulator.runner.processes import RunProcesses
 from simulator.studies.checking import absent_opposite, joined, missing_models, needs_opposite, why_absent
-from simulator.studies.declared import sessions_type
+from simulator.studies.declared import PlaySessions, sessions_type
 from simulator.studies.material import material_type
 from simulator.studies.withdrawal import erase_regularly
 from ui.hosts import Access
@@ -99,19 +101,26 @@ def app_command(
         _require_models(opponent or (), [each for studies in held.values() for each in studies], options)
         # Whoever has a server of their own is not offered other people's models there.
         chosen = [models.addressed(name) for name in opponent or ()] if opponent or base_url else None
-        declared = [
-            serving(
+        declared: list[PlaySessions] = []
+        for benchmark in catalog.installed():
+            if (serving := sessions_type(benchmark)) is None:
+                continue
+            name = benchmark.name
+            make = partial(
+                serving,
                 benchmark,
                 writer,
                 reader,
                 models,
-                data=data.pop(benchmark.name, BUILTIN),
-                studies=held.get(benchmark.name),
+                data=data.get(name, BUILTIN),
+                studies=held.get(name),
                 opponents=chosen,
             )
-            for benchmark in catalog.installed()
-            if (serving := sessions_type(benchmark)) is not None
-        ]
+            # What this command names has to be there; what is merely installed has not.
+            named = name in data or held.get(name)
+            sessions = make() if named else attempt(f"{name} in the browser", make)
+            declared += [sessions] if sessions is not None else []
+            data.pop(name, None)
         if data:
             raise InputError(f"--items: {next(iter(data))} is no benchmark whose items can be chosen.")
         offered = (each.name for each in menu((), os.environ, chosen) if each.available)

@@ -13,8 +13,8 @@ Errors are told as ``problem.{code}`` (`AskbackError.code`): in ``strings/``, or
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from functools import cache, cached_property
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from simulator.benchmark import Benchmark
 from simulator.blocks import Message, Translated
 from simulator.errors import InputError, SeatError
 from simulator.field_faults import first_fault
+from simulator.packages import attempt
 from simulator.tables.builtin import read_yaml
 from trees import Language
 
@@ -111,15 +112,17 @@ def _read(known: Language, benchmarks: tuple[str, ...]) -> Strings:
     for path in (_FOLDER / f"{known}.yaml", *sorted(_FOLDER.glob(f"*.{known}.yaml"))):
         texts.update(_flat(yaml.safe_load(path.read_text(encoding="utf-8"))))
     for benchmark in catalog.installed():
-        own = declared_texts(benchmark, known)
+        # A package whose words cannot be read has those of its declaration: every page needs this function.
+        files = _files(benchmark, known)
+        own = _declared(benchmark, files.pop("texts"))
         own.setdefault("card_link", texts["declared.card_link"].format(title=own["name"]))
         # Errors are told by their codes alone: what only this benchmark meets with stands beside the rest.
         met = {name: text for name, text in own.items() if name.startswith("error.")}
         texts = {name.replace("error.", "problem."): text for name, text in met.items()} | texts
         for side in _SIDES:
-            own |= {f"{side}.{name}": text for name, text in _said(benchmark, side, known).items()}
+            own |= {f"{side}.{name}": text for name, text in files[side].items()}
         texts |= {f"{DECLARED}.{benchmark.name}.{name}": text for name, text in own.items()}
-        phrases = _by_language(benchmark, "phrases").get(known, {}) | phrases
+        phrases = files["phrases"] | phrases
     return Strings(known, texts, phrases)
 
 
@@ -129,6 +132,10 @@ def declared_texts(benchmark: Benchmark[Any, Any], language: Language) -> dict[s
     Raises:
         InputError: if its ``texts.yaml`` is not texts by language.
     """
+    return _declared(benchmark, _said(benchmark, "texts", language))
+
+
+def _declared(benchmark: Benchmark[Any, Any], own: Mapping[str, str]) -> dict[str, str]:
     rules = benchmark.rules.model_fields if benchmark.rules is not None else {}
     texts = {
         "title": benchmark.title,
@@ -136,10 +143,20 @@ def declared_texts(benchmark: Benchmark[Any, Any], language: Language) -> dict[s
         **{f"seat.{seat.name}": seat.name.capitalize() for seat in benchmark.seats},
         **{f"metric.{metric.name}": metric.title for metric in benchmark.metrics},
         **{f"rule.{name}": field.description or name for name, field in rules.items()},
-        **_said(benchmark, "texts", language),
+        **own,
     }
     # As other pages call them.
     return {"name": texts["title"], "card_text": texts["summary"], **texts}
+
+
+def _files(benchmark: Benchmark[Any, Any], language: Language) -> dict[str, dict[str, str]]:
+    """Return the words of each of a benchmark's files; none of one that cannot be read."""
+    read: dict[str, Callable[[], dict[str, str]]] = {
+        "phrases": lambda: _by_language(benchmark, "phrases").get(language, {}),
+        **{name: partial(_said, benchmark, name, language) for name in ("texts", *_SIDES)},
+    }
+    about = f"a file with words of {benchmark.name}"
+    return {name: attempt(about, each) or {} for name, each in read.items()}
 
 
 def _said(benchmark: Benchmark[Any, Any], name: str, language: Language) -> dict[str, str]:

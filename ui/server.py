@@ -16,7 +16,7 @@ import os
 import warnings
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from math import ceil
 from pathlib import Path
@@ -37,6 +37,7 @@ from starlette.responses import Response
 from logs import LogError
 from logs.connect import check_writable
 from simulator import catalog
+from simulator.packages import attempt
 from simulator.studies.declared import PlaySessions
 from ui.actions import Actions
 from ui.calls import STUDY, Answer
@@ -120,7 +121,8 @@ def create_server(
 
     Args:
         declared: the episodes and studies of the benchmarks whose pages are made of blocks; the first one's
-            entry is the home page.
+            entry is the home page. One whose words cannot be read, or that is called like another page, is
+            left out.
         home: the data home; the secret that signs links lives there.
         mounts: further pages; one at `RESEARCH` is linked from the players' pages.
         access: host names and proxies; default: this machine's own names, and no proxy.
@@ -128,15 +130,14 @@ def create_server(
         log: the file that `/health` says whether it can be written; None if there is none.
 
     Raises:
-        InputError: if two benchmarks have a study of the same id, or one is called like another page.
+        InputError: if two benchmarks have a study of the same id.
     """
     app = FastAPI(title="Askback", docs_url=None, redoc_url=None, openapi_url=None)
     research = next((mount.path for mount in mounts if mount.path == RESEARCH), None)
     front, signer = declared[0], Signer.at(home)
     order = (front.benchmark.name, *catalog.names())
     served = sorted(declared, key=lambda sessions: order.index(sessions.benchmark.name))
-    rooms = [DeclaredActions(sessions, signer, home=sessions is front) for sessions in served]
-    actions = Actions(signer, {room.room: room for room in rooms}, research)
+    actions = Actions(signer, {room.room: room for room in served_rooms(served, signer)}, research)
     _add_calls(app, actions, starts or Starts())
     add_health(app, log)
     _add_routes(app, actions)
@@ -151,6 +152,16 @@ def create_server(
     app.add_middleware(Shell, head=page_head, missing=_missing_page, aliases=actions.paths)
     app.add_middleware(Hosts, access=access or Access())
     return app
+
+
+def served_rooms(served: Sequence[PlaySessions], signer: Signer) -> list[DeclaredActions]:
+    """Return the calls of each benchmark; the entry of the first that can be served is the home page."""
+    rooms: list[DeclaredActions] = []
+    for sessions in served:
+        make = partial(DeclaredActions, sessions, signer, home=not rooms)
+        if (room := attempt(f"{sessions.benchmark.name} in the browser", make)) is not None:
+            rooms.append(room)
+    return rooms
 
 
 def players_blocks() -> gr.Blocks:

@@ -170,16 +170,18 @@ def required_provider(name: str) -> tuple[Callable[[str, ModelOptions], Any], st
     """Return what loads the models of a provider, its name, and the model's.
 
     Raises:
-        InputError: if there is no such provider, or the name is not ``provider/model``.
+        InputError: if there is no such provider, or it cannot be imported, or the name is not
+            ``provider/model``.
     """
     provider, slash, model = name.partition("/")
-    providers = {**catalog.extensions(catalog.MODELS), **PROVIDERS}
-    if provider not in providers:
-        known = ", ".join(f"{each}/…" for each in providers)
+    added = catalog.extension_names(catalog.MODELS)
+    if provider not in PROVIDERS and provider not in added:
+        known = ", ".join(f"{each}/…" for each in (*added, *PROVIDERS))
         raise InputError(f"unknown model {name!r}: there is no provider {provider!r}; known are {known}")
     if not slash or not model:
         raise InputError(f"{name!r} names a provider but no model; write {provider}/<model>")
-    return providers[provider], provider, model
+    load = PROVIDERS[provider] if provider in PROVIDERS else catalog.extension(catalog.MODELS, provider)
+    return load, provider, model
 
 
 def bare_name(name: str) -> str:

@@ -189,10 +189,10 @@ def _agent(name: str) -> Any:
 
 
 def _plugin(name: str) -> Any:
-    known = catalog.extensions(catalog.SEATS)
-    if (agent := known.get(name.removeprefix("plugin/"))) is None:
+    known = catalog.extension_names(catalog.SEATS)
+    if (part := name.removeprefix("plugin/")) not in known:
         raise InputError(f"{name}: no such seat is installed; there are: {', '.join(known) or 'none'}.")
-    return _made(agent)
+    return _made(catalog.extension(catalog.SEATS, part))
 
 
 def _made(agent: Any) -> Any:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, ClassVar, TypedDict
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode
 from simulator.errors import InputError
 from simulator.models import ChatModel
+from simulator.packages import attempt
 from simulator.runner.lobby import Opponent, menu
 from simulator.runner.rooms import AnyRoom
 from simulator.runner.sessions import Sessions
@@ -73,8 +75,6 @@ class HeldStudies(Sessions):
         self._opponents = opponents
         self._builtin = studies is None
         studies = builtin_studies(room.name) if studies is None else tuple(studies)
-        self._listed = tuple(study.id for study in studies)
-        self._previews = {preview.id: preview for preview in map(preview_of, studies)}
         self._steps: dict[str, Sequence[Step]] = {}
         # A study's room passes everything else on to the benchmark's.
         study_room: Any = StudyRoom(room, self.around, self._own_steps)
@@ -83,8 +83,14 @@ class HeldStudies(Sessions):
         self._materials: dict[str, StudyMaterial[Any]] = {}
         self._desks: dict[str, StudyDesk] = {}
         self._pairs: dict[str, Pairs] = {}
-        for study in studies:
-            self._hold(study)
+        if self._builtin:  # one that comes with a package and cannot be held stops nobody
+            held = {study.id: attempt(f"study {study.id}", partial(self._hold, study)) for study in studies}
+            studies = tuple(study for study in studies if held[study.id] is not None)
+        else:
+            for study in studies:
+                self._hold(study)
+        self._listed = tuple(study.id for study in studies)
+        self._previews = {preview.id: preview for preview in map(preview_of, studies)}
 
     def _menu(self, offline: Iterable[str], *, models: bool = True) -> tuple[Opponent, ...]:
         """Return who may sit opposite a person in free play: built-in players, a person, and models."""
@@ -107,7 +113,7 @@ class HeldStudies(Sessions):
         known = self._materials[study.id].languages
         return next((wanted for wanted in (wish, study.language) if wanted in known), known[0])
 
-    def _hold(self, study: Study) -> None:
+    def _hold(self, study: Study) -> StudyDesk:
         material = self.material(study, self._reader)
         material.check()
         self._materials[study.id] = material
@@ -117,6 +123,7 @@ class HeldStudies(Sessions):
         )
         if study.seats:
             self._pairs[study.sets_run] = self._pairing(material)
+        return self._desks[study.id]
 
     def _pairing(self, material: StudyMaterial[Any]) -> Pairs:
         async def absent() -> object:

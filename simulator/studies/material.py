@@ -19,6 +19,7 @@ from simulator.benchmark import Benchmark, SeatSpec
 from simulator.errors import InputError
 from simulator.models import Needs
 from simulator.models.preflight import REMOTE
+from simulator.packages import attempt
 from simulator.studies.files import Study, find_studies, read_study
 from simulator.studies.quota import Cell, Place, quota_of, wanted_cells
 from simulator.studies.settings import StudySettings
@@ -299,11 +300,12 @@ def material_of(study: Study, reader: LogReader | None = None) -> StudyMaterial[
 
 
 def builtin_studies(benchmark: str) -> tuple[Study, ...]:
-    """Return the studies that come with a benchmark."""
+    """Return the studies that come with a benchmark, but for those whose files are faulty."""
     folder = catalog.find(benchmark).folder
-    return () if folder is None else _studies_in(folder / "studies")
+    return () if folder is None else _studies_in(benchmark, folder / "studies")
 
 
 @cache
-def _studies_in(folder: Path) -> tuple[Study, ...]:
-    return tuple(map(read_study, find_studies(folder)))
+def _studies_in(benchmark: str, folder: Path) -> tuple[Study, ...]:
+    read = (attempt(f"a study of {benchmark}", partial(read_study, file)) for file in find_studies(folder))
+    return tuple(study for study in read if study is not None)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from logs import Erasure, LogReader, LogWriter
+from simulator.packages import attempt
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
 from simulator.studies.known import opened, studies_of
@@ -89,12 +91,14 @@ def desk_of(study: Study, log: LogWriter, reader: LogReader) -> StudyDesk:
 
 
 def standings(log: LogWriter, reader: LogReader) -> tuple[Standing, ...]:
-    """Return how every study that there is stands."""
+    """Return how every study that there is stands, but for those that cannot be read here."""
     known = opened(reader)
-    return tuple(
-        standing(desk_of(study, log, reader), opened=study.id in known)
-        for study in studies_of(reader).values()
-    )
+
+    def stand(study: Study) -> Standing:
+        return standing(desk_of(study, log, reader), opened=study.id in known)
+
+    there = (attempt(f"study {study.id}", partial(stand, study)) for study in studies_of(reader).values())
+    return tuple(each for each in there if each is not None)
 
 
 def standing(desk: StudyDesk, *, opened: bool) -> Standing:

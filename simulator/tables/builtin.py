@@ -28,7 +28,9 @@ def read_yaml(path: Path) -> Any:
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: is not YAML ({error})") from error
+        mark = getattr(error, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark is not None else ""
+        raise InputError(f"{path}{line}: is not YAML ({getattr(error, 'problem', None) or error})") from error
 
 
 def read_list(path: Path, parse: Callable[[Row], T]) -> tuple[T, ...]:

@@ -104,7 +104,7 @@ def test_texts_that_are_none_are_told_before_any_page(
 ) -> None:
     (tmp_path / "texts.yaml").write_text(text, encoding="utf-8")
     room.sessions.benchmark = replace(room.benchmark, folder=tmp_path)
-    with pytest.raises(InputError, match=re.escape(f"{tmp_path}/texts.yaml: ")):
+    with pytest.raises(InputError, match=re.escape(f"{tmp_path}/texts.yaml:")):
         DeclaredActions(room.sessions, Signer(b"a secret for tests"))
 
 

@@ -1,0 +1,63 @@
+"""Faults of other people's packages: said in a sentence, told once, and nobody else is stopped by them.
+
+Whoever asks for what is broken gets the error; where all that is installed is gone through, `attempt` leaves
+out what is broken, says so on stderr, and the rest goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+import sysconfig
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeVar
+
+from simulator.errors import AskbackError, InputError
+
+T = TypeVar("T")
+_ROOT: Final = Path(__file__).parents[1]
+_PARTS: Final = ("askback", "logs", "personas", "simulator", "trees", "ui")
+_OURS: Final = tuple(f"{_ROOT / part}/" for part in _PARTS)
+_STANDARD: Final = f"{sysconfig.get_path('stdlib')}/"
+_told: Final = set[str]()
+_log = logging.getLogger(__name__)
+
+
+def attempt(about: str, make: Callable[[], T]) -> T | None:
+    """Return what `make` makes of something installed; None, and a warning, if it is faulty.
+
+    `about`: names it.
+    """
+    try:
+        return make()
+    except Exception as error:  # another's package: whatever is wrong with it, the others go on
+        warn_once(f"{about} is left out: {described(error)}")
+        return None
+
+
+def warn_once(message: str) -> None:
+    """Say on stderr what is wrong with something installed; the same is not said twice."""
+    if message not in _told:
+        _told.add(message)
+        _log.warning("askback: %s", message)
+
+
+def fault_in(what: str, error: Exception) -> InputError:
+    """Return an exception that code of a package raised as an error of ours; `what` names that code."""
+    return InputError(f"{what}: {described(error)}")
+
+
+def described(error: Exception) -> str:
+    """Return an exception in a sentence; one that nobody raised on purpose with its kind and place."""
+    if isinstance(error, AskbackError):
+        return str(error)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_theirs(frame.filename)]
+    place = f", {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}: {error}{place}"
+
+
+def _is_theirs(file: str) -> bool:
+    """Return True if a file is neither part of Askback nor of Python."""
+    standard = file.startswith(_STANDARD) and "site-packages" not in file
+    return not (file.startswith(("<", *_OURS)) or standard)

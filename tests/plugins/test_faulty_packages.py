@@ -1,0 +1,171 @@
+"""Packages with faults: each is told of, by its name, file and line, and nobody else is stopped."""
+
+from __future__ import annotations
+
+import logging
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from visiting import no_models
+
+import askback
+from logs import LogReader, LogWriter
+from simulator import catalog
+from simulator.commands.score import score_command
+from simulator.errors import InputError
+from simulator.studies.declared import DeclaredSessions
+from simulator.studies.files import find_studies
+from simulator.studies.known import all_builtin
+from simulator.studies.steering import standings
+from ui import i18n
+from ui.declared.actions import DeclaredActions
+from ui.server import served_rooms
+from ui.tokens import Signer
+
+from .conftest import forget
+
+Install = Callable[..., Path]
+
+
+@pytest.fixture
+def told(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
+    """Return what was warned of since it was asked for the last time."""
+    caplog.set_level(logging.WARNING, "simulator.packages")
+
+    def messages() -> list[str]:
+        said = [record.getMessage() for record in caplog.records if record.name == "simulator.packages"]
+        caplog.clear()
+        return said
+
+    return messages
+
+
+@pytest.fixture
+def add(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str, str], Path]]:
+    """Return what installs a package called ``faulty`` of one file, by its entry points and its text."""
+    site = tmp_path / "site"
+    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.setattr(catalog, "_REGISTERED", {})
+
+    def install(points: str, text: str = "") -> Path:
+        about = site / "faulty-1.0.dist-info"
+        about.mkdir(parents=True)
+        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 1.0\n", "utf-8")
+        (about / "entry_points.txt").write_text(points, "utf-8")
+        (site / "faulty.py").write_text(text, "utf-8")
+        forget()
+        return site
+
+    yield install
+    sys.modules.pop("faulty", None)
+    forget()
+
+
+@pytest.fixture
+def copied(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of twenty questions, in a copy of its own that can be spoilt."""
+    target = tmp_path / "copy"
+    shutil.copytree(site, target)
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+    monkeypatch.syspath_prepend(str(target))
+    known = sys.modules.pop("twenty_questions", None)
+    forget()
+    i18n._read.cache_clear()
+    yield target / "twenty_questions"
+    sys.modules.pop("twenty_questions", None)
+    if known is not None:
+        sys.modules["twenty_questions"] = known
+    forget()
+    i18n._read.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("import no_such_module", "No module named 'no_such_module', .*faulty.py:1"),
+        ("x = = 1", r"SyntaxError: .*faulty.py, line 1"),
+        ("", "has no attribute 'BENCHMARK'"),
+        ("BENCHMARK = 7", "is no Benchmark; its type is int"),
+        (
+            "from twenty_questions import BENCHMARK",
+            "is a Benchmark called 'twenty_questions'; give the entry point that name",
+        ),
+    ],
+)
+def test_a_benchmark_that_cannot_be_used_is_told_of_once(add, told, text, words):
+    add("[askback.benchmarks]\nfaulty = faulty:BENCHMARK\n", text)
+    assert {"clarq", "twenty_questions", "faulty"} <= set(catalog.names())
+    assert "faulty" not in {benchmark.name for benchmark in catalog.installed()}
+    (message,) = told()
+    assert "faulty = faulty:BENCHMARK" in message and re.search(words, message)
+    with pytest.raises(InputError, match=words):
+        catalog.find("faulty")
+
+
+def test_a_name_of_ours_stays_ours(add, told):
+    add("[askback.benchmarks]\nclarq = faulty:BENCHMARK\n", "BENCHMARK = 7")
+    assert catalog.find("clarq").name == "clarq"
+    (message,) = told()
+    assert "faulty:BENCHMARK of the package faulty is left out" in message
+
+
+def test_a_part_that_cannot_be_imported_stops_those_alone_who_ask_for_it(add, told, tmp_path):
+    groups = ("scorers", "models", "seats")
+    add("\n".join(f"[askback.{group}]\nnone_{group} = faulty:none" for group in groups))
+    log = tmp_path / "log.sqlite"
+    run = askback.run("twenty_questions", limit=1, log=log)
+    score_command(run, log=log)
+    (message,) = told()
+    assert "none_scorers = faulty:none cannot be imported" in message
+    for who in ("none_models/x", "plugin/none_seats"):
+        with pytest.raises(InputError, match=r"faulty:none cannot be imported.*the package faulty"):
+            askback.run("twenty_questions", asker=who, log=log)
+    with pytest.raises(InputError, match=r"known are none_models/…, openai/…"):
+        askback.run("twenty_questions", asker="nobody/x", log=log)
+
+
+def test_a_faulty_study_of_a_package_is_left_out(copied, told, tmp_path):
+    study = copied / "studies" / "asker.yaml"
+    whole = study.read_text("utf-8")
+    (copied / "studies" / "other.yaml").write_text(whole.replace("asker", "other", 1) + "a: [", "utf-8")
+    assert len(find_studies(copied / "studies")) == 2
+    known = all_builtin()
+    assert {"twenty-questions-asker", "clarq-h2l"} <= set(known) and "twenty-questions-other" not in known
+    (message,) = told()
+    assert re.search(r"a study of twenty_questions is left out: .*other\.yaml:1[23]: ", message)
+
+
+def test_a_study_that_cannot_be_held_is_left_out(copied, told, tmp_path):
+    study = copied / "studies" / "asker.yaml"
+    study.write_text(study.read_text("utf-8").replace("{questions: 15}", "{questionss: 15}"), "utf-8")
+    path = tmp_path / "log.sqlite"
+    with LogWriter(path, durable=False) as log, LogReader(path) as reader:
+        standing = {each.study.id for each in standings(log, reader)}
+        sessions = DeclaredSessions(catalog.find("twenty_questions"), log, reader, no_models)
+        assert sessions.studies() == ()
+    assert "clarq-h2l" in standing and "twenty-questions-asker" not in standing
+    (message,) = told()
+    assert "study twenty-questions-asker is left out: " in message and "there is no questionss" in message
+
+
+def test_a_package_whose_words_cannot_be_read_is_not_in_the_browser(copied, told, tmp_path):
+    (copied / "texts.yaml").write_text("en:\n  title: Twenty: questions\n", "utf-8")
+    assert i18n.strings("en")("benchmark.clarq.name") == "ClarQ-LLM"
+    assert i18n.strings("zh")("benchmark.twenty_questions.name") == "Twenty questions"
+    (message,) = told()
+    assert re.search(r"words of twenty_questions is left out: .*texts\.yaml:2: is not YAML", message)
+    path = tmp_path / "log.sqlite"
+    with LogWriter(path, durable=False) as log, LogReader(path) as reader:
+        made = [catalog.find(name) for name in ("twenty_questions", "clarq")]
+        serving = (made[0].sessions or (lambda: DeclaredSessions), made[1].sessions)
+        sessions = [kind()(each, log, reader, no_models) for kind, each in zip(serving, made, strict=True)]
+        rooms = served_rooms(sessions, Signer(b"a secret for tests"))
+    assert [(room.room, room.link.path) for room in rooms] == [("clarq", "/")]
+    assert isinstance(rooms[0], DeclaredActions)
+    assert "twenty_questions in the browser is left out" in told()[0]
