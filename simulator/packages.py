@@ -43,9 +43,9 @@ def warn_once(message: str) -> None:
         _log.warning("askback: %s", message)
 
 
-def fault_in(what: str, error: Exception) -> InputError:
+def fault_in(what: str, error: Exception) -> AskbackError:
     """Return an exception that code of a package raised as an error of ours; `what` names that code."""
-    return InputError(f"{what}: {described(error)}")
+    return error if isinstance(error, AskbackError) else InputError(f"{what}: {described(error)}")
 
 
 def described(error: Exception) -> str:

@@ -13,12 +13,13 @@ from typing import Any, Final
 import pandas as pd
 from rich.console import Console
 
-from logs import LogReader
+from logs import LogError, LogReader
 from simulator import frames
 from simulator.benchmark import Benchmark, Metric, ReportSpec, SectionMaker
-from simulator.errors import InputError
+from simulator.errors import AskbackError, InputError
 from simulator.figures import Bars, Cell, Column, Figure, Panel, Table
 from simulator.frames import Frames
+from simulator.packages import described
 from simulator.reporting import Report, RunEndings, Section, numbered, print_report, slug
 from simulator.runner.logged import endings_of_runs, failures_of, required_run, seat_failures
 from simulator.runner.run_summary import print_endings, print_usage
@@ -40,10 +41,16 @@ def print_runs(
     *,
     exclude_aborted: bool = False,
 ) -> None:
-    """Print what came of runs that were just played or scored."""
-    print_whole(console, run_summary(reader, benchmark, runs, exclude_aborted=exclude_aborted))
+    """Print what came of runs that were just played or scored.
+
+    Raises:
+        InputError: if a section cannot be made; the others have been printed by then.
+    """
+    report = run_summary(reader, benchmark, runs, exclude_aborted=exclude_aborted)
+    print_whole(console, report)
     if benchmark.report is not None and benchmark.report.summary:
         console.print(f"[dim]More of it:[/dim] askback report {benchmark.name} {' '.join(runs)}")
+    require_whole(report)
 
 
 def print_whole(console: Console, report: Report) -> None:
@@ -53,6 +60,16 @@ def print_whole(console: Console, report: Report) -> None:
     print_report(console, report)
     if report.endings is not None:
         print_usage(console, report.endings.usage)
+
+
+def require_whole(report: Report) -> None:
+    """Refuse a report some of which could not be made; to be called when the rest of it has been shown.
+
+    Raises:
+        InputError: says why.
+    """
+    if report.problems.unexpected:
+        raise InputError("; ".join(report.problems.unexpected))
 
 
 def run_summary(
@@ -96,8 +113,7 @@ def build_report(
         required_run(source.reader, run, benchmark.name)
     sections = [*_metric_sections(benchmark, source, by, metrics)] if source.runs else []
     for make in benchmark.reports if makers is None else makers:
-        made = make(source)
-        sections += [made] if isinstance(made, Section) else made or ()
+        sections += _made(benchmark, make, source)
     names = [*source.runs, *map(str, source.files)]
     return Report(
         title=f"{benchmark.title}: {', '.join(names)}",
@@ -106,6 +122,21 @@ def build_report(
         endings=_endings(benchmark, source) if source.runs else None,
         problems=source.problems,
     )
+
+
+def _made(benchmark: Benchmark[Any, Any], make: SectionMaker, source: Frames) -> list[Section]:
+    """Return the sections that a function makes; what it raises by accident is a problem of the report."""
+    try:
+        made = make(source)
+        return [made] if isinstance(made, Section) else [*(made or ())]
+    except (AskbackError, LogError):
+        raise
+    except Exception as error:  # the other sections are told all the same
+        name = getattr(make, "__qualname__", repr(make))
+        source.problems.unexpected.append(
+            f"{benchmark.name}: the function {name} of its reports cannot be used ({described(error)})"
+        )
+        return []
 
 
 def _endings(benchmark: Benchmark[Any, Any], source: Frames) -> RunEndings:

@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, parse_qsl
 
 from pydantic import ValidationError
 
+from logs import NotInLog
 from simulator.errors import AskbackError, InputError
 from simulator.studies.cards import StudyCard
 from ui.calls import PLAY, STUDY, Answer, EnterCall, PageCall, address
@@ -148,7 +149,7 @@ class Actions:
             return await room.page(frame, seat)
         try:
             taken = seat.seat in room.sessions.holders(seat.episode_id)
-        except LookupError:
+        except NotInLog:
             return {"html": message_page(frame, "gone")}
         if taken:
             return {"html": message_page(frame, "seat_taken")}
@@ -172,7 +173,7 @@ class Actions:
         try:
             if not await sessions.take_seat(seat.episode_id, seat.seat, holder):
                 return {"html": message_page(frame, "seat_taken")}
-        except LookupError:
+        except NotInLog:
             return {"html": message_page(frame, "gone")}
         return {"go": address(self.signer.sign(replace(seat, holder=holder)))}
 

@@ -6,9 +6,9 @@ NAME FILES``), which come first: a run with the name of a command is scored by `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -23,12 +23,13 @@ from logs.rows import Judgment, Score
 from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.errors import InputError
+from simulator.packages import attempt, fault_in
 from simulator.runner.engine import HERE, LOCAL, Engine
 from simulator.runner.finding import load_room, room_of
 from simulator.runner.logged import PlayedToEnd, played_to_end, required_run
 from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
 from simulator.runner.options import ExcludeAbortedOption, ExecutorOption, JsonOption, WorkersOption
-from simulator.runner.rooms import AnyRoom
+from simulator.runner.rooms import AnyRoom, score_rows
 from simulator.runner.scoring import Scorer, refuse_judge
 from simulator.runner.spreading import engine_of, in_order
 
@@ -103,7 +104,7 @@ def scorer_of(benchmark: Benchmark[Any, Any], engine: Engine = HERE) -> Scorer:
         exclude_aborted: bool = False,
     ) -> None:
         from simulator.reporting import json_text
-        from simulator.reports import print_whole, run_summary  # these bring pandas
+        from simulator.reports import print_whole, require_whole, run_summary  # these bring pandas
 
         refuse_judge(run, judge, flags)
         path = log or default_path()
@@ -114,6 +115,7 @@ def scorer_of(benchmark: Benchmark[Any, Any], engine: Engine = HERE) -> Scorer:
             typer.echo(json_text(report))
         else:
             print_whole(Console(), report)
+        require_whole(report)
 
     return score
 
@@ -144,23 +146,40 @@ def _scores_of(benchmark: str, episodes: Sequence[_Episode]) -> list[Score]:
 
 def _scores(room: AnyRoom, episodes: Iterable[_Episode]) -> Iterator[Score]:
     for item, played, judgments in episodes:
-        yield from room.score(item, played.turns, judgments, played.episode.options)
+        try:
+            yield from room.score(item, played.turns, judgments, played.episode.options)
+        except Exception as error:
+            raise fault_in(f"{room.name}: score of {played.episode.id}", error) from error
 
 
 def added_scores(reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str) -> Iterator[Score]:
     """Yield the metrics that other packages add to every benchmark (entry points ``askback.scorers``).
 
+    One that cannot be computed is told of, and left out of the whole run: a mean of some episodes misleads.
+
     Raises:
-        InputError: if one of these packages cannot be imported, or it is a run of another benchmark.
+        InputError: if it is a run of another benchmark.
         NotInLog: if there is no such run.
     """
     if not (added := catalog.extensions(catalog.SCORERS)):
         return
-    for item, played, judgments in _played(reader, benchmark, run_id):
-        for metric, value in added.items():
-            number = value(item, played.turns, judgments)
-            if number is not None:
-                yield Score(episode_id=played.episode.id, metric=metric, value=float(number), version="1")
+    package = {metric: catalog.package_name(catalog.SCORERS, metric) for metric in added}
+    scores: dict[str, list[Score]] = {metric: [] for metric in added}
+    for episode in _played(reader, benchmark, run_id):
+        for metric in [*scores]:
+            about = f"the metric {metric} of the package {package[metric]}"
+            row = attempt(about, partial(_added, metric, added[metric], episode))
+            if row is None:
+                del scores[metric]
+            else:
+                scores[metric] += row
+    yield from chain.from_iterable(scores.values())
+
+
+def _added(metric: str, scorer: Callable[..., Any], episode: _Episode) -> tuple[Score, ...]:
+    item, played, judgments = episode
+    value = scorer(item, played.turns, judgments)
+    return () if value is None else score_rows(played.episode.id, {metric: value}, "1")
 
 
 def _append(path: Path, scores: Iterable[Score]) -> None:

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -286,8 +287,16 @@ def build_plan(
     """Return a plan; its run is `name`, or called after its configuration: the same command continues it.
 
     `label`, if any, becomes part of a name that is made.
+
+    Raises:
+        InputError: if two items have one name.
     """
     rows = [(room.item_row(item), item) for item in items]
+    names = Counter((row.name, row.language) for row, _ in rows)
+    if twice := [name for (name, _), count in names.items() if count > 1]:
+        raise InputError(
+            f"{room.name}: several items are called {', '.join(twice[:10])}; each needs a name of its own."
+        )
     whole = {
         **config,
         "seats": {seat: who.name for seat, who in seats.items()},

@@ -15,6 +15,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import monotonic
 from typing import Annotated, Any, Literal, TypedDict
 
@@ -31,9 +32,10 @@ from simulator.field_faults import first_fault
 from simulator.form_blocks import Form
 from simulator.model_forms import form_of, read_form
 from simulator.models import ChatModel
+from simulator.runner.declared_results import due_in, known_in, move_in, outcome_of, scores_of
 from simulator.runner.declared_seats import BuiltinSeat, PromptedSeat
 from simulator.runner.declared_views import Result, SeatPage
-from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take, score_rows
+from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take
 from simulator.runner.turns import due_since, make_turn, state_after, task_turns
 from simulator.seats import Line, Reply, Seat, View
 from simulator.seeds import derive_seed
@@ -74,8 +76,7 @@ class Table:
 
     def due(self, said: GraphState) -> Due | None:
         """Return the move that is to come; None at the end."""
-        assert self.benchmark.next_seat is not None
-        return self.benchmark.next_seat(self.state(said))
+        return due_in(self.benchmark, self.state(said), self.live.seats)
 
     def view(self, said: GraphState, seat: str) -> View:
         """Return all that a seat may see now."""
@@ -86,7 +87,7 @@ class Table:
             number=len(moves),
             language=state.language,
             lines=tuple(Line(move.seat, move.text) for move in state.moves),
-            task=dict(self.benchmark.knows(state, seat)),
+            task=known_in(self.benchmark, state, seat),
             seed=derive_seed(episode.seed, len(moves)),
             repeat=episode.repeat,
             moves=sum(move.seat == seat for move in state.moves),
@@ -104,7 +105,8 @@ class Table:
             raise SeatError(f"It is not the {seat}'s turn.", seat, code="not_due")
         if due.form is not None:
             reply = replace(reply, move=read_form(due.form, reply.move or {}, seat))
-        move = (self.benchmark.accept or accept_reply)(self.state(said), due, reply)
+        accept = partial(move_in, self.benchmark) if self.benchmark.accept else accept_reply
+        move = accept(self.state(said), due, reply)
         payload = {"kind": move.kind, **({"payload": dict(move.payload)} if move.payload else {})}
         turn = make_turn(
             self.live.episode.id,
@@ -269,7 +271,7 @@ class DeclaredRoom(Room[Table, GraphState]):
 
     def status(self, table: Table, state: GraphState) -> Literal["completed", "truncated"] | None:
         """Return how the episode has ended; None if it has not."""
-        return None if table.due(state) else self.benchmark.outcome(table.state(state))
+        return None if table.due(state) else outcome_of(self.benchmark, table.state(state))
 
     def view(
         self, live: ActiveEpisode, state: GraphState, seat: str, ending: Ending | None, warning: str | None
@@ -338,9 +340,7 @@ class DeclaredRoom(Room[Table, GraphState]):
         options: Mapping[str, Any],
     ) -> tuple[Score, ...]:
         """Return the scores of the state at the end."""
-        assert self.benchmark.score is not None
-        values = self.benchmark.score(self.final(item, turns, options))
-        return score_rows(episode_id, values, self.benchmark.scorer_version)
+        return scores_of(self.benchmark, self.final(item, turns, options), episode_id)
 
     def final(self, item: Any, turns: Sequence[Turn], options: Mapping[str, Any] = NO_OPTIONS) -> AnyState:
         """Return the state after the turns of an episode with these options."""

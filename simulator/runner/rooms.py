@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -62,17 +63,33 @@ def refuse_unknown(seat: str, name: str, known: str) -> None:
 def score_rows(
     episode_id: str, values: Mapping[str, float | None], version: str, details: Mapping[str, Any] = NO_OPTIONS
 ) -> tuple[Score, ...]:
-    """Return metrics of an episode as rows of the log, each with the same details."""
+    """Return metrics of an episode as rows of the log, each with the same details.
+
+    Raises:
+        InputError: if a value is no number; names its metric.
+    """
     return tuple(
         Score(
             episode_id=episode_id,
             metric=metric,
-            value=None if value is None else float(value),
+            value=_number(metric, value),
             version=version,
             details=dict(details),
         )
         for metric, value in values.items()
     )
+
+
+def _number(metric: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number) or isinstance(value, str):
+        raise InputError(f"{metric} is {value!r}, neither a number nor None.")
+    return number
 
 
 class Room(ABC, Generic[TableT, StateT]):

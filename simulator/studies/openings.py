@@ -86,4 +86,4 @@ class Openings(Places):
         """Return how many of the wanted tasks are not to be had any more, by seat."""
         known = self.looked_up() if places is None else places
         lobby = self._lobbies.read(known, now, self._stale_after)
-        return taken(lobby, self.study.people, now, self._stale_after)
+        return taken(lobby, self.study.pairing, self.study.people, now, self._stale_after)

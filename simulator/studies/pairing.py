@@ -108,6 +108,7 @@ class Lobby:
         tasks: in the order made.
         guests: those in a set that is live.
         stale: sets of theirs in which nothing has happened for long: their places can be given again.
+        moved: when something last happened in a set of theirs.
         seen: when a set's browser was last there, by the set.
         waiting: since when, and after which task, somebody waits or has waited, by the set.
         listening: since when somebody could be heard: while no server ran, nobody was silent.
@@ -116,6 +117,7 @@ class Lobby:
     tasks: Sequence[Task] = ()
     guests: Sequence[Guest] = ()
     stale: frozenset[str] = frozenset()
+    moved: Mapping[str, datetime] = field(default_factory=dict)
     withdrawn: frozenset[str] = frozenset()
     seen: Mapping[str, datetime] = field(default_factory=dict)
     waiting: Mapping[str, tuple[datetime, int]] = field(default_factory=dict)
@@ -286,10 +288,13 @@ def task_place(lobby: Lobby, task: Task) -> Place:
     )
 
 
-def taken(lobby: Lobby, seats: Sequence[str], now: datetime, stale_after: timedelta) -> Counter[str]:
+def taken(
+    lobby: Lobby, pairing: Pairing, seats: Sequence[str], now: datetime, stale_after: timedelta
+) -> Counter[str]:
     """Return how many of the wanted tasks nobody can be let in for any more, by seat.
 
-    Those are the ones that count, in every seat, and as many as people there are who have none yet.
+    Those are the ones that count, in every seat, and as many as people there are who have none yet; whoever
+    has been silent for longer than the grace holds none: others would wait for them in vain.
     """
     places = [task_place(lobby, task) for task in lobby.tasks]
     tasks = sum(counted(places, now, stale_after).values())
@@ -299,7 +304,12 @@ def taken(lobby: Lobby, seats: Sequence[str], now: datetime, stale_after: timede
         if place.state != "returned"
         for guest in task.guests.values()
     }
-    free = Counter(guest.seat for guest in lobby.guests if guest.set not in busy | lobby.stale)
+    free = Counter(
+        guest.seat
+        for guest in lobby.guests
+        if guest.set not in busy | lobby.stale
+        and not is_silent(lobby, pairing, guest.set, now, lobby.moved[guest.set], lobby.listening)
+    )
     return Counter({seat: tasks + free[seat] for seat in seats})
 
 
@@ -347,16 +357,15 @@ class Lobbies:
             self._read_on()
             places = tuple(places)
             live = {
-                Guest(place.participant, place.cell[0], set_name(place.participant, place.seed)): place.stale(
-                    now, stale_after
-                )
+                Guest(place.participant, place.cell[0], set_name(place.participant, place.seed)): place
                 for place in places
                 if place.live and place.cell and place.seed is not None
             }
             return Lobby(
                 tasks=tuple(self._tasks.values()),
                 guests=tuple(live),
-                stale=frozenset(guest.set for guest, stale in live.items() if stale),
+                stale=frozenset(guest.set for guest, place in live.items() if place.stale(now, stale_after)),
+                moved={guest.set: place.moved_at for guest, place in live.items()},
                 withdrawn=frozenset(
                     place.participant for place in places if place.state in ("excluded", "withdrawn")
                 ),

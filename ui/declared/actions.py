@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
+from logs import NotInLog
 from simulator.errors import ConflictError, InputError, SeatError
 from simulator.runner.declared_views import SeatPage
 from simulator.runner.lobby import PERSON
@@ -157,7 +158,7 @@ class DeclaredActions:
         """
         try:
             entry = await self.sessions.next_set(seat.episode_id)
-        except LookupError:
+        except NotInLog:
             return self._gone(frame, seat)
         return self._placed(spoken(frame, self._seen(seat.study)), entry, seat.seat, seat.study)
 
@@ -165,7 +166,7 @@ class DeclaredActions:
         """Return the page of an episode as it stands."""
         try:
             view = await self.sessions.view(seat.episode_id, seat.seat)
-        except LookupError:
+        except NotInLog:
             return self._gone(frame, seat)
         return {"html": await self._shown(frame, seat, view)}
 
@@ -184,7 +185,7 @@ class DeclaredActions:
                 notice = self._refused(frame, error)
             if notice is not None:
                 view = await self.sessions.view(seat.episode_id, seat.seat)
-        except LookupError:
+        except NotInLog:
             return {"accepted": False} | self._gone(frame, seat)
         if notice is not None and broken_off(view):
             # The place had been given to somebody else.
@@ -259,7 +260,7 @@ class DeclaredActions:
             raise InputError("Only a study can be withdrawn from.")
         try:
             await self.sessions.withdraw(seat.episode_id)
-        except LookupError:
+        except NotInLog:
             return self._gone(frame, seat)
         return {"html": self._left(spoken(frame, self._seen(seat.study)), seat, "withdrawn")}
 
@@ -358,7 +359,7 @@ class DeclaredActions:
         """Return a page for somebody who has left before the end, or afterwards."""
         try:
             return self._message(frame, code, self.sessions.completion(seat.episode_id))
-        except LookupError:
+        except NotInLog:
             return self._message(frame, code)
 
     def _message(self, frame: Frame, code: str, completion: Any = None) -> str:

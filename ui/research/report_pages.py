@@ -283,4 +283,6 @@ def _show_kept(visit: Visit, office: Office, benchmark: BenchmarkT, runs: Sequen
         part(visit, "note", text=problem_text(visit.t, error))
         return False
     show_report(visit, report)
+    for problem in report.problems.unexpected:
+        part(visit, "note", text=problem)
     return True

@@ -265,6 +265,15 @@ async def test_a_seat_that_lacks_somebody_is_given_next(house: House) -> None:
     assert card.places_left == 0
 
 
+async def test_who_vanished_at_the_instructions_holds_no_seat(houses: Any) -> None:
+    house = houses(judgments_per_item=10)
+    for number in range(4):
+        await house.arrive(f"ghost {number}")
+        await house.look(f"ghost {number}")
+        house.pass_seconds(200)
+        assert {await house.arrive(f"{who} {number}") for who in ("anna", "ben")} == set(SEATS)
+
+
 async def test_nobody_sees_an_item_twice_and_each_has_two_sets(house: House) -> None:
     for _ in range(2):
         for who in ("anna", "ben"):

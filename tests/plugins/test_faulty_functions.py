@@ -1,0 +1,146 @@
+"""Functions of a package that return what they may not, or raise: who is told what."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_sessions import front
+from rich.console import Console
+from visiting import no_models, words
+
+import askback
+from logs import LogReader, LogWriter
+from simulator import catalog
+from simulator.benchmark import Benchmark, Due, Move
+from simulator.commands.report import tell
+from simulator.commands.score import added_scores, score_command
+from simulator.errors import AskbackError, InputError
+from simulator.frames import Frames
+from simulator.reports import build_report, print_runs
+from simulator.studies.declared import DeclaredSessions
+from ui.actions import Actions
+from ui.declared.actions import DeclaredActions
+from ui.tokens import Signer
+
+from .conftest import ROSE, begin
+
+Spoil = Callable[..., Benchmark[Any, Any]]
+
+
+@pytest.fixture
+def spoil(installed: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Spoil]:
+    """Return what changes functions of twenty questions; the benchmark is then called ``spoilt``."""
+    monkeypatch.setattr(catalog, "_REGISTERED", {})
+    yield lambda **changed: replace(catalog.find("twenty_questions"), name="spoilt", **changed)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A log's file."""
+    return tmp_path / "log.sqlite"
+
+
+def answers(**values: Any) -> Callable[[Any], Any]:
+    """Return a function of a state that scores it so."""
+    return lambda state: {"success": 1.0, "questions": 2.0} | values
+
+
+@pytest.mark.parametrize(
+    ("cause", "message", "changed"),
+    [
+        ("scorer", "score returned succes; its metrics are", {"score": lambda state: {"succes": 1.0}}),
+        ("scorer", "score: questions is nan, neither a number", {"score": answers(questions=math.nan)}),
+        ("scorer", "score: success is 'yes', neither a number", {"score": answers(success="yes")}),
+        ("infrastructure", "outcome returned 'won', neither completed", {"outcome": lambda state: "won"}),
+        (
+            "infrastructure",
+            "accept returned Move(seat='nobody'",
+            {"accept": lambda state, due, reply: Move("nobody", "ask", "Is it?")},
+        ),
+        (
+            "infrastructure",
+            "next_seat returned the seat 'askr'; there are: asker, answerer.",
+            {"next_seat": lambda state: Due("askr", "ask")},
+        ),
+        ("infrastructure", "knows returned 7, no values by name.", {"knows": lambda state, seat: 7}),
+    ],
+)
+def test_what_a_function_may_not_return_fails_the_episode(spoil, path, cause, message, changed):
+    run = askback.run(spoil(**changed), limit=2, log=path)
+    with LogReader(path) as reader:
+        endings = [reader.ending(each.id) for each in reader.episodes(run, latest=True)]
+    assert [(ending.status, ending.cause) for ending in endings] == [("failed", cause)] * 2
+    assert all(ending.message.startswith(f"InputError: spoilt: {message}") for ending in endings)
+
+
+def test_two_items_of_one_name_are_refused_before_anything_is_written(spoil, path):
+    thing = catalog.find("twenty_questions").load("builtin")[0]
+    with pytest.raises(InputError, match=rf"several items are called {thing.name}; each needs"):
+        askback.run(spoil(), items=[thing, thing.model_copy(update={"facts": ("odd",)})], log=path)
+    with LogReader(path) as reader:
+        assert reader.runs() == []
+
+
+def broken(source: Frames) -> Any:
+    """A section that cannot be made."""
+    return source.nothing_of_the_kind
+
+
+def test_a_section_that_cannot_be_made_is_told_of_beside_the_others(spoil, path, capsys):
+    benchmark = spoil(reports=(broken,))
+    run = askback.run(benchmark, limit=1, log=path)
+    told = "spoilt: the function broken of its reports cannot be used .AttributeError: .*nothing_of_the_kind"
+    with LogReader(path) as reader:
+        with pytest.raises(InputError, match=told):
+            print_runs(Console(), reader, benchmark, [run])
+        assert "1 completed" in capsys.readouterr().out
+        report = build_report(benchmark, Frames(log=reader, runs=(run,)))
+    assert [section.name for section in report.sections] == ["metrics"]
+    with pytest.raises(Exception, match="1"):
+        tell(report, None)
+    assert re.search(told, capsys.readouterr().err)
+
+
+def test_a_metric_of_another_package_that_raises_is_left_out(spoil, path, monkeypatch, caplog):
+    run = askback.run(spoil(), limit=3, log=path)
+    scorers = {
+        "many": lambda item, turns, judgments: "many",
+        "never": lambda item, turns, judgments: 1 / 0,
+        "turns": lambda item, turns, judgments: len(turns),
+    }
+    monkeypatch.setattr(catalog, "extensions", lambda group: scorers)
+    monkeypatch.setattr(catalog, "package_name", lambda group, name: "others")
+    caplog.set_level(logging.WARNING, "simulator.packages")
+    with LogReader(path) as reader:
+        made = [score.metric for score in added_scores(reader, catalog.find("spoilt"), run)]
+    assert made == ["turns"] * 3
+    said = " ".join(record.getMessage() for record in caplog.records)
+    assert "the metric many of the package others is left out: many is 'many', neither a number" in said
+    assert "the metric never of the package others is left out: ZeroDivisionError" in said
+
+
+def test_a_score_that_raises_names_its_episode(spoil, path, monkeypatch):
+    run = askback.run(spoil(), limit=1, log=path)
+    monkeypatch.setitem(catalog._REGISTERED, "spoilt", spoil(score=lambda state: {}["nothing"]))
+    with pytest.raises(AskbackError, match=rf"spoilt: score of {run}/\S+: KeyError: 'nothing', .*\.py:\d+"):
+        score_command(run, log=path)
+
+
+async def test_a_view_that_raises_is_no_dialogue_that_is_gone(
+    spoil: Spoil, log: tuple[LogWriter, LogReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    benchmark, signer = spoil(view=lambda state, seat: {}["nothing"]), Signer(b"a secret for tests")
+    monkeypatch.setitem(catalog._REGISTERED, "spoilt", benchmark)
+    room = DeclaredActions(DeclaredSessions(benchmark, *log, no_models, studies=[]), signer)
+    player = await begin(Actions(signer, {**front(signer), "spoilt": room}), room="spoilt", item=ROSE)
+    assert "Something went wrong here" in words(await player.look())
+    signed = signer.sign(replace(signer.read(player.at["query"][2:]), episode_id="elsewhere"))
+    player.at["query"] = f"t={signed}"
+    assert "not here" in words(await player.look())
