@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from logs import LogReader, default_path
+from logs import LogError, LogReader, NotALog, NotInLog, default_path
 from logs.rows import Episode
 from simulator.benchmark import Benchmark
 from simulator.catalog import names as benchmarks
@@ -33,6 +33,9 @@ __all__ = [
     "Benchmark",
     "InputError",
     "Log",
+    "LogError",
+    "NotALog",
+    "NotInLog",
     "Reply",
     "Seat",
     "View",

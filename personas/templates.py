@@ -123,6 +123,12 @@ def describe(name: str, language: str) -> TemplateInfo:
     return _load(_override(), name, language).info
 
 
+def languages_of(name: str) -> tuple[str, ...]:
+    """Return the languages in which there is a template called `name`."""
+    benchmark = name.partition("/")[0]
+    return tuple(language for known, language in _names(_override(), benchmark) if known == name)
+
+
 def versions_digest(benchmark: str) -> str:
     """Return one hash (12 hex digits) over the versions of a benchmark's templates, overrides included.
 
@@ -265,7 +271,8 @@ def _missing_message(override: str | None, file: str, missing: str) -> str:
     known = [f"{name}.{language}{SUFFIX}" for name, language in _names(override)]
     near = difflib.get_close_matches(file, known, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
-    return f"no prompt template {file} in {override + ' or ' if override else ''}{FOLDER}{hint}"
+    folder = _ADDED.get(file.partition("/")[0], FOLDER)
+    return f"no prompt template {file} in {override + ' or ' if override else ''}{folder}{hint}"
 
 
 def _render_message(info: TemplateInfo, variables: Mapping[str, Any], error: Exception) -> str:

@@ -11,6 +11,7 @@ This module is imported for every ``--help``, so it imports nothing that takes t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -153,6 +154,8 @@ class Metric:
         unit: ``share`` (0 to 1), or what is counted, such as ``questions``.
         unsuccessful: what an episode counts that a failing seat aborted; None to leave it out of the mean.
         short: in the progress bar; default: the title.
+        graded: True for a share that can lie between 0 and 1, such as an overlap: 1 is then 100 %, not yes,
+            and its values are no counts, even where all of them are 0 or 1.
     """
 
     name: str
@@ -160,6 +163,7 @@ class Metric:
     unit: str = "share"
     unsuccessful: float | None = None
     short: str = ""
+    graded: bool = False
 
     @property
     def is_share(self) -> bool:
@@ -355,6 +359,10 @@ class Benchmark(Generic[ItemT, RulesT]):
     example: str = ""
 
     def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
+            raise ValueError(
+                f"the benchmark {self.name!r} must have a name of lower case letters, digits and _"
+            )
         declared = {name: getattr(self, name) for name in _DECLARED}
         missing = [name for name, value in declared.items() if not value]
         if self.room is None and missing:

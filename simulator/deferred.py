@@ -22,6 +22,7 @@ def later(place: str) -> Callable[..., Any]:
     def call(*arguments: Any, **named: Any) -> Any:
         return resolve_name(place)(*arguments, **named)
 
+    call.__qualname__ = place  # for messages
     return call
 
 

@@ -216,7 +216,7 @@ def mean_of(group: pd.DataFrame, metric: Metric, cluster: Callable[[str], str]) 
     if values.empty:
         return None
     numbers, clusters = values[metric.name].astype(float).tolist(), values["item"].map(cluster).tolist()
-    if metric.is_share and set(numbers) <= {0.0, 1.0}:
+    if metric.is_share and not metric.graded and set(numbers) <= {0.0, 1.0}:
         mean = share([bool(number) for number in numbers], clusters)
     else:
         mean = bootstrap_mean(numbers, clusters, bounds=(0.0, 1.0) if metric.is_share else None)

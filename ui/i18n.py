@@ -19,15 +19,14 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.blocks import Message, Translated
-from simulator.errors import InputError, SeatError
-from simulator.field_faults import first_fault
+from simulator.errors import SeatError
 from simulator.packages import attempt
-from simulator.tables.builtin import read_yaml
+from simulator.tables.builtin import read_words
 from trees import Language
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
@@ -38,7 +37,6 @@ DECLARED = "benchmark"
 _FOLDER = Path(__file__).parent / "strings"
 _SIDES = ("desks", "research")
 """Sides of a benchmark that researchers see, each with words in a file of its own."""
-_TEXTS: TypeAdapter[dict[Language, dict[str, Any]]] = TypeAdapter(dict[Language, dict[str, Any]])
 
 
 class Strings:
@@ -167,10 +165,7 @@ def _said(benchmark: Benchmark[Any, Any], name: str, language: Language) -> dict
 
 def _by_language(benchmark: Benchmark[Any, Any], name: str) -> dict[Language, dict[str, Any]]:
     file = benchmark.folder / f"{name}.yaml" if benchmark.folder is not None else None
-    try:
-        return _TEXTS.validate_python(read_yaml(file) if file is not None and file.is_file() else {})
-    except ValidationError as error:
-        raise InputError(f"{file}: {first_fault(error)}") from error
+    return read_words(file) if file is not None and file.is_file() else {}
 
 
 def choose(*wishes: str | None) -> str:

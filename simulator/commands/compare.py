@@ -159,7 +159,9 @@ def _compared(
         paired_bootstrap(
             baseline.tolist(), other.tolist(), clusters, bounds=(-1.0, 1.0) if metric.is_share else None
         )._replace(n=items.nunique()),
-        mcnemar_or_permutation(baseline.tolist(), other.tolist(), clusters, differences),
+        permutation_p(differences)
+        if metric.graded
+        else mcnemar_or_permutation(baseline.tolist(), other.tolist(), clusters, differences),
         detectable(differences),
     )
 

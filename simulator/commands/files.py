@@ -19,6 +19,7 @@ from rich.text import Text
 
 from simulator import catalog, datasets
 from simulator.benchmark import Benchmark, Checker
+from simulator.commands.package_files import WORDS, prompt_checker
 from simulator.errors import InputError
 from trees.checks import SET_RULES, check_builtin
 from trees.faults import Fault, Severity
@@ -78,7 +79,9 @@ def all_checkers() -> list[Checker]:
     from simulator.models import fleet
     from simulator.studies import checking
 
-    checkers = [checking.checker(), fleet.checker(), *filter(None, map(_checker, catalog.installed()))]
+    installed = catalog.installed()
+    own = [make(benchmark) for benchmark in installed for make in (_checker, prompt_checker)]
+    checkers = [checking.checker(), fleet.checker(), WORDS, *filter(None, own)]
     return sorted(checkers, key=lambda checker: checker.greedy)
 
 

@@ -61,14 +61,17 @@ def run_options(benchmark: Benchmark[Any, Any]) -> dict[str, AnnotatedOption]:
     selection, rules = options_of(spec.selection), options_of(spec.rules)
     flags = {called: MODEL_OPTIONS[flag] for flag, called in _flags(spec).items() if called}
     both = {flag for flag, called in spec.flags.items() if flag == called}
-    if clash := sorted(
-        ({*rules} & {*seats, *selection, *RUN_OPTIONS, *flags} - both)
-        | ({*seats, *selection} & {*RUN_OPTIONS, *flags})
+    every = {*RUN_OPTIONS, *flags}
+    for kind, named, others in (
+        ("rule", {*rules} - both, {"a seat": {*seats}, "a choice of items": {*selection}}),
+        ("seat", {*seats}, {}),
+        ("choice of items", {*selection}, {}),
     ):
-        raise InputError(
-            f"{benchmark.name}: {', '.join(clash)} is an option of every run, or a seat; "
-            "rename the seat or rule."
-        )
+        for other, names in {**others, "an option of every run": every}.items():
+            if clash := sorted(named & names):
+                raise InputError(
+                    f"{benchmark.name}: the {kind} {clash[0]} is called like {other}; rename the {kind}."
+                )
     return {**seats, **selection, **flags, **rules, **RUN_OPTIONS}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from personas.templates import render
+from personas.templates import describe, languages_of, render
 from simulator.benchmark import Player, SeatSpec
 from simulator.models import ChatModel, Message, Request
 from simulator.seats import Kind, Reply, View
@@ -24,11 +24,17 @@ class BuiltinSeat:
 
 
 class PromptedSeat:
-    """A language model that is asked for each move with the seat's prompt."""
+    """A language model that is asked for each move with the seat's prompt.
+
+    Raises:
+        TemplateError: if there is no such prompt, in any language.
+    """
 
     kind: Kind = "model"
 
     def __init__(self, model: ChatModel, benchmark: str, spec: SeatSpec) -> None:
+        if not languages_of(f"{benchmark}/{spec.prompt}"):
+            describe(f"{benchmark}/{spec.prompt}", "en")  # says where it was looked for, and what there is
         self.name = model.name
         self._model = model
         self._benchmark = benchmark

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,15 +11,19 @@ from typing import Any
 
 from rich.console import Console
 
+from logs import LogReader
 from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.errors import InputError
 from simulator.runner.command import RunRequest, RunSettings, play
 from simulator.runner.declared import read_rules
 from simulator.runner.finding import room_of
+from simulator.runner.logged import ENDED, endings_of_runs, seat_failures
 from simulator.runner.model_flags import ModelFlags
 from simulator.sampling import stratified
 from simulator.seats import Seat
+
+_log = logging.getLogger(__name__)
 
 
 def play_run(
@@ -68,9 +73,21 @@ def play_run(
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return play(request, Console(quiet=True))
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(play, request, Console(quiet=True)).result()
+        run = play(request, Console(quiet=True))
+    else:
+        with ThreadPoolExecutor(1) as thread:
+            run = thread.submit(play, request, Console(quiet=True)).result()
+    _warn_of_failure(log, run)
+    return run
+
+
+def _warn_of_failure(path: Path, run: str) -> None:
+    """Say on stderr if no episode of a run has come to its end: a name alone would not tell."""
+    with LogReader(path) as reader:
+        endings = endings_of_runs(reader, [run])
+        reasons = {**endings.failures, **seat_failures(reader, [run])}
+    if reasons and not any(endings.statuses.get(status) for status in ENDED):
+        _log.warning("askback: no episode of %s came to its end: %s", run, next(iter(reasons)))
 
 
 def _listed(base_url: str | Sequence[str] | None) -> list[str] | None:
@@ -93,6 +110,13 @@ def _items(
                 f"{benchmark.name} has several kinds of items: give those to be played (items=…)."
             )
         items = benchmark.load(data)
+    elif benchmark.item is not None:
+        for item in items:
+            if not isinstance(item, benchmark.item):
+                kind = benchmark.item.__name__
+                raise InputError(
+                    f"items: {item!r} is no {kind}; give objects, as {benchmark.name} loads them."
+                )
     return tuple(items) if limit is None else stratified(items, limit, lambda item: (), seed)
 
 

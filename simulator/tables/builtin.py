@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import yaml
+from pydantic import TypeAdapter, ValidationError
 
 from simulator.errors import InputError
+from simulator.field_faults import first_fault
 from simulator.jsonlines import FieldError, Row
+from trees import Language
 
 T = TypeVar("T")
 # Ten times as fast where PyYAML comes with libyaml.
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LANGUAGES: Final = ("en", "zh")
+_WORDS: Final[TypeAdapter[dict[Language, dict[str, Any]]]] = TypeAdapter(dict[Language, dict[str, Any]])
 
 
 def read_yaml(path: Path) -> Any:
@@ -31,6 +35,18 @@ def read_yaml(path: Path) -> Any:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark is not None else ""
         raise InputError(f"{path}{line}: is not YAML ({getattr(error, 'problem', None) or error})") from error
+
+
+def read_words(path: Path) -> dict[Language, dict[str, Any]]:
+    """Return the texts of pages or reports by language: ``{en: {NAME: …}, zh: {NAME: …}}``.
+
+    Raises:
+        InputError: if the file cannot be read, or is no such thing; names its line, or the field.
+    """
+    try:
+        return _WORDS.validate_python(read_yaml(path))
+    except ValidationError as error:
+        raise InputError(f"{path}: {first_fault(error)}") from error
 
 
 def read_list(path: Path, parse: Callable[[Row], T]) -> tuple[T, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -12,7 +14,8 @@ from pydantic import BaseModel, Field, model_validator
 from visiting import Page, ask_for_place, no_models, words
 
 from simulator import catalog
-from simulator.benchmark import Due, State
+from simulator.benchmark import Due, Move, State
+from simulator.blocks import Block, Heading, Meter, Talk, Text
 from simulator.errors import InputError
 from simulator.model_forms import form_of
 from simulator.studies.declared import DeclaredSessions
@@ -49,6 +52,12 @@ def rate(state: State[Any, Any]) -> Due | None:
     return None if state.moves else Due("asker", "rate", form=Opinion)
 
 
+def sheet(state: State[Any, Any], seat: str) -> Sequence[Block]:
+    """What was said stands below what does not grow."""
+    chosen = Move("answerer", "rate", "hard", {"marked": "hard"})
+    return [Heading("thing"), Meter("left", 1, 2), Talk((*state.moves, chosen)), Text("below")]
+
+
 RATED = """
 id: rated-asker
 title: An opinion
@@ -64,8 +73,8 @@ completion_codes: {complete: RATED-DONE}
 def rated(room: DeclaredActions, log: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Actions:
     """The same benchmark with a form in the place of the game."""
     benchmark = replace(
-        room.benchmark, name="rated", next_seat=rate, accept=None, view=lambda state, seat: [],
-        reveal=None, outcome=lambda state: "completed", score=lambda state: {},
+        room.benchmark, name="rated", next_seat=rate, accept=None, view=sheet, reveal=None,
+        outcome=lambda state: "completed", score=lambda state: {"success": 1.0, "questions": None},
     )  # fmt: skip
     monkeypatch.setitem(catalog._REGISTERED, "rated", benchmark)
     signer = Signer(b"a secret for tests")
@@ -141,6 +150,17 @@ async def test_a_study_whose_first_move_is_a_form_can_be_played(rated: Actions) 
     filled = {"reason": "so", "points": "1", "marked": [], "other": [], "again": False, "minutes": None}
     await rated.send(player.at | {"render": "render-00009", "number": 2, "filled": filled})
     assert "RATED-DONE" in await player.look()
+
+
+async def test_a_sheet_keeps_the_order_of_its_view_and_tells_choices_in_words(
+    rated: Actions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    player = await begin(rated, room="rated")
+    monkeypatch.setitem(i18n.strings("en").texts, "benchmark.rated.field.marked.hard", "Hard to say")
+    shown = words(await player.look())
+    assert (
+        re.search(r"thing .*1 of 2.* Hard to say .*below", shown) and " hard " not in shown.split("below")[0]
+    )
 
 
 async def test_a_rule_over_several_fields_is_told_at_the_forms_end(

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from fake_sessions import front
 from rich.console import Console
@@ -17,13 +18,17 @@ from visiting import no_models, words
 
 import askback
 from logs import LogReader, LogWriter
+from personas.errors import TemplateError
 from simulator import catalog
-from simulator.benchmark import Benchmark, Due, Move
+from simulator.benchmark import Benchmark, Due, Metric, Move
 from simulator.commands.report import tell
 from simulator.commands.score import added_scores, score_command
 from simulator.errors import AskbackError, InputError
 from simulator.frames import Frames
-from simulator.reports import build_report, print_runs
+from simulator.models import ScriptModel
+from simulator.reports import build_report, mean_of, print_runs
+from simulator.runner.finding import prompt_faults, room_of
+from simulator.stats import bootstrap_mean, share
 from simulator.studies.declared import DeclaredSessions
 from ui.actions import Actions
 from ui.declared.actions import DeclaredActions
@@ -86,6 +91,45 @@ def test_two_items_of_one_name_are_refused_before_anything_is_written(spoil, pat
         askback.run(spoil(), items=[thing, thing.model_copy(update={"facts": ("odd",)})], log=path)
     with LogReader(path) as reader:
         assert reader.runs() == []
+
+
+def test_items_are_objects(spoil, path):
+    with pytest.raises(InputError, match="items: 'nope' is no Thing; give objects"):
+        askback.run(spoil(), items=["nope"], log=path)
+
+
+def test_a_run_of_which_nothing_came_to_its_end_is_told_of(spoil, path, caplog):
+    caplog.set_level(logging.WARNING, "simulator.runner.direct")
+    run = askback.run(spoil(score=lambda state: {}), limit=1, log=path)
+    assert f"no episode of {run} came to its end: InputError: spoilt: score returned nothing" in caplog.text
+    caplog.clear()
+    askback.run(spoil(), limit=1, log=path)
+    assert caplog.text == ""
+
+
+def test_a_benchmarks_name_is_fit_for_options_and_addresses(installed):
+    for name in ("Map-3", "map 3", "3map", ""):
+        with pytest.raises(ValueError, match="lower case letters, digits and _"):
+            replace(catalog.find("twenty_questions"), name=name)
+
+
+def test_a_prompt_that_is_not_there_is_told_before_anything_is_played(spoil):
+    asker, *others = catalog.find("twenty_questions").seats
+    benchmark = spoil(seats=(replace(asker, prompt="askr"), *others))
+    looked_for = re.escape(f"no prompt template spoilt/askr.en.jinja in {benchmark.folder}/prompts")
+    with pytest.raises(TemplateError, match=looked_for):
+        room_of(benchmark).seat_for("asker", "any/model", lambda name: ScriptModel(str, name=name), {})
+    assert "askr.en.jinja" in str(prompt_faults(benchmark))
+    assert prompt_faults(catalog.find("twenty_questions")) == ()
+
+
+def test_a_graded_share_is_no_count():
+    values = [1.0, 0.0, 1.0, 1.0]
+    frame = pd.DataFrame({"run": ["a"] * 4, "item": [*"abcd"], "overlap": values})
+    plain, graded = Metric("overlap", "overlap"), Metric("overlap", "overlap", graded=True)
+    assert mean_of(frame, plain) == share([True, False, True, True], [*"abcd"])
+    assert mean_of(frame, graded) == bootstrap_mean(values, [*"abcd"], bounds=(0.0, 1.0))
+    assert mean_of(frame, plain) != mean_of(frame, graded)
 
 
 def broken(source: Frames) -> Any:

@@ -14,7 +14,9 @@ from visiting import no_models
 
 import askback
 from logs import LogReader, LogWriter
+from personas import templates
 from simulator import catalog
+from simulator.commands.files import check_files
 from simulator.commands.score import score_command
 from simulator.errors import InputError
 from simulator.studies.declared import DeclaredSessions
@@ -152,6 +154,15 @@ def test_a_study_that_cannot_be_held_is_left_out(copied, told, tmp_path):
     assert "clarq-h2l" in standing and "twenty-questions-asker" not in standing
     (message,) = told()
     assert "study twenty-questions-asker is left out: " in message and "there is no questionss" in message
+
+
+def test_a_folder_of_a_package_can_be_checked(copied):
+    assert check_files([copied]) == ()
+    templates.forget()
+    (copied / "texts.yaml").write_text("en:\n  title: Twenty: questions\n", "utf-8")
+    (copied / "prompts" / "asker.en.jinja").write_text("{% if %}", "utf-8")
+    faults = {(Path(fault.file).name, fault.line) for fault in check_files([copied])}
+    assert faults == {("texts.yaml", 2), ("asker.en.jinja", 0)}
 
 
 def test_a_package_whose_words_cannot_be_read_is_not_in_the_browser(copied, told, tmp_path):

@@ -215,13 +215,16 @@ def test_anybodys_class_can_sit_in_a_seat(askback, tmp_path, monkeypatch):
     assert "cannot be used" in askback("run twenty_questions --asker python:my_agents:Nobody", exit_code=1)
 
 
-@pytest.mark.parametrize("name", ["limit", "asker", "seed"])
-def test_a_rule_that_hides_another_option_is_refused(installed, name):
+@pytest.mark.parametrize(
+    ("name", "like"),
+    [("limit", "a choice of items"), ("asker", "a seat"), ("seed", "an option of every run")],
+)
+def test_a_rule_that_hides_another_option_is_refused(installed, name, like):
     from pydantic import create_model
 
     benchmark = catalog.find("twenty_questions")
     rules = create_model("Rules", **{name: (int, 3)})
-    with pytest.raises(InputError, match=f"twenty_questions: {name} is an option of every run, or a seat"):
+    with pytest.raises(InputError, match=f"twenty_questions: the rule {name} is called like {like}; rename"):
         run_command(replace(benchmark, rules=rules))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel
@@ -45,6 +46,8 @@ STEPS: Final[Mapping[str, str]] = {
     "verdict": "task",
 }
 """The step of a study that each stage of an episode belongs to."""
+_APART: Final = (Talk, Meter)
+"""Blocks of a sheet that are as wide as it is."""
 _AT_TALK: Final = (Talk, Meter, Menu, Progress, Suggestions, Form)
 """Blocks that stand at the dialogue, not beside it."""
 
@@ -163,21 +166,25 @@ def task_page(here: Here, invitations: Mapping[str, Invitation]) -> str:
     shown = {
         "seat_name": view.seat,
         "label": texts.get(f"{here.link.name}.{kind}", texts("play.message")),
-        "lines": numbered(said, view.moves, view.first),
-        "meters": [block for block in view.blocks if isinstance(block, Meter)],
-        "blocks": [block for block in view.blocks if not isinstance(block, _AT_TALK)],
+        "lines": numbered(here, said),
         "invitations": invitations,
-        "waiting": waiting(here),
     }
     if (form := form_in(view.blocks)) is not None:
         head = [block for block in view.blocks if isinstance(block, Progress)]
-        return session_page("declared/sheet", here, kind=kind, form=form, head=head, **shown)
+        body = [
+            block for block in view.blocks if isinstance(block, _APART) or not isinstance(block, _AT_TALK)
+        ]
+        parts = [(apart, [*part]) for apart, part in groupby(body, lambda block: isinstance(block, _APART))]
+        return session_page("declared/sheet", here, kind=kind, form=form, head=head, parts=parts, **shown)
     cards = side_cards(here)
     beside = [block for card in cards for block in card.blocks]
     return session_page(
         "declared/task",
         here,
         **shown,
+        meters=[block for block in view.blocks if isinstance(block, Meter)],
+        blocks=[block for block in view.blocks if not isinstance(block, _AT_TALK)],
+        waiting=waiting(here),
         cards=cards,
         tree=next((block for block in beside if isinstance(block, Tree)), None),
         drawn=any(isinstance(block, Places) for block in view.blocks),
@@ -237,14 +244,21 @@ def step_page(here: Here, invitations: Mapping[str, Invitation]) -> str:
         invitations=invitations,
         waiting=waiting(here),
         blocks=[block for block in view.blocks if not isinstance(block, Talk)],
-        lines=numbered(talk, view.moves, view.first),
+        lines=numbered(here, talk),
     )
 
 
-def numbered(lines: Sequence[Move], moves: Sequence[Move], first: int) -> list[tuple[int, Move]]:
+def numbered(here: Here, lines: Sequence[Move]) -> list[tuple[int, Move]]:
     """Return what a page shows of the moves with their numbers in the log; -1 for a line that is no move."""
-    numbers = {id(move): first + place for place, move in enumerate(moves)}
-    return [(numbers.get(id(line), -1), line) for line in lines]
+    numbers = {id(move): here.view.first + place for place, move in enumerate(here.view.moves)}
+    return [(numbers.get(id(line), -1), in_words(here, line)) for line in lines]
+
+
+def in_words(here: Here, move: Move) -> Move:
+    """Return a move as people read it: a choice of a form that is all its text, in the words of the form."""
+    chosen = [name for name, value in move.payload.items() if str(value) == move.text]
+    words = (here.texts.get(f"{here.link.name}.field.{name}.{move.text}", "") for name in chosen)
+    return move._replace(text=next(filter(None, words), move.text))
 
 
 def end_page(here: Here, benchmark: Benchmark[Any, Any], result: Result | None) -> str:
@@ -258,7 +272,7 @@ def end_page(here: Here, benchmark: Benchmark[Any, Any], result: Result | None) 
         here,
         seat_name=view.seat,
         blocks=[block for block in blocks if block is not talk],
-        lines=[(-1, move) for move in moves],
+        lines=[(-1, in_words(here, move)) for move in moves],
     )
 
 
@@ -289,7 +303,7 @@ def figure(here: Here, metric: Metric, value: float | None) -> Figure:
         return Figure(name, texts("declared.result.undefined"))
     if not metric.is_share:
         return Figure(name, whole(value))
-    if value in (0, 1):
+    if value in (0, 1) and not metric.graded:
         word = texts(f"declared.result.{'yes' if value else 'no'}")
         return Figure(name, word, look="right" if value else "wrong")
     return Figure(name, f"{100 * value:.0f} %")

@@ -65,10 +65,13 @@ def put_menus(visit: Visit, menus: Mapping[str, Menu], search: str = "") -> None
 # ---- options of commands
 
 
-def option_input(t: Strings, option: OptionField, value: Any) -> gr.components.Component:
-    """Return the field of an option, as it is set; one without a default may be left as usual."""
+def option_input(t: Strings, option: OptionField, value: Any, label: str = "") -> gr.components.Component:
+    """Return the field of an option, as it is set; one without a default may be left as usual.
+
+    `label`: by default the option's name.
+    """
     shown: dict[str, Any] = {
-        "label": option.name.replace("_", " "),
+        "label": label or option.name.replace("_", " "),
         "info": t.phrase(option.help) or None,
         "elem_id": f"option-{option.name}",
         "min_width": 240,

@@ -14,7 +14,7 @@ from simulator import catalog
 from simulator.commands.starting import Group, RunForm, run_form
 from simulator.errors import AskbackError, InputError
 from simulator.runner.processes import StartedRun, begun_by, continuable
-from ui.i18n import problem_text
+from ui.i18n import DECLARED, problem_text
 from ui.research.address import START
 from ui.research.blocks import Visit, html, markup, part
 from ui.research.fields import option_input, typed
@@ -85,11 +85,13 @@ class StartPage:
     # The form
 
     def _put_fields(self, form: RunForm, group: Group, fields: dict[str, Any]) -> None:
+        t, room = self.visit.t, f"{DECLARED}.{form.benchmark.name}"
         with gr.Row(equal_height=True):
             for field in form.fields:
                 if field.group == group:
                     option = field.option
-                    fields[option.name] = option_input(self.visit.t, option, option.default)
+                    label = t.get(f"{room}.seat.{option.name}", "") if group == "seats" else ""
+                    fields[option.name] = option_input(t, option, option.default, label)
 
     def _command(self, form: RunForm, values: Mapping[str, Any]) -> str:
         """Return the command line of what is chosen, or what is wrong with it."""
