@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 
+from logs import NotInLog
 from logs.rows import Ending, Turn
 from simulator import catalog
 from simulator.benchmark import Due, Move
@@ -64,6 +65,13 @@ def front(signer, sessions=None):
     return {"clarq": DeclaredActions(sessions or FakeSessions(), signer, home=True)}
 
 
+class _Episodes(dict[str, _Episode]):
+    """Episodes by id; one that is not there is missed as in a log."""
+
+    def __missing__(self, id: str) -> _Episode:
+        raise NotInLog(f"there is no episode {id}")
+
+
 class FakeSessions:
     benchmark = catalog.find("clarq")
     choices = Choices
@@ -73,7 +81,7 @@ class FakeSessions:
     judges = ClarqSessions.judges
 
     def __init__(self) -> None:
-        self.episodes: dict[str, _Episode] = {}
+        self.episodes = _Episodes()
         self._count = itertools.count(1)
 
     def studies(self):
