@@ -127,9 +127,9 @@ def test_a_graded_share_is_no_count():
     values = [1.0, 0.0, 1.0, 1.0]
     frame = pd.DataFrame({"run": ["a"] * 4, "item": [*"abcd"], "overlap": values})
     plain, graded = Metric("overlap", "overlap"), Metric("overlap", "overlap", graded=True)
-    assert mean_of(frame, plain) == share([True, False, True, True], [*"abcd"])
-    assert mean_of(frame, graded) == bootstrap_mean(values, [*"abcd"], bounds=(0.0, 1.0))
-    assert mean_of(frame, plain) != mean_of(frame, graded)
+    assert mean_of(frame, plain, str) == share([True, False, True, True], [*"abcd"])
+    assert mean_of(frame, graded, str) == bootstrap_mean(values, [*"abcd"], bounds=(0.0, 1.0))
+    assert mean_of(frame, plain, str) != mean_of(frame, graded, str)
 
 
 def broken(source: Frames) -> Any:
