@@ -5,14 +5,18 @@ from __future__ import annotations
 import logging
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "ui" / "research"))  # markup
+
 import pandas as pd
 import pytest
 from fake_sessions import front
+from markup import office_at, page_at
 from rich.console import Console
 from visiting import no_models, words
 
@@ -150,6 +154,13 @@ def test_a_section_that_cannot_be_made_is_told_of_beside_the_others(spoil, path,
     with pytest.raises(Exception, match="1"):
         tell(report, None)
     assert re.search(told, capsys.readouterr().err)
+
+
+def test_the_page_of_a_run_tells_of_a_section_that_cannot_be_made(spoil, log):
+    writer, reader = log
+    run = askback.run(spoil(reports=(broken,)), limit=1, log=reader.path)
+    html = page_at(office_at(writer, reader), "/research", f"run={run}")["html"]
+    assert "the function broken of its reports cannot be used" in html and "Metrics" in html
 
 
 def test_a_metric_of_another_package_that_raises_is_left_out(spoil, path, monkeypatch, caplog):
