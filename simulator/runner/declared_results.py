@@ -73,13 +73,16 @@ def outcome_of(benchmark: AnyBenchmark, state: AnyState) -> Literal["completed",
 def scores_of(benchmark: AnyBenchmark, state: AnyState, episode_id: str) -> tuple[Score, ...]:
     """Return the scores of a state at its end.
 
+    There may be others beside the metrics that are declared; one that is left out is undefined.
+
     Raises:
-        InputError: if they are not those of the metrics that are declared, or one is no number.
+        InputError: if one is no number, or others stand in the place of those that are declared, which a slip
+            of the pen does.
     """
     assert benchmark.score is not None
     values, declared = benchmark.score(state), [metric.name for metric in benchmark.metrics]
-    if {*values} != {*declared}:
-        known = f"{', '.join(values) or 'nothing'}; its metrics are {', '.join(declared)}"
+    if {*values} - {*declared} and {*declared} - {*values}:
+        known = f"{', '.join(values)}; its metrics are {', '.join(declared)}"
         raise _wrong(benchmark, "score", f"{known} (None for one that is undefined)")
     try:
         return score_rows(episode_id, values, benchmark.scorer_version)
