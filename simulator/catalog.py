@@ -75,8 +75,8 @@ def installed() -> tuple[Benchmark[Any, Any], ...]:
 
 def extensions(group: str) -> Mapping[str, Callable[..., Any]]:
     """Return all that can be imported of a `group` (`MODELS`, `SEATS`, `SCORERS`), by name."""
-    found = {name: _importable_part(group, name) for name in _points(group)}
-    return {name: part for name, part in found.items() if part is not None}
+    parts = {name: _importable_part(group, name) for name in _points(group)}
+    return {name: part for name, part in parts.items() if part is not None}
 
 
 def extension_names(group: str) -> tuple[str, ...]:
@@ -107,8 +107,8 @@ def _importable_part(group: str, name: str) -> Callable[..., Any] | None:
 def _points(group: str) -> Mapping[str, EntryPoint]:
     points: dict[str, EntryPoint] = {}
     # A name of ours stays ours, whatever else is installed.
-    found = sorted(entry_points(group=group), key=lambda point: (_package_of(point) != _OURS, point.value))
-    for point in sorted(found, key=lambda point: point.name):
+    ranked = sorted(entry_points(group=group), key=lambda point: (_package_of(point) != _OURS, point.value))
+    for point in sorted(ranked, key=lambda point: point.name):
         first = points.setdefault(point.name, point)
         if first.value != point.value:
             warn_once(

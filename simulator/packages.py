@@ -20,7 +20,7 @@ _ROOT: Final = Path(__file__).parents[1]
 _PARTS: Final = ("askback", "logs", "personas", "simulator", "trees", "ui")
 _OURS: Final = tuple(f"{_ROOT / part}/" for part in _PARTS)
 _STANDARD: Final = f"{sysconfig.get_path('stdlib')}/"
-_told: Final = set[str]()
+_warned: Final = set[str]()
 _log = logging.getLogger(__name__)
 
 
@@ -38,8 +38,8 @@ def attempt(about: str, make: Callable[[], T]) -> T | None:
 
 def warn_once(message: str) -> None:
     """Say on stderr what is wrong with something installed; the same is not said twice."""
-    if message not in _told:
-        _told.add(message)
+    if message not in _warned:
+        _warned.add(message)
         _log.warning("askback: %s", message)
 
 

@@ -119,7 +119,8 @@ def app_command(
             # What this command names has to be there; what is merely installed has not.
             named = name in data or held.get(name)
             sessions = make() if named else attempt(f"{name} in the browser", make)
-            declared += [sessions] if sessions is not None else []
+            if sessions is not None:
+                declared.append(sessions)
             data.pop(name, None)
         if data:
             raise InputError(f"--items: {next(iter(data))} is no benchmark whose items can be chosen.")

@@ -207,7 +207,9 @@ def scored(record: TrialRecord, mode: Mode | None = None, tie: Tie | None = None
         return replace(record, category=classify(record.raw_answer))
     table, gold = record.top_logprobs, record.gold
     known = record.correct is not None and record.valid is not None
-    if gold is None or (table is None and (record.raw_answer is None or (known and not (mode or tie)))):
+    # A table without tokens says nothing against what the record says.
+    stays = known and not (mode or tie) and not table
+    if gold is None or stays or (table is None and record.raw_answer is None):
         return record
     noted = record.score_mode
     usual: Mode = "strip" if noted is None or noted == "text" else noted
@@ -223,12 +225,13 @@ def noted_rule(record: TrialRecord) -> tuple[Mode, Tie] | None:
     Where it notes no mode it may be any.
     """
     table, gold, noted = record.top_logprobs, record.gold, record.score_mode
-    if table is None or gold is None:
+    if not table or gold is None:
         return None
     modes = MODES if noted is None or noted == "text" else (noted,)
     rules = ((mode, tie) for mode in modes for tie in TIES)
-    said = record.correct
-    return next((rule for rule in rules if said in (None, read_table(table, gold, *rule).correct)), None)
+    if record.correct is None:
+        return next(rules)
+    return next((rule for rule in rules if read_table(table, gold, *rule).correct == record.correct), None)
 
 
 # ---- files

@@ -19,7 +19,7 @@ from simulator.ambient.nli.predict import Predictor
 from simulator.ambient.records import ClaimRecord, Paraphrase
 
 THRESHOLD: Final = math.exp(-1.97) / (1 + math.exp(-1.97))
-"""The median logit threshold of multi-label WANLI (Table 11) as a probability."""
+"""The median logit threshold of multi-label WANLI (Table 11) as a probability; libraries round otherwise."""
 PARAPHRASES: Final = 5
 AMBIGUITY: Final = "a"
 FACTUALITY: Final = "f"

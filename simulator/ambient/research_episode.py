@@ -207,8 +207,8 @@ def _continued(look: Look, item: ContinueItem, turns: Sequence[Turn], seed: int)
         for k, sample in enumerate(sampled, start=1)
         if sample.continuations
     ]
-    number_of = record.num_conts
-    counted = [] if number_of is None else [Text(named_text("continuations", count=number_of), "muted")]
+    count = record.num_conts
+    counted = [] if count is None else [Text(named_text("continuations", count=count), "muted")]
     shown: list[Shown] = [
         Card(message(f"side.{item.side}"), [Quotes([Quote("", item.sentence)])]),
         Card(named_text("options"), [*counted, *options]),

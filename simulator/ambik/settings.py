@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import ConfigDict, Field, Strict, TypeAdapter, ValidationError
@@ -66,11 +66,12 @@ ORIGINAL_KNOWNO: Final = Settings(
 )
 """KnowNo's published rule (spec 8.1, 9)."""
 _READER: Final = TypeAdapter(Settings)
+_NAMES: Final = tuple(each.name for each in fields(Settings))
 
 
 def settings_option(settings: Settings) -> dict[str, Any]:
     """Return settings as an episode's options hold them: what differs from the default."""
-    values = ((name, getattr(settings, name)) for name in Settings.__dataclass_fields__)
+    values = ((name, getattr(settings, name)) for name in _NAMES)
     return {name: value for name, value in values if value != getattr(DEFAULT, name)}
 
 
@@ -87,5 +88,5 @@ def read_settings(option: object) -> Settings:
     try:
         return _READER.validate_python(option)
     except ValidationError as error:
-        fault = first_fault(error, option, known=", ".join(asdict(DEFAULT)))
+        fault = first_fault(error, option, known=", ".join(_NAMES))
         raise InputError(f"settings: {fault}") from error

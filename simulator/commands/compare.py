@@ -30,7 +30,7 @@ POWER: Final = 0.8
 LEVEL: Final = 0.05
 REMARKS: Final = (
     "Runs are compared on the items and languages that both have; repeats of an item are averaged first.",
-    "Difference: second less first, with a 95 % bootstrap interval over items; a pair is drawn as a whole.",
+    "Difference: second less first, with a 95 % bootstrap interval over items; those of a pair are one draw.",
     "p: the two runs are exchanged item by item: McNemar's exact test for shares; for others exact where 13 "
     "items or fewer differ, else in 9,999 draws. Holm: adjusted over this table.",
     f"Detectable: the smallest difference that so many items would show with power {POWER} at level {LEVEL}, "

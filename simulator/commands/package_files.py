@@ -33,8 +33,8 @@ def prompt_checker(benchmark: Benchmark[Any, Any]) -> Checker | None:
 
 
 def _find_words(path: Path) -> tuple[Path, ...]:
-    found = {file for language in ("en", "zh") for file in bounded.files_with(language, path)}
-    return tuple(sorted(file for file in found if file.stem in _WORDS))
+    files = {file for language in ("en", "zh") for file in bounded.files_with(language, path)}
+    return tuple(sorted(file for file in files if file.stem in _WORDS))
 
 
 def _check_words(files: Sequence[Path]) -> tuple[Fault, ...]:

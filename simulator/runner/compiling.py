@@ -79,7 +79,7 @@ def _chooser(branch: Any) -> Callable[[Any, Any], Awaitable[str]] | None:
 
 
 class _Passing:
-    """Which nodes of a graph hand on to each other within a step.
+    """The nodes of a graph, of which some hand on to each other within a step.
 
     Attributes:
         nodes: of the graph, by name.
@@ -102,12 +102,11 @@ class _Passing:
 
     def following(self, name: str, output: Any) -> _Untraced | None:
         """Return the node to which `name` hands on within the step, having returned `output`."""
-        if not isinstance(output, Command):
+        if isinstance(output, list | tuple) or (isinstance(output, Command) and not _is_single(output.goto)):
+            # Nodes that run beside each other see each other's updates after a step.
+            self._plain.clear()
             return None
-        if not isinstance(output.goto, str):
-            if output.goto:
-                # Nodes that run beside each other see each other's updates after a step.
-                self._plain.clear()
+        if not isinstance(output, Command) or not isinstance(output.goto, str):
             return None
         update = output.update or {}
         stays = not output.graph and isinstance(update, dict) and self.growing.isdisjoint(update)
@@ -151,8 +150,15 @@ class _Untraced(Runnable[Any, Any]):
             var_child_runnable_config.reset(token)
 
 
+def _is_single(goto: Any) -> bool:
+    """Return True if a command leads to one node by its name, or says nothing of where it leads."""
+    return isinstance(goto, str) or goto == ()
+
+
 def _both(update: dict[str, Any], output: Any) -> Any:
     """Return what the last node of a step returned, with what those before it changed."""
+    if isinstance(output, list | tuple):  # commands, each with an update of its own
+        return [Command(update=update), *output]
     if isinstance(output, Command):
-        return replace(output, update={**update, **(output.update or {})})
+        return replace(output, update={**update, **dict(output.update or {})})
     return {**update, **(output or {})}

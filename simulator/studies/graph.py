@@ -162,18 +162,8 @@ class Table:
 
     def task(self, state: State) -> ActiveEpisode:
         """Return the episode as the benchmark plays it, which begins after the steps before."""
-        first = sum((seat, kind) in self._before for seat, kind, _ in state["said"])
-        if first not in self._tasks:
-            self._tasks[first] = replace(self.episode, first=first)
-        return self._tasks[first]
-
-    @cached_property
-    def _before(self) -> set[tuple[str, str]]:
-        return {_key(due) for due in self.way if due.step.node in BEFORE}
-
-    @cached_property
-    def _tasks(self) -> dict[int, ActiveEpisode]:
-        return {}
+        before = {_key(due) for due in self.way if due.step.node in BEFORE}
+        return replace(self.episode, first=sum((seat, kind) in before for seat, kind, _ in state["said"]))
 
 
 class State(TypedDict):

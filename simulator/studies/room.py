@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 from langgraph.graph import END
 
@@ -123,12 +123,10 @@ class StudyRoom:
         return replace(shown, number=len(state["said"]), study=study)
 
     def _table(self, live: ActiveEpisode) -> Table:
-        if self not in live.tables:
-            # Around a task that stands by itself, each of its people is asked in an episode of their own.
-            alone = "task" in live.episode.options and "people" in live.episode.options
-            around = () if alone else graph.together(self._own(live.episode.run_id), self._around)
-            live.tables[self] = Table(room=self._room, episode=live, around=around)
-        return cast(Table, live.tables[self])
+        # Around a task that stands by itself, each of its people is asked in an episode of their own.
+        alone = "task" in live.episode.options and "people" in live.episode.options
+        around = () if alone else graph.together(self._own(live.episode.run_id), self._around)
+        return Table(room=self._room, episode=live, around=around)
 
 
 @cache

@@ -33,7 +33,7 @@ def forget() -> None:
     importlib.invalidate_caches()
     for cached in (catalog._points, catalog._load):
         cached.cache_clear()
-    packages._told.clear()
+    packages._warned.clear()
 
 
 @pytest.fixture(scope="session")

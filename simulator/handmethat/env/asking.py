@@ -111,9 +111,8 @@ def read_question(world: World, text: str) -> Question:
     return Question(mentions=mentions or tuple(_quests(words)))
 
 
-def questions_in(world: World, text: str) -> tuple[Question, ...]:
-    """Return the questions in a row that `text` is, if each names things of another kind; else the whole."""
-    whole = read_question(world, text)
+def questions_in(world: World, text: str, whole: Question) -> tuple[Question, ...]:
+    """Return the questions in a row that `text` is, if each names another kind of thing; else `whole`."""
     parts = tuple(read_question(world, clause) for clause in _CLAUSE.split(text) if clause.strip())
     kinds = [kind for part in parts for kind in {mention.key for mention in part.mentions}]
     mentions = tuple(mention for part in parts for mention in part.mentions)

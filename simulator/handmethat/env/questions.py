@@ -92,7 +92,7 @@ def answer(task: Task, text: str, language: Language = "en") -> Answer:
     if question.asks:
         kind, words = human.tell(question.asks)
     else:
-        judged = [human.judge(part.mentions) for part in questions_in(task.world, text)]
+        judged = [human.judge(part.mentions) for part in questions_in(task.world, text, question)]
         kinds = {kind for kind, _ in judged}
         kind = kinds.pop() if len(kinds) == 1 else "value"
         words = human.words["between"].join(words for _, words in judged)

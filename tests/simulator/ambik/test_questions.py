@@ -87,6 +87,22 @@ def test_what_it_has_not_understood_it_says_in_the_language_of_the_page():
     assert item_answer(BOWL, "是玻璃碗吗？", "zh").startswith("不是。")
 
 
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        ("Please clarify.", "请说清楚。"),
+        ("Please be more specific.", "请说得具体一点。"),
+        ("What do you mean?", "你是什么意思？"),
+        ("What do you want?", "你想要什么？"),
+        ("Which one?", "哪个？"),
+    ],
+)
+def test_a_question_that_names_nothing_is_heard_alike_in_both_languages(english, chinese):
+    heard = [(hear(pair, english), hear(pair, chinese)) for pair in load_pairs("builtin", "all")]
+    assert all(first == second for first, second in heard)
+    assert any(first for first, _ in heard)
+
+
 def test_of_a_clear_task_it_says_again_what_it_has_said_and_nothing_of_anything_else():
     clear = replace(BOWL, member="clear")
     assert item_answer(clear, "Which bowl?", "en").startswith("Just as I said: ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 from types import SimpleNamespace
 
@@ -10,6 +11,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 
 from simulator.asking import Asked, Asking
 from simulator.commands.asking import asking_figure, notes, printed_table, rows
+from simulator.tables.importing import PUBLISHED
 
 _NUMBER = count()
 
@@ -35,6 +37,26 @@ def _asking(need, questions, *, right=None, before=None, useful=None, robot="r",
         seat=robot,
         told=told,
     )
+
+
+def test_files_that_name_nobody_are_rows_of_their_own_where_there_are_several():
+    first, second = (replace(_asking(True, 1, robot=PUBLISHED), run=run) for run in ("a", "b"))
+    assert [row.robot for row in rows([first, first])] == [PUBLISHED]
+    assert [(row.robot, row.episodes) for row in rows([first, second, _asking(True, 1)])] == [
+        (f"{PUBLISHED} (a)", 1),
+        (f"{PUBLISHED} (b)", 1),
+        ("r", 1),
+    ]
+
+
+def test_items_that_hang_together_are_one_draw_and_counted_each():
+    apart = [_asking(True, number % 2, right=bool(number % 2)) for number in range(8)]
+    together = [replace(each, cluster=f"pair-{place % 2}") for place, each in enumerate(apart)]
+    (wide,), (narrow,) = rows(together), rows(apart)
+    assert wide.when_needed.value == narrow.when_needed.value == 0.5
+    assert wide.when_needed.n == narrow.when_needed.n == 8
+    assert (wide.when_needed.low, wide.when_needed.high) == (0, 1)
+    assert narrow.when_needed.low > 0 and narrow.when_needed.high < 1
 
 
 def test_measures_say_how_often_and_of_how_many():

@@ -83,7 +83,9 @@ class Deciding(TypedDict):
     seen: str
 
 
-def deciding(reached: list[int], goto: Any = "decide", **policies: Any) -> StateGraph[Any, None, Any, Any]:
+def deciding(
+    reached: list[int], goto: Any = "decide", several: bool = False, **policies: Any
+) -> StateGraph[Any, None, Any, Any]:
     """A graph that plans, decides and speaks; `reached`: LangGraph's step in which each node runs."""
 
     def step() -> None:
@@ -93,9 +95,10 @@ def deciding(reached: list[int], goto: Any = "decide", **policies: Any) -> State
         step()
         return Command(update={"plan": f"plan {len(state['said'])}"}, goto=goto)
 
-    async def decide(state: Deciding) -> Command[Any]:
+    async def decide(state: Deciding) -> Any:
         step()
-        return Command(update={"seen": state["plan"]}, goto="speak")
+        command = Command(update={"seen": state["plan"]}, goto="speak")
+        return [command, Command(goto="speak")] if several else command
 
     async def speak(state: Deciding) -> Command[Any]:
         step()
@@ -126,6 +129,7 @@ async def test_nodes_beside_each_other_and_policies_are_left_to_langgraph() -> N
     for graph in (
         lambda: deciding([], ["decide", "speak"]),
         lambda: deciding([], retry_policy=RetryPolicy()),
+        lambda: deciding([], several=True),
     ):
         assert await Machine(graph()).play(NOTHING, None) == await graph().compile().ainvoke(NOTHING)
 

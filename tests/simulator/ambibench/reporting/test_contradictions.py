@@ -37,7 +37,14 @@ def test_probabilities_count_and_what_they_contradict_is_counted(tmp_path: Path)
     assert [trial.correct for trial in results.trials] == [1, 0, 0]
     assert [trial.answer for trial in results.trials] == ["X", "Y", "Y"]
     (fault,) = results.faults
-    assert (fault.line, fault.task or fault.code) == (2, "correct") and fault.message.endswith(": 2")
+    assert (fault.line, fault.code) == (2, "correct") and fault.message.endswith(": 2")
+
+
+def test_an_empty_table_contradicts_nothing(tmp_path: Path) -> None:
+    bare = replace(TRIAL, top_logprobs=[])
+    assert scored(bare) == bare
+    write_trials(tmp_path / "trials.jsonl", [bare])
+    assert read_results(None, files=[tmp_path / "trials.jsonl"]).faults == ()
 
 
 @pytest.mark.parametrize(("correct", "rule"), [(0, ("strip", "wrong")), (0.5, ("strip", "half"))])

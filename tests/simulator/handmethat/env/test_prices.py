@@ -109,6 +109,13 @@ def test_a_question_costs_by_what_it_asks(text: str, cost: int) -> None:
     assert found.cost == cost, found
 
 
+@pytest.mark.each("text", ["Hmm", "hm...", "嗯", "哈", "咦"])
+def test_a_sigh_buys_no_description(text: str) -> None:
+    for task in TASKS[:5]:
+        told = answer(task, text)
+        assert (told.kind, told.cost) == ("unknown", 10), (task.id, told)
+
+
 @pytest.mark.each(
     "text",
     [
