@@ -63,9 +63,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         return (yield)
 
 
-def pytest_collection() -> None:
+def pytest_collection(session: pytest.Session) -> None:
     """Collect no garbage while modules are imported and tests are made: nearly all of it stays."""
     gc.disable()
+    if hasattr(session.config, "workerinput"):
+        # Workers that import Gradio as it is write into each other's files beside its components.
+        from ui.gradio_import import import_gradio
+
+        import_gradio()
 
 
 def pytest_collection_finish() -> None:

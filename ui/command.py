@@ -34,6 +34,7 @@ from simulator.studies.checking import absent_opposite, joined, missing_models, 
 from simulator.studies.declared import PlaySessions, sessions_type
 from simulator.studies.material import material_type
 from simulator.studies.withdrawal import erase_regularly
+from ui.gradio_import import import_gradio
 from ui.hosts import Access
 from ui.limits import STARTS_PER_MINUTE, PatientProtocol, Starts
 
@@ -130,6 +131,7 @@ def app_command(
         threading.Thread(target=erase_regularly, args=(path, ended), daemon=True).start()
         try:
             # Gradio takes seconds to import; neither this command's help nor its refusals should wait for it.
+            import_gradio()
             from ui.research.mount import research_mount
             from ui.server import create_server
 

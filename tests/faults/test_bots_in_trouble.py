@@ -23,10 +23,18 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "browser"))  # serving
 
 from serving import REPOSITORY, Server, free_port
 
-PAIRED = (
-    "seats: [seeker, provider]\nsetup: H2H\npairing: {wait_minutes: 0.5, grace_seconds: 60, after_loss: wait}"
-)
-ALONE = "seat: seeker\nsetup: H2L"
+# Whoever has lost their partner waits a grace and then for another; both times are all that the last ones do.
+PAIRED = """
+seats: [seeker, provider]
+setup: H2H
+pairing: {wait_minutes: 0.2, grace_seconds: 20, after_loss: wait}
+sets_per_participant: 1
+"""
+ALONE = """
+seat: seeker
+setup: H2L
+sets_per_participant: 2
+"""
 STUDY = """
 id: troubled
 title: In trouble
@@ -35,7 +43,6 @@ language: en
 {seats}
 settings: {{data: builtin, split: test, turn_limit: 6}}
 judgments_per_item: 5
-sets_per_participant: 2
 completion_codes: {{complete: C, returned: R, paid_exit: P}}
 """
 HABITS = ("--leave", "0.01", "--reload", "0.1", "--twice", "0.2")
@@ -127,38 +134,24 @@ def test_fifty_outlive_a_server_that_is_killed_every_few_seconds(troubled: Serve
     assert "done" in bots.end()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("troubled", [PAIRED], indirect=True)
-def test_a_log_that_another_process_holds_is_waited_for(troubled: Server) -> None:
-    bots = Bots(troubled, 10)
-    for seconds in (1.0, 12.0, 1.0):  # also for longer than the server waits
-        assert bots.say(20)
-        with contextlib.closing(sqlite3.connect(troubled.log, isolation_level=None)) as other:
-            other.execute("PRAGMA busy_timeout = 10000")
-            other.execute("BEGIN IMMEDIATE")
-            time.sleep(seconds)
-            other.execute("ROLLBACK")
-    bots.end()
-    assert "database is locked" in refusals(troubled)
+def hold(server: Server, seconds: float) -> None:
+    """Hold the log as another process that writes."""
+    with contextlib.closing(sqlite3.connect(server.log, isolation_level=None)) as other:
+        other.execute("PRAGMA busy_timeout = 10000")
+        other.execute("BEGIN IMMEDIATE")
+        time.sleep(seconds)
+        other.execute("ROLLBACK")
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs Linux, which limits files of a process")
-@pytest.mark.parametrize("troubled", [PAIRED], indirect=True)
-def test_a_disk_that_is_full_for_a_while_loses_nothing(troubled: Server) -> None:
-    bots = Bots(troubled, 10)
-    assert troubled.process is not None
-    files = [troubled.log, troubled.log.with_name(troubled.log.name + "-wal")]
-    for _ in range(3):
-        assert bots.say(20)
-        full = max(os.path.getsize(file) for file in files if file.exists())
-        resource.prlimit(troubled.process.pid, resource.RLIMIT_FSIZE, (full, resource.RLIM_INFINITY))
-        time.sleep(3.0)
-        resource.prlimit(
-            troubled.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
-        )
-    bots.end()
-    assert "The disk refused" in refusals(troubled)
+def fill_disk(server: Server, seconds: float) -> None:
+    """Let none of the log's files grow."""
+    assert server.process is not None
+    files = [server.log, server.log.with_name(server.log.name + "-wal")]
+    full = max(os.path.getsize(file) for file in files if file.exists())
+    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (full, resource.RLIM_INFINITY))
+    time.sleep(seconds)
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, unlimited)
 
 
 @contextlib.asynccontextmanager
@@ -185,10 +178,15 @@ async def bad_line(port: int, cut: float) -> AsyncIterator[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs Linux, which limits files of a process")
 @pytest.mark.parametrize("troubled", [PAIRED], indirect=True)
-async def test_a_line_that_is_cut_loses_nothing(troubled: Server) -> None:
+async def test_a_bad_line_a_log_that_is_held_and_a_full_disk_lose_nothing(troubled: Server) -> None:
     async with bad_line(troubled.port, 0.05) as url:
-        bots = Bots(troubled, 10, url=url)
-        while bots.are_there:
-            await asyncio.sleep(0.2)
-        bots.end()
+        bots = Bots(troubled, 20, url=url)
+        # The log also for longer than the server waits.
+        for trouble, seconds in ((hold, 1.0), (fill_disk, 3.0), (hold, 12.0), (fill_disk, 3.0)):
+            assert await asyncio.to_thread(bots.say, 20)
+            await asyncio.to_thread(trouble, troubled, seconds)
+        await asyncio.to_thread(bots.end)
+    assert "database is locked" in refusals(troubled)
+    assert "The disk refused" in refusals(troubled)

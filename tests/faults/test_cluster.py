@@ -57,8 +57,8 @@ class Nodes:
 
 
 @pytest.fixture
-def nodes() -> Iterator[Nodes]:
-    """Three nodes with a processor each."""
+def nodes(request: pytest.FixtureRequest) -> Iterator[Nodes]:
+    """Three nodes with a processor each, or those that a test names."""
     with subprocess.Popen(
         [sys.executable, str(NODES)],
         stdin=subprocess.PIPE,
@@ -67,7 +67,7 @@ def nodes() -> Iterator[Nodes]:
         text=True,
     ) as process:
         cluster = Nodes(process)
-        for name in ("head", "second", "third"):
+        for name in getattr(request, "param", ("head", "second", "third")):
             cluster.start(name)
         yield cluster
         process.communicate(timeout=SECONDS)
@@ -135,52 +135,49 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Alone:
     return play
 
 
-@pytest.mark.parametrize(("words", "episodes"), [(DIALOGUES, 200), (DECISIONS, 560)])
-def test_a_node_is_lost(
-    tmp_path: Path, nodes: Nodes, alone: Alone, words: tuple[str, ...], episodes: int
+def test_a_node_is_lost(tmp_path: Path, nodes: Nodes, alone: Alone) -> None:
+    spread = tmp_path / "spread.sqlite"
+    process = command(DECISIONS, spread, "--executor", f"ray:{nodes.address}")
+    wait_for(70, spread, process)
+    nodes.kill("second")
+    assert endings(spread) < 560
+    finish(process)
+    assert endings(spread) == 560
+    assert exported(spread) == alone(DECISIONS)
+
+
+def test_a_node_the_command_and_the_whole_cluster_are_lost(
+    tmp_path: Path, nodes: Nodes, alone: Alone
 ) -> None:
     spread = tmp_path / "spread.sqlite"
-    process = command(words, spread, "--executor", f"ray:{nodes.address}")
-    wait_for(episodes // 8, spread, process)
+
+    def go_on(until: int) -> subprocess.Popen[str]:
+        process = command(DIALOGUES, spread, "--executor", f"ray:{nodes.address}")
+        wait_for(until, spread, process)
+        return process
+
+    process = go_on(10)
     nodes.kill("second")
-    assert endings(spread) < episodes
-    finish(process)
-    assert endings(spread) == episodes
-    assert exported(spread) == alone(words)
-
-
-def test_the_command_is_lost_and_then_the_whole_cluster(tmp_path: Path, nodes: Nodes, alone: Alone) -> None:
-    spread = tmp_path / "spread.sqlite"
-    process = command(DIALOGUES, spread, "--executor", f"ray:{nodes.address}")
-    wait_for(30, spread, process)
+    wait_for(40, spread, process)
+    os.killpg(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=SECONDS)
+    assert process.returncode == 130, output
+    assert "The same command continues." in output
+    process = go_on(70)
     process.kill()
     process.communicate(timeout=SECONDS)
-    process = command(DIALOGUES, spread, "--executor", f"ray:{nodes.address}")
-    wait_for(90, spread, process)
-    for name in ("second", "third", "head"):
+    process = go_on(100)
+    for name in ("third", "head"):
         nodes.kill(name)
     process.communicate(timeout=SECONDS)
     assert process.returncode
-    before = endings(spread)
-    assert 90 <= before < 200
+    assert 100 <= endings(spread) < 200
     nodes.start("new", 2)
     finish(command(DIALOGUES, spread, "--executor", f"ray:{nodes.address}"))
     assert exported(spread) == alone(DIALOGUES)
 
 
-def test_stopped_with_ctrl_c_and_given_again(tmp_path: Path, nodes: Nodes, alone: Alone) -> None:
-    spread = tmp_path / "spread.sqlite"
-    process = command(DIALOGUES, spread, "--executor", f"ray:{nodes.address}")
-    wait_for(20, spread, process)
-    os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=SECONDS)
-    assert process.returncode == 130, output
-    assert "The same command continues." in output
-    assert endings(spread) < 200
-    finish(command(DIALOGUES, spread, "--executor", f"ray:{nodes.address}"))
-    assert exported(spread) == alone(DIALOGUES)
-
-
+@pytest.mark.parametrize("nodes", [["head"]], indirect=True)
 def test_a_node_that_lacks_an_agent_s_module_says_so(tmp_path: Path, nodes: Nodes) -> None:
     (tmp_path / "here_alone.py").write_text(
         "def Agent():\n    return lambda view: 'Which?'\n", encoding="utf-8"

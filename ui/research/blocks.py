@@ -106,8 +106,10 @@ def research_blocks(pages: Sequence[ResearchPage], head: str) -> gr.Blocks:
     blocks: gr.Blocks
     with gr.Blocks(title="Askback", analytics_enabled=False, fill_width=True) as blocks:
         _loaded(blocks, pages[0], head)
-    for page in pages[1:]:
-        with blocks.route(page.path, page.path, show_in_navbar=False):
+        for page in pages[1:]:
+            # As `Blocks.route` does it, which makes Gradio's whole web app once more for each page.
+            blocks.pages.append((page.path, page.path, False))
+            blocks.current_page = page.path
             _loaded(blocks, page, head)
     return blocks
 
