@@ -79,44 +79,52 @@ def all_gone(group: int, seconds: float = 300) -> None:
         time.sleep(0.05)
 
 
-@pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("whole")
-    out, err = (process := start(folder / "log.sqlite", folder, 1)).communicate(timeout=300)
+def finished(log: Path, home: Path, workers: int) -> str:
+    """What the command prints that plays the run to its end."""
+    out, err = (process := start(log, home, workers)).communicate(timeout=300)
     assert (process.returncode, err) == (0, "")
-    assert f"{PLANNED} completed" in out
     return report(out)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_stopped_with_ctrl_c_and_given_again(tmp_path: Path, uninterrupted: str, workers: int) -> None:
-    log = tmp_path / "log.sqlite"
-    process = start(log, tmp_path, workers)
-    wait_for(5, log, process)
+def stop(log: Path, home: Path, workers: int, after: int) -> None:
+    """Play on until `after` dialogues have ended, and press Ctrl-C."""
+    process = start(log, home, workers)
+    wait_for(after, log, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole group
     out, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (130, "")
     assert "The same command continues." in out
     all_gone(process.pid)
-    before = endings(log)
-    assert 5 <= before < PLANNED
-    out, err = (process := start(log, tmp_path, workers)).communicate(timeout=300)
-    assert (process.returncode, err) == (0, "")
-    assert report(out) == uninterrupted
+    assert after <= endings(log) < PLANNED
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("whole")
+    out = finished(folder / "log.sqlite", folder, 1)
+    assert f"{PLANNED} completed" in out
+    return out
+
+
+def test_stopped_with_ctrl_c_and_given_again(tmp_path: Path, uninterrupted: str) -> None:
+    log = tmp_path / "log.sqlite"
+    stop(log, tmp_path, 1, 5)
+    assert finished(log, tmp_path, 1) == uninterrupted
     with LogReader(log) as reader:
         assert len(reader.episodes("night")) == PLANNED
         assert [run.id for run in reader.runs()] == ["night"]
 
 
-def test_killed_no_process_stays_behind(tmp_path: Path, uninterrupted: str) -> None:
+def test_several_processes_stopped_then_killed_and_none_stays_behind(
+    tmp_path: Path, uninterrupted: str
+) -> None:
     log = tmp_path / "log.sqlite"
+    stop(log, tmp_path, 2, 5)
     process = start(log, tmp_path, 2)
-    wait_for(5, log, process)
+    wait_for(endings(log) + 5, log, process)
     assert len(members(process.pid)) > 2
     process.kill()
     process.communicate(timeout=300)
     all_gone(process.pid)
     assert endings(log) < PLANNED
-    out, err = (process := start(log, tmp_path, 1)).communicate(timeout=300)
-    assert (process.returncode, err) == (0, "")
-    assert report(out) == uninterrupted
+    assert finished(log, tmp_path, 2) == uninterrupted

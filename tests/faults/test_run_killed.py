@@ -22,7 +22,7 @@ from logs import LogReader
 HERE, ROOT = Path(__file__).parent, Path(__file__).parents[2]
 KILLS, FEW_KILLS = 100, 10
 # Of a run in two processes; these are dear, since the processes must be started anew after each.
-KILLS_OF_WORKERS = 5
+KILLS_OF_WORKERS = 3
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a Unix, which can fork and kill")
 
@@ -184,7 +184,8 @@ def test_killed_while_two_processes_play(forker: Forker, tmp_path: Path) -> None
         while not all(map(gone, sitting.crews)):
             assert time.monotonic() < deadline, "a process has stayed behind"
             time.sleep(0.01)
-        check_acknowledged(killed, "run", acknowledged)
+        if killed.exists():  # the first may be killed before it has made the file
+            check_acknowledged(killed, "run", acknowledged)
     assert acknowledged
     assert forker.sit(killed, "run", 1, workers=2).status == 0
     assert forker.sit(whole, "run", 1).status == 0

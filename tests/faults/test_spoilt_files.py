@@ -142,7 +142,7 @@ def home(tmp_path, monkeypatch):
 
 
 def test_spoilt_files_of_ours_are_named_faults(tmp_path, thorough):
-    found, cases, copies = [], 0, 150 if thorough else 20
+    found, cases, copies = [], 0, 80 if thorough else 20
     for number, sample in enumerate(own_samples(tmp_path)):
         for place, spoilt in enumerate(mutations(number, sample.content, copies)):
             found += tracebacks(tmp_path / sample.name, spoilt, sample.readers, (sample.name, place))
