@@ -50,14 +50,8 @@ class Translator(Protocol):
 
     name: str
 
-    async def there(self, text: str) -> str:
-        """Return a translation out of English."""
-
-    async def back(self, text: str) -> str:
-        """Return the likeliest translation into English."""
-
-    async def draws(self, text: str, seed: int) -> Sequence[str]:
-        """Return five drawn translations into English."""
+    async def translate(self, text: str, *, back: bool, seed: int | None = None) -> Sequence[str]:
+        """Return the likeliest translation out of or `back` into English; with a seed five that are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +87,13 @@ async def back_translate(
     translator: Translator, sentence: str, *, seed: int, readings: Collection[str] = ()
 ) -> BackTranslation:
     """Return an English sentence there and back; `readings` are no distractors, as it is none itself."""
-    pivot = await translator.there(sentence)
+    (pivot,) = await translator.translate(sentence, back=False)
     # A model that answers with the pivot has not translated it.
     same = {sentence.strip(), pivot.strip(), *(reading.strip() for reading in readings), ""}
-    first = (await translator.back(pivot)).strip()
-    if first not in same:
-        return BackTranslation(pivot, first, False)
-    drawn = await translator.draws(pivot, derive_seed(seed, "draws"))
+    (first,) = await translator.translate(pivot, back=True)
+    if first.strip() not in same:
+        return BackTranslation(pivot, first.strip(), False)
+    drawn = await translator.translate(pivot, back=True, seed=derive_seed(seed, "draws"))
     others = [text.strip() for text in drawn if text.strip() not in same]
     chosen = Random(derive_seed(seed, "choice")).choice(others) if others else None
     return BackTranslation(pivot, chosen, True)
@@ -137,32 +131,18 @@ class ModelTranslator:
         # Whoever follows a schema chats; others go on with the prompt.
         self._plain = model.capabilities.plain and not model.capabilities.schema
 
-    async def there(self, text: str) -> str:
-        """Return a translation out of English."""
-        return (await self._ask("translate", text))[0]
-
-    async def back(self, text: str) -> str:
-        """Return a translation into English, at temperature 0."""
-        return (await self._ask("translate_back", text))[0]
-
-    async def draws(self, text: str, seed: int) -> Sequence[str]:
-        """Return drawn translations into English."""
-        return await self._ask(
-            "translate_back", text, temperature=self._temperature, samples=DRAWS, seed=seed
-        )
-
-    async def _ask(
-        self, template: str, text: str, *, temperature: float = 0.0, samples: int = 1, seed: int = 0
-    ) -> Sequence[str]:
+    async def translate(self, text: str, *, back: bool, seed: int | None = None) -> Sequence[str]:
+        """See `Translator`; what is not drawn is asked for at temperature 0."""
+        template = "translate_back" if back else "translate"
         prompt = render(f"ambient/{template}", self._prompts, {"text": text, "language": self._language})
         answer = await sample(
             self._model,
             Request(
                 messages=(Message("user", prompt.text + ("\n" if self._plain else "")),),
                 plain=self._plain,
-                temperature=temperature,
-                samples=samples,
-                seed=seed,
+                temperature=0.0 if seed is None else self._temperature,
+                samples=1 if seed is None else DRAWS,
+                seed=seed or 0,
                 max_tokens=_MAX_TOKENS,
                 stop=("\n",) if self._plain else (),
                 purpose=f"{PURPOSE}.{template}",
@@ -203,37 +183,27 @@ class FolderTranslator:
             raise InputError(f"{folder}: {lacks}; name a translation model such as NLLB")
         self._lock = asyncio.Lock()
 
-    async def there(self, text: str) -> str:
-        """Return a translation out of English, greedily."""
-        return (await self._translate(text, self._english, self._other))[0]
+    async def translate(self, text: str, *, back: bool, seed: int | None = None) -> Sequence[str]:
+        """See `Translator`: greedily, or by beams whose tokens are drawn."""
+        source, target = (self._other, self._english) if back else (self._english, self._other)
+        drawing: dict[str, Any] = {"do_sample": False, "num_beams": 1}
+        if seed is not None:
+            drawing = {
+                "do_sample": True,
+                "num_beams": BEAMS,
+                "num_return_sequences": DRAWS,
+                "temperature": self._temperature,
+                "top_p": 1.0,
+                "top_k": _TOP_K,
+            }
 
-    async def back(self, text: str) -> str:
-        """Return a translation into English, greedily."""
-        return (await self._translate(text, self._other, self._english))[0]
-
-    async def draws(self, text: str, seed: int) -> Sequence[str]:
-        """Return translations into English by beams whose tokens are drawn."""
-        drawing: dict[str, Any] = {
-            "do_sample": True,
-            "num_beams": BEAMS,
-            "num_return_sequences": DRAWS,
-            "temperature": self._temperature,
-            "top_p": 1.0,
-            "top_k": _TOP_K,
-        }
-        return await self._translate(text, self._other, self._english, seed, **drawing)
-
-    async def _translate(
-        self, text: str, source: str, target: str, seed: int = 0, **drawing: Any
-    ) -> Sequence[str]:
         def generate() -> Sequence[str]:
             torch, tokenizer = self._torch, self._tokenizer
             tokenizer.src_lang = source
             options = {"forced_bos_token_id": self._id(target), "max_new_tokens": _MAX_TOKENS, **drawing}
-            options = {"do_sample": False, "num_beams": 1, **options}
             read = tokenizer(text, return_tensors="pt").to(self._model.device)
             with torch.random.fork_rng(), torch.inference_mode():
-                torch.manual_seed(seed)
+                torch.manual_seed(seed or 0)
                 written = self._model.generate(**read, **options)
             return tuple(tokenizer.batch_decode(written, skip_special_tokens=True))
 

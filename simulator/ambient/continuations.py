@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-import numpy as np
-
 from simulator.ambient.distractors import DistractorRule, Relations, distractor_for
 from simulator.ambient.examples import Example
 from simulator.ambient.intervals import Count, Values, clustered_interval
@@ -118,30 +116,6 @@ def kl_options(id: str, sentence: str, options: Sequence[Sampled], *, seed: int)
             ContinuationOption(option.name, option.sentence, estimate(option.name)) for option in options
         ),
         num_conts=number,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """Log-odds per option in bins of one width that all options share, the last with its upper edge.
-
-    `edges`: one more than there are bins; a mean is None where nothing is left.
-    """
-
-    edges: tuple[float, ...]
-    counts: Mapping[str, tuple[int, ...]]
-    means: Mapping[str, float | None]
-
-
-def histogram(options: Sequence[Sampled], *, bins: int = 20) -> Histogram:
-    """Return the log-odds of one instance, for a figure; all continuations that are left count."""
-    odds = {option.name: log_odds(option) for option in options}
-    together = [value for values in odds.values() for value in values]
-    edges = np.histogram_bin_edges(together or [0.0], bins)
-    return Histogram(
-        edges=tuple(edges.tolist()),
-        counts={name: tuple(np.histogram(values, edges)[0].tolist()) for name, values in odds.items()},
-        means={name: math.fsum(values) / len(values) if values else None for name, values in odds.items()},
     )
 
 

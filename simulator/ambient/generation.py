@@ -222,25 +222,16 @@ def rescored(records: Iterable[GenerationRecord]) -> tuple[Difference, ...]:
     return tuple(differences)
 
 
-def gold_differences(
-    records: Iterable[GenerationRecord], examples: Iterable[Example]
-) -> tuple[Difference, ...]:
-    """Return where gold rewrites or sentences of rows are not the dataset's; ids that it lacks, too."""
+def gold_differences(records: Iterable[GenerationRecord], examples: Iterable[Example]) -> set[str]:
+    """Return the ids of rows whose sentences or gold rewrites are not the dataset's, or which it lacks."""
     by_id = {example.id: example for example in examples}
-    differences: list[Difference] = []
-    for record in records:
-        example = by_id.get(record.id)
-        if example is None:
-            differences.append(Difference(record.id, "id", record.id, None))
-            continue
-        for field, stored, known in (
-            ("premise", record.premise, example.premise),
-            ("hypothesis", record.hypothesis, example.hypothesis),
-            ("gold_rewrites", dict(record.gold), gold_rewrites(example, record.side)),
-        ):
-            if stored != known:
-                differences.append(Difference(record.id, field, stored, known))
-    return tuple(differences)
+    return {
+        record.id
+        for record in records
+        if (example := by_id.get(record.id)) is None
+        or (record.premise, record.hypothesis) != (example.premise, example.hypothesis)
+        or record.gold != gold_rewrites(example, record.side)
+    }
 
 
 def edit_f1_variants(records: Sequence[GenerationRecord]) -> Mapping[str, float]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from operator import not_
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Self
 
 from pydantic import (
     AfterValidator,
@@ -32,6 +32,7 @@ from simulator.ambient.labels import (
     Side,
     SomeLabels,
     format_labels,
+    parse_label,
     parse_labels,
 )
 from simulator.ambient.nli.families import CheckedThreshold, Threshold
@@ -109,6 +110,10 @@ def _by_label(rewrites: Iterable[Disambiguation]) -> dict[Label, list[dict[str, 
     return by_label
 
 
+def _by_parsed_label(rewrites: Mapping[str, Any] | None) -> Mapping[Label, Any] | None:
+    return None if rewrites is None else {parse_label(name): text for name, text in rewrites.items()}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrowdRecord:
     """The votes of all workers on one item (spec 5.2). Entry w of each list of votes is one worker.
@@ -184,15 +189,35 @@ class GenerationRecord:
     `stored_…`: what the file says was parsed and scored; None if it says nothing.
     """
 
-    id: str
-    premise: str
-    hypothesis: str
-    side: Side
-    prompt: str
+    id: PublishedKey
+    premise: Said
+    hypothesis: Said
+    premise_ambiguous: Flag
+    hypothesis_ambiguous: Flag
+    prompt: Prompt = ""
     generation: str
-    gold: Mapping[Label, str]
-    stored_rewrites: Mapping[Label, str | None] | None = None
-    stored_edit_f1: float | None = None
+    gold: Annotated[
+        Mapping[Label, str],
+        read_as(Annotated[Mapping[str, Said], must(bool, "is empty")], _by_parsed_label),
+        Field(alias="gold_rewrites"),
+    ]
+    stored_rewrites: Annotated[
+        Mapping[Label, str | None] | None,
+        read_as(Mapping[str, str | None] | None, _by_parsed_label),
+        Field(alias="predicted_rewrites"),
+    ] = None
+    stored_edit_f1: Annotated[FiniteOrNone, Field(alias="edit_f1")] = None
+
+    @model_validator(mode="after")
+    def _one_side_is_ambiguous(self) -> Self:
+        if self.premise_ambiguous == self.hypothesis_ambiguous:
+            raise ValueError("premise_ambiguous and hypothesis_ambiguous: exactly one should be true")
+        return self
+
+    @property
+    def side(self) -> Side:
+        """The ambiguous one."""
+        return "premise" if self.premise_ambiguous else "hypothesis"
 
     @property
     def original(self) -> str:

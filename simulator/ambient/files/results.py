@@ -23,25 +23,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple, Self
 
-from pydantic import AfterValidator, BaseModel, model_validator
+from pydantic import BaseModel, model_validator
 
 from simulator.ambient.claims import AMBIGUITY, FACTUALITY, score
-from simulator.ambient.examples import PublishedKey, published_id
+from simulator.ambient.examples import published_id
 from simulator.ambient.generation import TOLERANCE, edit_f1, item_edit_f1, rewrites_of
-from simulator.ambient.labels import SIDES, Label, Side, parse_label
+from simulator.ambient.labels import Label, Side
 from simulator.ambient.records import (
     ClaimRecord,
     ContinuationRecord,
     CrowdRecord,
     GenerationRecord,
     LinguistRecord,
-    Prompt,
     TrueFalseRecord,
 )
 from simulator.ambient.true_false import TEMPLATES, expected
 from simulator.codecs import Codec
 from simulator.duplicates import Duplicates, told_once
-from simulator.fields import Finite, FiniteOrNone, Flag, Key, OptionalText, Said, must, of_length, reading
+from simulator.fields import Finite, FiniteOrNone, Flag, Key, OptionalText, Said, of_length
 from simulator.jsonlines import FieldError, Read, Row
 from simulator.tables.cells import Columns, Record, read_table
 from simulator.tables.records import read_text
@@ -51,45 +50,6 @@ from simulator.tables.spec import TableSpec, has
 def _line(record: Mapping[str, Any]) -> str:
     """Return a line as published: ASCII, no blanks between fields, slashes escaped."""
     return json.dumps(record, separators=(",", ":"), allow_nan=False).replace("/", r"\/")
-
-
-def _by_label(rewrites: Mapping[str, Any]) -> Mapping[Any, Any]:
-    return {reading(parse_label)(name): text for name, text in rewrites.items()}
-
-
-class GenerationRow(BaseModel, frozen=True):
-    """A row of ``generative_evaluation/{model}-n4.jsonl``."""
-
-    id: PublishedKey
-    premise: Said
-    hypothesis: Said
-    premise_ambiguous: Flag
-    hypothesis_ambiguous: Flag
-    prompt: Prompt = ""
-    generation: str
-    gold_rewrites: Annotated[Mapping[str, Said], must(bool, "is empty"), AfterValidator(_by_label)]
-    predicted_rewrites: Annotated[Mapping[str, str | None], AfterValidator(_by_label)] | None = None
-    edit_f1: FiniteOrNone = None
-
-    @model_validator(mode="after")
-    def _one_side_is_ambiguous(self) -> Self:
-        if self.premise_ambiguous == self.hypothesis_ambiguous:
-            raise ValueError("premise_ambiguous and hypothesis_ambiguous: exactly one should be true")
-        return self
-
-    def record(self) -> GenerationRecord:
-        """Return what the model wrote, and what the file says of it."""
-        return GenerationRecord(
-            id=self.id,
-            premise=self.premise,
-            hypothesis=self.hypothesis,
-            side="premise" if self.premise_ambiguous else "hypothesis",
-            prompt=self.prompt,
-            generation=self.generation,
-            gold=self.gold_rewrites,  # type: ignore[arg-type]
-            stored_rewrites=self.predicted_rewrites,  # type: ignore[arg-type]
-            stored_edit_f1=self.edit_f1,
-        )
 
 
 def _generation_line(record: GenerationRecord) -> str:
@@ -102,13 +62,7 @@ def _generation_line(record: GenerationRecord) -> str:
     score, stored = item_edit_f1(record.original, record.gold, rewrites), record.stored_edit_f1
     return _line(
         {
-            "id": published_id(record.id),
-            "premise": record.premise,
-            "hypothesis": record.hypothesis,
-            **{f"{side}_ambiguous": side == record.side for side in SIDES},
-            "prompt": record.prompt,
-            "generation": record.generation,
-            "gold_rewrites": dict(record.gold),
+            **_GENERATIONS.write(record),
             "predicted_rewrites": _predicted(record, rewrites),
             "edit_f1": score if stored is None or abs(stored - score) > TOLERANCE else stored,
         }
@@ -152,7 +106,7 @@ def _edit_case(row: Row) -> EditCase:
     return case
 
 
-_GENERATIONS: Final = Codec[GenerationRow](GenerationRow)
+_GENERATIONS: Final = Codec[GenerationRecord](GenerationRecord)
 _STATEMENTS: Final = Codec[TrueFalseRecord](TrueFalseRecord)
 _INSTANCES: Final = Codec[ContinuationRecord](ContinuationRecord)
 _CASES: Final = Codec[EditCase](EditCase)
@@ -160,7 +114,7 @@ GENERATION: Final = TableSpec[GenerationRecord](
     name="generation",
     title="generated disambiguations",
     is_of=has("generation", "gold_rewrites"),
-    parse=lambda row: _GENERATIONS.read_row(row).record(),
+    parse=_GENERATIONS.read_row,
     key=lambda record: (record.id, repr(record)),
     line=_generation_line,
 )

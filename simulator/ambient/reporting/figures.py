@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import io
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 from scipy.special import expit
 
 from logs import LogReader
-from simulator.ambient.continuations import histogram
+from simulator.ambient.continuations import Sampled, log_odds
 from simulator.ambient.items import ContinueItem, NliItem
 from simulator.ambient.labels import LABELS, SHOWN, parse_labels
 from simulator.ambient.reporting.measures import Results
@@ -80,12 +81,7 @@ def log_odds_figure(reader: LogReader, runs: Sequence[str], instance: str) -> Fi
             continue
         if not any(payload["continuations"] for payload in played.payloads("continue")):
             raise InputError(f"{instance}: only estimates are in {played.episode.run_id}, no continuations")
-        odds = histogram(sampled_options(item, played.turns), bins=_BINS)
-        names = [f"{low:.1f}" for low in odds.edges[:-1]]
-        marks = [
-            Bars(_option(name, odds.means[name]), names, counts, n=sum(counts))
-            for name, counts in odds.counts.items()
-        ]
+        marks = log_odds_bars(sampled_options(item, played.turns))
         panel = Panel("", "log-odds, lower end of the bin (nats)", "continuations", marks, y_range=None)
         caption = (
             "log P(c|option) - log P(c|ambiguous sentence) of every continuation c that was sampled from an "
@@ -93,6 +89,18 @@ def log_odds_figure(reader: LogReader, runs: Sequence[str], instance: str) -> Fi
         )
         return Figure(f"log-odds-{_file_name(item.id)}", f"Log-odds: {item.sentence}", [panel], caption)
     raise InputError(f"--instance {instance}: no run that is reported has continued it")
+
+
+def log_odds_bars(options: Sequence[Sampled], bins: int = _BINS) -> list[Bars]:
+    """Return the log-odds of each option, in bins that all share, the last with its upper edge."""
+    odds = {option.name: log_odds(option) for option in options}
+    edges = np.histogram_bin_edges([*chain.from_iterable(odds.values())] or [0.0], bins)
+    lower = [f"{low:.1f}" for low in edges[:-1]]
+    titles = {name: f"{name} (mean {fmean(values):.2f})" if values else name for name, values in odds.items()}
+    return [
+        Bars(titles[name], lower, np.histogram(values, edges)[0].tolist(), n=len(values))
+        for name, values in odds.items()
+    ]
 
 
 def probabilities_figure(reader: LogReader, runs: Sequence[str], pair: str) -> Figure:
@@ -123,10 +131,6 @@ def probabilities_figure(reader: LogReader, runs: Sequence[str], pair: str) -> F
     panel = Panel("", "label", "probability (sigmoid of the logit)", list(marks.values()))
     caption = f"Premise: {texts[0]} Hypothesis: {texts[1]}"
     return Figure(f"labels-{_file_name(pair)}", "Probability of each label", [panel], caption)
-
-
-def _option(name: str, mean: float | None) -> str:
-    return name if mean is None or not math.isfinite(mean) else f"{name} (mean {mean:.2f})"
 
 
 def _file_name(id: str) -> str:

@@ -51,7 +51,7 @@ def generation_results(answers: Answers, context: Context) -> Results:
     measures |= _stored(records, len(differences))
     measures["copy"] = mean_interval(copied, [(record.id, record.side) for record in records])
     if context.examples:
-        other = {record.id for record in gold_differences(records, context.examples)}
+        other = gold_differences(records, context.examples)
         measures["gold_differences"] = Count(len(other), len(records))
     variants = {rule: 100 * value for rule, value in edit_f1_variants(records).items()}
     warned = ", ".join(f"{code} {count}" for code, count in measures["warnings"].items())

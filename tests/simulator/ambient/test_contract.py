@@ -104,6 +104,13 @@ def test_no_prediction_is_wrong() -> None:
 
 def test_a_generation_is_compared_with_the_ambiguous_side() -> None:
     record = GenerationRecord(
-        id="1", premise="p", hypothesis="h", side="hypothesis", prompt="", generation="", gold={}
+        id="1",
+        premise="p",
+        hypothesis="h",
+        premise_ambiguous=False,
+        hypothesis_ambiguous=True,
+        prompt="",
+        generation="",
+        gold={},
     )
     assert record.original == "h"

@@ -9,7 +9,6 @@ from simulator.ambient.continuations import (
     Sampled,
     continuation_measures,
     continue_items,
-    histogram,
     kl_options,
     log_odds,
     one_sentence,
@@ -17,6 +16,7 @@ from simulator.ambient.continuations import (
 )
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.records import ContinuationOption, ContinuationRecord
+from simulator.ambient.reporting.figures import log_odds_bars
 
 EXAMPLE = Example(
     id="4",
@@ -157,9 +157,9 @@ def test_no_records_make_no_numbers() -> None:
 
 
 def test_histograms_share_their_bins() -> None:
-    found = histogram([sampled("y0", [0.0, 1.0, 1.0]), sampled("d", [2.0, 4.0])], bins=4)
-    assert found.edges == (0, 1, 2, 3, 4)
-    assert found.counts == {"y0": (1, 2, 0, 0), "d": (0, 0, 1, 1)}
-    assert found.means == {"y0": pytest.approx(2 / 3), "d": 3}
-    empty = histogram([sampled("d", [])], bins=2)
-    assert (empty.counts, empty.means) == ({"d": (0, 0)}, {"d": None})
+    rewrite, distractor = log_odds_bars([sampled("y0", [0.0, 1.0, 1.0]), sampled("d", [2.0, 4.0])], bins=4)
+    assert [*rewrite.categories] == [*distractor.categories] == ["0.0", "1.0", "2.0", "3.0"]
+    assert ([*rewrite.y], [*distractor.y]) == ([1, 2, 0, 0], [0, 0, 1, 1])
+    assert (rewrite.name, distractor.name) == ("y0 (mean 0.67)", "d (mean 3.00)")
+    (empty,) = log_odds_bars([sampled("d", [])], bins=2)
+    assert ([*empty.y], empty.name) == ([0, 0], "d")

@@ -31,7 +31,8 @@ RECORD = GenerationRecord(
     id="1",
     premise="a b.",
     hypothesis="h",
-    side="premise",
+    premise_ambiguous=True,
+    hypothesis_ambiguous=False,
     prompt="p",
     generation="1. a c. Then the claim is true.\n2. a b. Then the claim is inconclusive.",
     gold={"entailment": "a c.", "neutral": "a d."},
@@ -105,7 +106,7 @@ def test_uncut_continuations_are_scored_as_they_were() -> None:
 
 
 def test_rows_are_compared_with_the_dataset() -> None:
-    assert gold_differences([RECORD], [EXAMPLE]) == ()
-    moved = replace(RECORD, gold={"entailment": "a first."}, hypothesis="g")
-    assert [one.field for one in gold_differences([moved], [EXAMPLE])] == ["hypothesis", "gold_rewrites"]
-    assert gold_differences([replace(RECORD, id="9")], [EXAMPLE]) == (Difference("9", "id", "9", None),)
+    assert gold_differences([RECORD], [EXAMPLE]) == set()
+    for change in ({"gold": {"entailment": "a first."}}, {"hypothesis": "g"}, {"premise": "g"}, {"id": "9"}):
+        moved = replace(RECORD, **change)
+        assert gold_differences([RECORD, moved], [EXAMPLE]) == {moved.id}

@@ -54,7 +54,7 @@ def test_gold_rewrites_and_worked_examples_are_those_of_the_dataset(
     generated: tuple[str, tuple[GenerationRecord, ...]], test_split: tuple[Example, ...]
 ) -> None:
     _, records = generated
-    assert gold_differences(records, test_split) == ()
+    assert gold_differences(records, test_split) == set()
     texts = {(one.premise, one.hypothesis, one.disambiguations): one.id for one in test_split if one.xor}
     for record in records:
         read = read_prompt(record.prompt)

@@ -43,13 +43,11 @@ class Scripted:
     def __init__(self, back, *draws):
         self.backs, self.drawn, self.seeds = back, draws, []
 
-    async def there(self, text):
-        return f"[{text}]"
-
-    async def back(self, text):
-        return self.backs
-
-    async def draws(self, text, seed):
+    async def translate(self, text, *, back, seed=None):
+        if not back:
+            return [f"[{text}]"]
+        if seed is None:
+            return [self.backs]
         self.seeds.append(seed)
         return self.drawn
 
@@ -132,8 +130,8 @@ def test_a_model_that_only_continues_gets_a_line_of_its_own():
 def test_quotes_stay_where_the_sentence_has_them():
     model = ScriptModel(lambda request: '"Quoted."')
     translator = ModelTranslator(model, YORUBA)
-    assert asyncio.run(translator.there("Plain.")) == "Quoted."
-    assert asyncio.run(translator.there('"Plain."')) == '"Quoted."'
+    assert asyncio.run(translator.translate("Plain.", back=False)) == ("Quoted.",)
+    assert asyncio.run(translator.translate('"Plain."', back=False)) == ('"Quoted."',)
 
 
 @pytest.fixture(scope="module")
@@ -176,12 +174,11 @@ def test_a_translation_model_in_a_folder(many_to_many):
     translator = FolderTranslator(many_to_many, YORUBA, device="cpu")
 
     async def all_ways():
-        there = await translator.there("We saw her.")
-        back = await translator.back("We saw her.")
-        return there, back, await translator.draws("saw", 3), await translator.draws("saw", 3)
+        ways = [await translator.translate("We saw her.", back=back) for back in (False, True)]
+        return *ways, *[await translator.translate("saw", back=True, seed=3) for _ in range(2)]
 
     there, back, drawn, again = asyncio.run(all_ways())
-    assert isinstance(there, str) and isinstance(back, str)
+    assert [len(there), len(back)] == [1, 1]
     assert len(drawn) == 5 and drawn == again
 
 
