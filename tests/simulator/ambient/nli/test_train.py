@@ -108,15 +108,16 @@ def test_the_same_seed_learns_the_same(encoder, training, ambient, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("who", [("--workers", "2"), ("--executor", "ray")], ids=["processes", "cluster"])
-def test_seeds_that_are_trained_side_by_side_learn_the_same(encoder, training, ambient, tmp_path, who):
-    if "ray" in who:
-        pytest.importorskip("ray", reason="pip install 'askback[ray]'")
-    for name, more in (("here", ()), ("beside", who)):
+def test_seeds_that_are_trained_side_by_side_learn_the_same(encoder, training, ambient, tmp_path):
+    pytest.importorskip("ray", reason="pip install 'askback[ray]'")
+    ways = {"here": (), "processes": ("--workers", "2"), "cluster": ("--executor", "ray")}
+    for name, more in ways.items():
         done = train(*options(encoder, training, ambient, tmp_path / name, "--seeds", "42,43", *more))
         assert "seed 42: EM" in done.output and "seed 43: EM" in done.output, done.output
     for path in sorted(path for path in (tmp_path / "here").glob("seed*/*.json*")):
-        assert path.read_bytes() == (tmp_path / "beside" / path.relative_to(tmp_path / "here")).read_bytes()
+        for name in ways:
+            beside = tmp_path / name / path.relative_to(tmp_path / "here")
+            assert path.read_bytes() == beside.read_bytes(), (name, path)
 
 
 def test_a_seed_that_is_finished_is_not_trained_again(encoder, training, ambient, tmp_path):

@@ -1,6 +1,5 @@
 """The five methods with the model that comes in a wheel: real texts, real probabilities."""
 
-import importlib.util
 import math
 from typing import Any
 
@@ -9,21 +8,12 @@ import pytest
 from simulator.ambik.methods.kit import background
 from simulator.ambik.methods.stages import decide
 from simulator.ambik.prompts import case_of
-from simulator.models import ModelOptions, load_model, weights
-from simulator.models.weights import SHIPPED
+from simulator.models import ModelOptions, load_model
 
 
 @pytest.fixture
-def local(tmp_path, monkeypatch):
-    """The model, out of the user's own folder of it where there is one; unpacked for the test otherwise."""
-    file = weights._weights(SHIPPED["smollm2"])
-    needed = [name for name in weights._NEEDED if importlib.util.find_spec(name) is None]
-    if file is None or needed:
-        pytest.skip(f"no local/smollm2 here: {SHIPPED['smollm2'].install}")
-    own = weights.home() / "models"
-    if weights._is_unpacked(own / "smollm2", weights._digest(file)):
-        (tmp_path / "models").symlink_to(own)
-    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path))
+def local(smollm2_home, tmp_path, monkeypatch):
+    monkeypatch.setenv("ASKBACK_HOME", str(smollm2_home))
     return load_model(
         "local/smollm2", ModelOptions(device="cpu", threads=1, cache_path=tmp_path / "cache.db")
     )
