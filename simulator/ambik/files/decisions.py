@@ -198,24 +198,8 @@ def _item(row: Row, fields: LineFields) -> tuple[DecideItem, bool]:
 def _decision(fields: LineFields, method: Any, item: DecideItem, run: str) -> Decision:
     called = (item.id, method, fields.generator, fields.chooser, fields.context, fields.dialogue)
     seed = () if fields.seed is None else (str(fields.seed),)
-    decision = Decision(
-        episode_id=fields.episode_id or ".".join((*called, *seed)),
-        run=run,
-        item=item,
-        method=method,
-        context=fields.context,
-        dialogue=fields.dialogue,
-        generator=fields.generator,
-        chooser=fields.chooser,
-        asked=fields.asked,
-        question=fields.question,
-        answer=fields.answer,
-        prompts=fields.prompts,
-        raw=fields.raw_outputs,
-        flags=fields.flags,
-        seconds=fields.seconds,
-    )
-    return replace(decision, **fields.made_of)
+    id = fields.episode_id or ".".join((*called, *seed))
+    return Decision(episode_id=id, run=run, item=item, method=method, asked=fields.asked, **fields.made_of())
 
 
 def _calibrated(row: Row) -> Calibrated | None:

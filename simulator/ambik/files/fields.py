@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from simulator.ambik.prompts import read_certainty
-from simulator.ambik.records import Affordance
+from simulator.ambik.records import Affordance, Decision
 from simulator.ambik.terms import Context, Dialogue, Member, Part
 from simulator.fields import Finite, FiniteOrNone, Key, OptionalText, Said, Whole, must, null_as
 from simulator.tables.cells import spelled
@@ -139,6 +139,8 @@ def _threshold(value: Any) -> Any:
 
 
 Speech = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_speech)]
+_DECIDED: Final = Decision.__dataclass_fields__.keys() - {"episode_id"}
+"""Fields of a line that are the decision's; an episode without a name is called by what was decided in it."""
 
 
 class LineFields(BaseModel):
@@ -164,7 +166,7 @@ class LineFields(BaseModel):
     help: Flag = None
     questions: Whole | None = None
     prompts: Speech = ()
-    raw_outputs: Speech = ()
+    raw: Speech = Field((), alias="raw_outputs")
     flags: Texts = ()
     seconds: FiniteOrNone = None
     dataset: OptionalText = ""
@@ -178,27 +180,21 @@ class LineFields(BaseModel):
         asks = self.help if self.asks is None else self.asks
         return bool(self.answer) if asks is None and (self.answer or self.questions) else asks
 
-    @property
     def made_of(self) -> Mapping[str, Any]:
         """Return what the decision is made of, by field of `Decision`."""
-        return {"action": self.action or next(iter(self.prediction_set), "")}
+        return {name: getattr(self, name) for name in type(self).model_fields.keys() & _DECIDED}
+
+
+class _Acting(LineFields):
+    def made_of(self) -> Mapping[str, Any]:
+        return {**super().made_of(), "action": self.action or next(iter(self.prediction_set), "")}
 
 
 class _Lettered(LineFields):
     options: Options
-    filled_options: Annotated[Letters, null_as(())] = ()
-    token_table: Annotated[tuple[tuple[str, Logprob], ...], BeforeValidator(_tokens)]
+    filled: Annotated[Letters, null_as(())] = Field((), alias="filled_options")
+    tokens: Annotated[tuple[tuple[str, Logprob], ...], BeforeValidator(_tokens)] = Field(alias="token_table")
     right: Letters | None = None
-
-    @property
-    def made_of(self) -> Mapping[str, Any]:
-        return {
-            "options": self.options,
-            "filled": self.filled_options,
-            "tokens": self.token_table,
-            "action": self.action,
-            "right": self.right,
-        }
 
 
 class _Judgment(BaseModel):
@@ -206,13 +202,11 @@ class _Judgment(BaseModel):
     prompt: Annotated[Share | None, BeforeValidator(lambda share: None if share != share else share)] = None
 
 
-class _Judged(_Lettered):
-    affordance: dict[str, _Judgment]
+Judged = Annotated[_Judgment, AfterValidator(lambda judged: Affordance(judged.context, judged.prompt))]
 
-    @property
-    def made_of(self) -> Mapping[str, Any]:
-        judged = {letter: Affordance(each.context, each.prompt) for letter, each in self.affordance.items()}
-        return {**super().made_of, "affordance": judged}
+
+class _Judged(_Lettered):
+    affordance: dict[str, Judged]
 
 
 class _Sampled(LineFields):
@@ -230,28 +224,21 @@ class _Sampled(LineFields):
         Whole | None, must(lambda draws: (draws or 0) >= 0, "is {}; so many answers cannot be drawn".format)
     ] = None
 
-    @property
     def made_of(self) -> Mapping[str, Any]:
-        return {
-            "samples": self.samples,
-            "similarities": self.similarities,
-            "draws": sum(self.samples.values()) if self.draws is None else self.draws,
-            "action": self.action,
-        }
+        drawn = sum(self.samples.values()) if self.draws is None else self.draws
+        return {**super().made_of(), "draws": drawn}
 
 
-class _Certain(LineFields):
-    certainty: str
+class _Certain(_Acting):
+    certainty: Annotated[str, AfterValidator(read_certainty)]
 
-    @property
     def made_of(self) -> Mapping[str, Any]:
-        certainty = read_certainty(self.certainty)
-        flags = (*self.flags, *(("invalid_certainty",) if certainty == "invalid" else ()))
-        return {**super().made_of, "certainty": certainty, "flags": tuple(dict.fromkeys(flags))}
+        met = ("invalid_certainty",) if self.certainty == "invalid" else ()
+        return {**super().made_of(), "flags": tuple(dict.fromkeys((*self.flags, *met)))}
 
 
 class _Marked(LineFields):
-    marked: tuple[str, ...]
+    chosen: tuple[str, ...] = Field(alias="marked")
 
     @model_validator(mode="before")
     @classmethod
@@ -259,17 +246,13 @@ class _Marked(LineFields):
         marked = record.get("marked") if record.get("marked") is not None else record.get("prediction_set")
         return {**record, "marked": marked}
 
-    @property
-    def made_of(self) -> Mapping[str, Any]:
-        return {"chosen": self.marked, "action": self.action}
-
 
 FIELDS: Final[Mapping[str, type[LineFields]]] = {
     "knowno": _Lettered,
     "lap": _Judged,
     "lofreecp": _Sampled,
     "binary": _Certain,
-    "nohelp": LineFields,
+    "nohelp": _Acting,
     "offline": _Marked,
     PERSON: _Marked,
 }
