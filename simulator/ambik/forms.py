@@ -19,7 +19,7 @@ What is wrong with a submission is a `SeatError` whose code a page translates::
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
 from pydantic import Field, TypeAdapter
@@ -38,7 +38,13 @@ from simulator.seats import Reply
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marking:
-    """The form of somebody who marks actions: an action, or a question (not null)."""
+    """The form of somebody who marks actions.
+
+    Attributes:
+        marked: what they hold for possible; once it was read, each once.
+        act: what they do; if they ask, what they would do otherwise, where they said so.
+        ask: what they ask; None if they act.
+    """
 
     marked: Lines = ()
     act: FormText = ""
@@ -89,22 +95,7 @@ _PAIR_FIELDS: Final = TypeAdapter(PairFields)
 _OF_PAIR: Final = PairFields.__dataclass_fields__.keys() & Pair.__dataclass_fields__.keys()
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """A decision of somebody who marks actions.
-
-    Attributes:
-        marked: what they hold for possible, each once.
-        action: what they do; if they ask, what they would do otherwise, where they said so.
-        question: what they ask; empty if they act.
-    """
-
-    marked: tuple[str, ...]
-    action: str
-    question: str
-
-
-def read_chosen(reply: Reply, *, offered: Sequence[str] = (), must_act: bool = False) -> Chosen:
+def read_chosen(reply: Reply, *, offered: Sequence[str] = (), must_act: bool = False) -> Marking:
     """Return a decision: ``{"marked": [texts], "act": text}`` or ``{"marked": [texts], "ask": question}``.
 
     What is done is held for possible, so it is among what is marked. Beside a question ``act`` says what one
@@ -119,16 +110,16 @@ def read_chosen(reply: Reply, *, offered: Sequence[str] = (), must_act: bool = F
     marked = tuple(dict.fromkeys(form.marked))
     if offered and (strange := [action for action in marked if action not in offered]):
         raise SeatError(f"{strange[0]!r} was not offered.", ROBOT, code="not_offered")
-    asks, action, question = form.ask is not None, form.act, form.ask or ""
-    if asks and not question:
+    asks = form.ask is not None
+    if asks and not form.ask:
         raise SeatError("A question needs words.", ROBOT, code="no_question")
     if asks and must_act:
         raise SeatError("The questions are used up; name an action.", ROBOT, code="no_questions")
-    if not asks and not action:
+    if not asks and not form.act:
         raise SeatError("Name an action, or ask a question.", ROBOT, code="no_action")
-    if not asks and action not in marked:
-        marked = (*marked, action)
-    return Chosen(marked, action, question)
+    if not asks and form.act not in marked:
+        marked = (*marked, form.act)
+    return replace(form, marked=marked)
 
 
 def read_answer(reply: Reply) -> str:

@@ -11,8 +11,8 @@ from rich.console import Console
 from logs import LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
-from simulator.ambik.importing.runs import ImportedFile, import_sources
-from simulator.ambik.importing.sources import read_sources
+from simulator.ambik.importing.runs import import_sources
+from simulator.ambik.importing.sources import Source, read_sources
 from simulator.duplicates import DuplicatesOption
 from simulator.runner.run_summary import say
 from simulator.tables.importing import print_failed, print_faults, print_imported
@@ -44,32 +44,27 @@ def import_ambik(
     """
     sources = read_sources(paths, data=data, duplicates=duplicates)
     path = log or default_path()
-    imported: tuple[ImportedFile, ...] = ()
     if sources.files:
         with LogWriter(path, durable=False) as writer:
-            imported = import_sources(sources.files, writer, name=run)
+            import_sources(sources.files, writer, name=run)
     for file in sources.passed_over:
         say(Console(stderr=True), f"{file}: no decisions; passed over", "dim")
-    for done in imported:
-        _print_file(done, path)
-    failed = [*sources.unreadable, *(reason for done in imported for reason in _refused(done))]
+    for source in sources.files:
+        _print_file(source, path)
+    failed = list(sources.unreadable)
+    for source in sources.files:
+        nothing = () if source.runs else (f"{source.path}: nothing of it was imported",)
+        failed += source.refused or nothing
     print_failed(failed)
-    if tests := [test.run.id for done in imported for test in done.tests]:
+    if tests := [test.run.id for source in sources.files for test in source.tests]:
         say(Console(), f"More of them: askback report ambik {' '.join(tests)}")
     if failed:
         raise typer.Exit(1)
 
 
-def _refused(done: ImportedFile) -> tuple[str, ...]:
-    if done.refused or done.runs:
-        return done.refused
-    return (f"{done.source.path}: nothing of it was imported",)
-
-
-def _print_file(done: ImportedFile, log: Path) -> None:
-    for run in done.runs:
+def _print_file(source: Source, log: Path) -> None:
+    for run in source.runs:
         print_imported(run, log)
-    source = done.source
     if source.bare:
         count = f"{source.bare} of {sum(len(batch.episodes) for batch in source.batches)}"
         say(
@@ -80,4 +75,4 @@ def _print_file(done: ImportedFile, log: Path) -> None:
     if source.forms:
         errors = Console(stderr=True)
         say(errors, f"{source.path}: {source.forms} lines are annotators' forms; left out", "yellow")
-    print_faults(source.path, done.faults, "lines")
+    print_faults(source.path, source.faults, "lines")

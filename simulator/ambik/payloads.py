@@ -70,9 +70,9 @@ def proposed(
         dialogue=options.dialogue,
         generator=name,
         chosen=chosen.marked,
-        action=chosen.action,
-        asked=bool(chosen.question),
-        question=chosen.question,
+        action=chosen.act,
+        asked=chosen.ask is not None,
+        question=chosen.ask or "",
     )
 
 

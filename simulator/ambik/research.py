@@ -79,8 +79,8 @@ def people_sets(look: Look) -> Sequence[Shown]:
 
 def _task(pairs: Sequence[SetPair]) -> Card:
     """Return a task with the actions that anybody held for possible, those that most people marked first."""
-    marked = {pair.person: pair.people for pair in pairs}
-    sets = {pair.run: pair.model for pair in pairs}
+    marked = {pair.person.decision.generator: pair.person.predicted for pair in pairs}
+    sets = {pair.model.decision.run: pair.model.predicted for pair in pairs}
     people = Counter(bare(text) for texts in marked.values() for text in texts)
     held = {run: {bare(text) for text in texts} for run, texts in sets.items()}
     words: dict[str, str] = {}

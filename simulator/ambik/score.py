@@ -36,7 +36,7 @@ from logs.rows import Score, Turn
 from simulator.ambik.intents import folded, realises
 from simulator.ambik.items import DecideItem, DraftItem, Item, Pair, PairItem
 from simulator.ambik.kitchen.categories import Thing, stems, thing
-from simulator.ambik.measuring.metrics import outcome_rows
+from simulator.ambik.measuring.metrics import outcome_values
 from simulator.ambik.naming import bare, named
 from simulator.ambik.payloads import outcome_of, read_decision
 from simulator.ambik.playing import Options, needs_question
@@ -212,8 +212,8 @@ def _measured(item: DecideItem, payload: Mapping[str, Any]) -> Values:
     outcome = outcome_of(read_decision(payload, item, episode_id="", run=""), options)
     if outcome is None:
         return {}
-    (row,) = outcome_rows([outcome], options.settings)
-    measured = {name: row.values[measure] for name, measure in _SHOWN}
+    (said,) = outcome_values([outcome], options.settings)
+    measured = {name: said[measure] for name, measure in _SHOWN}
     return {name: None if isinstance(value, str) else float(value) for name, value in measured.items()}
 
 

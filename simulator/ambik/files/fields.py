@@ -166,7 +166,7 @@ class LineFields(BaseModel):
     help: Flag = None
     questions: Whole | None = None
     prompts: Speech = ()
-    raw: Speech = Field((), alias="raw_outputs")
+    raw: Speech = Field(default=(), alias="raw_outputs")
     flags: Texts = ()
     seconds: FiniteOrNone = None
     dataset: OptionalText = ""
@@ -192,7 +192,7 @@ class _Acting(LineFields):
 
 class _Lettered(LineFields):
     options: Options
-    filled: Annotated[Letters, null_as(())] = Field((), alias="filled_options")
+    filled: Annotated[Letters, null_as(())] = Field(default=(), alias="filled_options")
     tokens: Annotated[tuple[tuple[str, Logprob], ...], BeforeValidator(_tokens)] = Field(alias="token_table")
     right: Letters | None = None
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from logs import LogReader, LogWriter
 from logs.rows import Episode as EpisodeRow
@@ -38,37 +38,13 @@ from simulator.errors import InputError
 from simulator.forms import YES
 from simulator.studies.graph import CONSENT, READY
 from simulator.tables.importing import DIGEST, PUBLISHED, EpisodeRows, ImportedRun, write_run
-from trees.faults import Fault
 
 _CLOSE: Final = 1e-9
 _PSEUDONYM: Final = re.compile(r"p[a-z2-7]{20}")
 
 
-class ImportedFile(NamedTuple):
-    """The import of a file.
-
-    Attributes:
-        source: the file, with what could not be read of it.
-        calibrations: runs of which a threshold is taken.
-        faults: of lines that are not in a run, by line.
-    """
-
-    source: Source
-    calibrations: tuple[ImportedRun, ...]
-    tests: tuple[ImportedRun, ...]
-    faults: tuple[Fault, ...]
-    refused: tuple[str, ...] = ()
-
-    @property
-    def runs(self) -> tuple[ImportedRun, ...]:
-        """All runs, calibrations first."""
-        return (*self.calibrations, *self.tests)
-
-
-def import_sources(
-    sources: Sequence[Source], log: LogWriter, *, name: str | None = None
-) -> tuple[ImportedFile, ...]:
-    """Write every decision of some files into the log.
+def import_sources(sources: Sequence[Source], log: LogWriter, *, name: str | None = None) -> None:
+    """Write every decision of some files into the log, and tell each batch what became of it.
 
     `name`: of the runs, in place of the files' names for them; where there are several, they begin with it.
 
@@ -90,7 +66,12 @@ def import_sources(
         for batch in batches:
             if not batch.calibrates:
                 _build_tests(batch, calibrations, here)
-    return tuple(_written(source, here, log) for source in sources)
+    for batch in batches:
+        if batch.rows:
+            try:
+                batch.imported = _write(batch, here, log)
+            except InputError as error:
+                batch.refused = str(error)
 
 
 class _Here:
@@ -215,20 +196,6 @@ def _elsewhere(threshold: Calibrated, batch: Batch, here: _Here) -> str:
                 if same and (again.n, again.rank) == (threshold.n, threshold.rank):
                     return run.id
     return f"{threshold.run}-{batch.digest[:DIGEST]}" if threshold.run in here.names else threshold.run
-
-
-def _written(source: Source, here: _Here, log: LogWriter) -> ImportedFile:
-    runs: dict[bool, list[ImportedRun]] = {True: [], False: []}
-    refused: list[str] = []
-    for batch in source.batches:
-        if batch.rows:
-            try:
-                runs[batch.calibrates].append(_write(batch, here, log))
-            except InputError as error:
-                refused.append(str(error))
-    faults = [*source.faults, *(fault for batch in source.batches for fault in batch.faults)]
-    faults.sort(key=lambda fault: fault.line)
-    return ImportedFile(source, tuple(runs[True]), tuple(runs[False]), tuple(faults), tuple(refused))
 
 
 def _write(batch: Batch, here: _Here, log: LogWriter) -> ImportedRun:

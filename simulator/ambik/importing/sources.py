@@ -29,7 +29,7 @@ from simulator.ambik.settings import DEFAULT
 from simulator.ambik.terms import CONFORMAL
 from simulator.duplicates import Duplicates
 from simulator.errors import InputError
-from simulator.tables.importing import EpisodeRows, file_digest
+from simulator.tables.importing import EpisodeRows, ImportedRun, file_digest
 from simulator.tables.spec import TableSpec
 from simulator.whole import file_name
 from trees.faults import Fault
@@ -97,6 +97,7 @@ class Batch:
         options: of its episodes.
         rows: what is logged of it, each episode with stored values that do not come out, a sentence each.
         faults: of lines that cannot be logged.
+        imported: the run that it has become; None if it has not, `refused` why the log refused it.
     """
 
     file: Path
@@ -108,6 +109,8 @@ class Batch:
     options: dict[str, Any] = field(default_factory=dict)
     rows: list[tuple[ImportedEpisode, EpisodeRows, tuple[str, ...]]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    imported: ImportedRun | None = None
+    refused: str = ""
 
     @property
     def first(self) -> DecisionLine:
@@ -251,11 +254,12 @@ def name_batches(batches: Sequence[Batch], name: str | None = None) -> None:
 
 
 class Source(NamedTuple):
-    """A file that holds decisions.
+    """A file that holds decisions, and once it was imported, what became of it.
 
     Attributes:
         digest: of its content, SHA-256.
         batches: what becomes a run each.
+        unread: lines that cannot be read.
         forms: lines that are annotators' forms, and are in none.
         bare: decisions on scenarios of which the number alone is known.
     """
@@ -263,9 +267,32 @@ class Source(NamedTuple):
     path: Path
     digest: str
     batches: tuple[Batch, ...]
-    faults: tuple[Fault, ...]
+    unread: tuple[Fault, ...]
     forms: int = 0
     bare: int = 0
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """Of lines that are not in a run, by line."""
+        unfit = (fault for batch in self.batches for fault in batch.faults)
+        return tuple(sorted((*self.unread, *unfit), key=lambda fault: fault.line))
+
+    @property
+    def runs(self) -> tuple[ImportedRun, ...]:
+        """The runs that were imported, calibrations first."""
+        ordered = sorted(self.batches, key=lambda batch: not batch.calibrates)
+        return tuple(batch.imported for batch in ordered if batch.imported)
+
+    @property
+    def tests(self) -> tuple[ImportedRun, ...]:
+        """Those of them that are no calibrations."""
+        tests = (batch for batch in self.batches if not batch.calibrates)
+        return tuple(batch.imported for batch in tests if batch.imported)
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """Why the log refused runs."""
+        return tuple(batch.refused for batch in self.batches if batch.refused)
 
 
 class Sources(NamedTuple):
@@ -362,7 +389,7 @@ def _source(
         path=file,
         digest=digest,
         batches=batches,
-        faults=faults,
+        unread=faults,
         forms=held.forms,
         bare=sum(not isinstance(item, PairItem) and not item.scenario.task for item in items),
     )

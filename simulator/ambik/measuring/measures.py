@@ -23,13 +23,13 @@ from simulator.ambik.measuring.metrics import (
     ALL,
     MEASURES,
     Matched,
-    OutcomeRow,
+    Value,
     matched,
     ordered_types,
-    outcome_rows,
+    outcome_values,
 )
 from simulator.ambik.playing import needs_question
-from simulator.ambik.records import ABORTED, Exchange, Outcome
+from simulator.ambik.records import ABORTED, Decision, Exchange, Outcome
 from simulator.ambik.score import is_right, relevance, right_in_the_end
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import TASK_TYPES
@@ -93,6 +93,8 @@ def _counted(column: Sequence[float | None]) -> tuple[Floats, Floats]:
 
 
 T = TypeVar("T", bound=Any)
+_Row = tuple[Decision, Mapping[str, Value]]
+"""A decision with what each measure says of it."""
 REFERENCE_PAIRS: Final = 400
 SHARES: Final = ("hr", "chr", "empty", "accuracy")
 """Measures that are 0 or 1 for every task."""
@@ -184,20 +186,21 @@ class Measures:
 
 def measures(outcomes: Sequence[Outcome], settings: Settings) -> Measures:
     """Measure outcomes: of one method on one set of tasks, say, or of one group of people."""
-    rows, pairs = outcome_rows(outcomes, settings), matched(outcomes, settings.metrics)
-    types = ordered_types(row.type for row in rows)
+    decisions, values = [each.decision for each in outcomes], outcome_values(outcomes, settings)
+    rows, pairs = list(zip(decisions, values, strict=True)), matched(outcomes, settings.metrics)
+    types = ordered_types(decision.item.type for decision in decisions)
     by_type = [name for name in MEASURES if name != "accuracy"]
     keys = [(kind, name) for kind in (*types, ALL) for name in by_type] + [(ALL, "accuracy")]
     # One column a measure of a type; one row an outcome, then one a matched pair.
     columns = {key: [*(_number(row, *key) for row in rows), *(None for _ in pairs.values)] for key in keys}
     columns[ALL, "ambdif"] = [*(None for _ in rows), *pairs.values]
-    clusters: list[Hashable] = [*(row.cluster for row in rows), *pairs.clusters]
+    clusters: list[Hashable] = [*(decision.item.cluster for decision in decisions), *pairs.clusters]
     counts = [key for key in keys if key[1] == "set_size"]
     intervals = means(columns, clusters, counts=counts)
     macro = [columns[kind, "chr"] for kind in TASK_TYPES] if set(TASK_TYPES) <= set(types) else []
 
     def of_type(kind: str) -> TypeMeasures:
-        mine = [row for row in rows if kind in (ALL, row.type)]
+        mine = [row for row in rows if kind in (ALL, row[0].item.type)]
         measured = {name: _measure(name, mine, intervals[kind, name]) for name in by_type}
         return TypeMeasures(type=kind, tasks=len(mine), **measured)
 
@@ -214,24 +217,25 @@ def measures(outcomes: Sequence[Outcome], settings: Settings) -> Measures:
     )
 
 
-def _number(row: OutcomeRow, kind: str, name: str) -> float | None:
-    value = row.values[name]
-    return None if isinstance(value, str) or kind not in (ALL, row.type) else value
+def _number(row: _Row, kind: str, name: str) -> float | None:
+    decision, values = row
+    value = values[name]
+    return None if isinstance(value, str) or kind not in (ALL, decision.item.type) else value
 
 
 def _sorted(counts: Mapping[T, int]) -> dict[T, int]:
     return dict(sorted(counts.items()))
 
 
-def _measure(name: str, rows: Sequence[OutcomeRow], resampled: Interval | None) -> Measure:
-    left_out = Counter(value for row in rows if isinstance(value := row.values[name], str))
-    counted = [(row, float(value)) for row in rows if not isinstance(value := row.values[name], str)]
-    numbers, interval = [value for _, value in counted], resampled
-    tasks = {row.task for row, _ in counted}
+def _measure(name: str, rows: Sequence[_Row], resampled: Interval | None) -> Measure:
+    left_out = Counter(value for _, values in rows if isinstance(value := values[name], str))
+    counted = [(made, value) for made, values in rows if not isinstance(value := values[name], str)]
+    numbers, interval = [float(value) for _, value in counted], resampled
+    tasks = {decision.task for decision, _ in counted}
     if name == "coverage" and numbers and len(tasks) == len(numbers):
         interval = conformal.coverage(round(sum(numbers)), len(numbers))
     elif name in SHARES and numbers:
-        interval = _share(numbers, len({row.cluster for row, _ in counted}), resampled)
+        interval = _share(numbers, len({decision.item.cluster for decision, _ in counted}), resampled)
     if interval is not None:
         interval = interval._replace(n=len(tasks))
     return Measure(interval, _sorted(left_out))

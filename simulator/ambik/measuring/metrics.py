@@ -252,38 +252,20 @@ Value = float | str
 """A number, or why there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeRow:
-    """One outcome in a table.
-
-    Attributes:
-        type: under which it is told.
-        cluster: rows of one cluster are not independent: those of a pair.
-        task: what was decided; one that was played several times is one.
-        values: by measure (`MEASURES`).
-    """
-
-    type: str
-    cluster: str
-    task: str
-    values: Mapping[str, Value]
-
-
-def outcome_rows(outcomes: Sequence[Outcome], settings: Settings) -> tuple[OutcomeRow, ...]:
-    """Return one row for each outcome, in order.
+def outcome_values(outcomes: Sequence[Outcome], settings: Settings) -> tuple[Mapping[str, Value], ...]:
+    """Return what each of `MEASURES` says of each outcome, in order.
 
     `outcomes`: in the order of the tasks; in reference mode a task without an intent takes the one before.
     """
-    rows: list[OutcomeRow] = []
+    values: list[Mapping[str, Value]] = []
     before: Intent | None = None
     for outcome in outcomes:
-        item = outcome.decision.item
-        intent = item.about.intent
+        intent = outcome.decision.item.about.intent
         if settings.metrics == "reference" and (intent is None or intent.malformed):
             intent = before
         before = intent
-        rows.append(_row(outcome, intent, settings))
-    return tuple(rows)
+        values.append(_values(outcome, intent, settings))
+    return tuple(values)
 
 
 def asked_well(outcome: Outcome, settings: Settings, mode: Metrics = "paper") -> int | None:
@@ -315,25 +297,20 @@ def size_for_asking(outcome: Outcome, settings: Settings) -> int:
     return 2 if outcome.help else 1
 
 
-def _row(outcome: Outcome, intent: Intent | None, settings: Settings) -> OutcomeRow:
+def _values(outcome: Outcome, intent: Intent | None, settings: Settings) -> Mapping[str, Value]:
     decision, size = outcome.decision, len(outcome.predicted)
     covered = icr(intent, outcome.predicted, settings.icr, settings.metrics)
     correct, accurate = (asked_well(outcome, settings, mode) for mode in (settings.metrics, "paper"))
-    return OutcomeRow(
-        decision.item.type,
-        decision.item.cluster,
-        decision.task,
-        {
-            "icr": _or(covered, NO_INTENT if intent is None else MALFORMED),
-            "hr": float(outcome.help),
-            "chr": _or(correct, NOT_JUDGED),
-            "ssc": _ssc(outcome, settings),
-            "coverage": UNKNOWN if outcome.covered is None else float(outcome.covered),
-            "set_size": float(size) if decision.was_made else NOT_DECIDED,
-            "empty": float(not size) if decision.was_made else NOT_DECIDED,
-            "accuracy": NOT_JUDGED if accurate is None else float(accurate),
-        },
-    )
+    return {
+        "icr": _or(covered, NO_INTENT if intent is None else MALFORMED),
+        "hr": float(outcome.help),
+        "chr": _or(correct, NOT_JUDGED),
+        "ssc": _ssc(outcome, settings),
+        "coverage": UNKNOWN if outcome.covered is None else float(outcome.covered),
+        "set_size": float(size) if decision.was_made else NOT_DECIDED,
+        "empty": float(not size) if decision.was_made else NOT_DECIDED,
+        "accuracy": NOT_JUDGED if accurate is None else float(accurate),
+    }
 
 
 def _or(value: float | None, why: str) -> Value:

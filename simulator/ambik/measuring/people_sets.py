@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from simulator.ambik.items import DecideItem, PairItem
 from simulator.ambik.measuring.measures import means
@@ -46,22 +46,21 @@ other (an empty set does not count); sizes; who marked several actions, who aske
 model asked; whether an acceptable action is in the set."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetPair:
+class SetPair(NamedTuple):
     """A person's decision beside a model's on the same task.
 
     Attributes:
-        run: of the model, as its method.
         values: by measure (`MEASURES`); not a number where it does not count.
     """
 
-    item: DecideItem
-    person: str
-    people: tuple[str, ...]
-    model: tuple[str, ...]
-    run: str
-    method: str
+    person: Outcome
+    model: Outcome
     values: Mapping[str, float]
+
+    @property
+    def item(self) -> DecideItem:
+        """The task, with what the person was offered."""
+        return self.person.decision.item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +82,7 @@ class PeopleSets:
     measures: Mapping[str, Interval | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class Compared(NamedTuple):
     """People's sets against models'.
 
     Attributes:
@@ -150,28 +148,21 @@ def elements(outcome: Outcome, match: Literal["text", "objects"]) -> frozenset[H
 def _set_pair(people: Outcome, model: Outcome) -> SetPair:
     ours, theirs = elements(people, "objects"), elements(model, "objects")
     size, model_size = _size(people), _size(model)
-    return SetPair(
-        item=people.decision.item,
-        person=people.decision.generator,
-        people=people.predicted,
-        model=model.predicted,
-        run=model.decision.run,
-        method=model.decision.method,
-        values={
-            "jaccard": _overlap(ours, theirs),
-            "jaccard_text": _overlap(elements(people, "text"), elements(model, "text")),
-            "people_in_model": float(ours <= theirs) if ours else math.nan,
-            "model_in_people": float(theirs <= ours) if theirs else math.nan,
-            "people_size": size,
-            "model_size": model_size,
-            "people_several": float(size > 1),
-            "people_ask": float(people.help),
-            "model_asks": float(model.help),
-            "several_as_asked": float((size > 1) == model.help),
-            "people_covered": math.nan if people.covered is None else float(people.covered),
-            "model_covered": math.nan if model.covered is None else float(model.covered),
-        },
-    )
+    values = {
+        "jaccard": _overlap(ours, theirs),
+        "jaccard_text": _overlap(elements(people, "text"), elements(model, "text")),
+        "people_in_model": float(ours <= theirs) if ours else math.nan,
+        "model_in_people": float(theirs <= ours) if theirs else math.nan,
+        "people_size": size,
+        "model_size": model_size,
+        "people_several": float(size > 1),
+        "people_ask": float(people.help),
+        "model_asks": float(model.help),
+        "several_as_asked": float((size > 1) == model.help),
+        "people_covered": math.nan if people.covered is None else float(people.covered),
+        "model_covered": math.nan if model.covered is None else float(model.covered),
+    }
+    return SetPair(people, model, values)
 
 
 def _overlap(people: frozenset[Hashable], model: frozenset[Hashable]) -> float:
@@ -183,8 +174,10 @@ def _size(outcome: Outcome) -> float:
 
 
 def _rows(pairs: Sequence[SetPair]) -> Iterator[PeopleSets]:
-    for run, method in dict.fromkeys((pair.run, pair.method) for pair in pairs):
-        own = [pair for pair in pairs if (pair.run, pair.method) == (run, method)]
+    by_run: dict[tuple[str, str], list[SetPair]] = {}
+    for pair in pairs:
+        by_run.setdefault((pair.model.decision.run, pair.model.decision.method), []).append(pair)
+    for (run, method), own in by_run.items():
         for kind in (ALL, *ordered_types(pair.item.type for pair in own)):
             of_kind = [pair for pair in own if kind in (ALL, pair.item.type)]
             clusters = [pair.item.cluster for pair in of_kind]
@@ -194,7 +187,7 @@ def _rows(pairs: Sequence[SetPair]) -> Iterator[PeopleSets]:
                 method=method,
                 type=kind,
                 items=len({_same(pair.item) for pair in of_kind}),
-                people=len({pair.person for pair in of_kind}),
+                people=len({pair.person.decision.generator for pair in of_kind}),
                 decisions=len(of_kind),
                 measures=means(columns, clusters, counts=("people_size", "model_size")),
             )

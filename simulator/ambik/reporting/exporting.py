@@ -16,7 +16,7 @@ from logs.rows import Episode, Turn
 from simulator.ambik.annotation import desk
 from simulator.ambik.files.result_table import ALL
 from simulator.ambik.items import BENCHMARK, DecideItem, DraftItem, Item, PairItem, item_from_row, item_record
-from simulator.ambik.measuring.metrics import icr_counts, outcome_rows
+from simulator.ambik.measuring.metrics import icr_counts, outcome_values
 from simulator.ambik.payloads import outcome_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, is_calibrated, needs_question
 from simulator.ambik.records import Decision
@@ -178,8 +178,8 @@ def _measured(item: DecideItem, decision: Decision, payload: Mapping[str, Any]) 
     measured: Json = dict.fromkeys(("icr_found", "icr_total", *_MEASURED))
     if outcome is None:
         return measured
-    (row,) = outcome_rows([outcome], options.settings)
-    measured |= {name: None if isinstance(row.values[name], str) else row.values[name] for name in _MEASURED}
+    (values,) = outcome_values([outcome], options.settings)
+    measured |= {name: None if isinstance(values[name], str) else values[name] for name in _MEASURED}
     intent = item.about.intent
     if intent is not None and not intent.malformed:
         hits, total = icr_counts(intent, outcome.predicted, options.settings.icr)

@@ -178,12 +178,7 @@ def sets_section(compared: Compared) -> Section:
         tables=[_sets_table(compared.rows, _OVERLAP, "overlap"), _sets_table(compared.rows, _SIZES, "sizes")],
         exact=[replace(people_sets_table(compared), name="all")],
         remarks=(remark("tables", "same_actions"), *left_out),
-        data={
-            "rows": compared.rows,
-            "people_alone": compared.people_alone,
-            "models_alone": compared.models_alone,
-            "not_people": compared.not_people,
-        },
+        data={name: count for name, count in compared._asdict().items() if name != "pairs"},
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from simulator.ambik import conformal
 from simulator.ambik.measuring.measures import Measures, mean_of_means, means, measures
-from simulator.ambik.measuring.metrics import matched, outcome_rows
+from simulator.ambik.measuring.metrics import matched, outcome_values
 from simulator.ambik.records import ABORTED, Decision, Outcome
 from simulator.ambik.sets.coverage import GRID, epsilon_curve
 from simulator.ambik.sets.predicting import calibrate, outcome, outcome_prepared, prepared
@@ -311,5 +311,5 @@ def test_a_decision_that_was_never_made_is_right_nowhere(
     settings = Settings(help="size")
     for member in ("clear", "ambiguous"):
         decision = make_decision(make_pair("p1", type=kind), member, method=method, flags=(ABORTED,))
-        row = outcome_rows([outcome_prepared(prepared(decision, settings), 0.0, settings)], settings)[0]
-        assert (row.values["chr"], row.values["accuracy"]) == (0, 0), member
+        values = outcome_values([outcome_prepared(prepared(decision, settings), 0.0, settings)], settings)[0]
+        assert (values["chr"], values["accuracy"]) == (0, 0), member

@@ -142,7 +142,7 @@ def test_the_table_has_every_measure() -> None:
 def test_the_sets_of_people_are_made_as_everywhere() -> None:
     decision = person(WOOD, "do nothing")
     assert (
-        compare_sets([decision], [model(WOOD)]).pairs[0].people
+        compare_sets([decision], [model(WOOD)]).pairs[0].person.predicted
         == outcome(decision, None, DEFAULT).predicted
         == (WOOD,)
     )

@@ -32,7 +32,8 @@ def brought(log, *paths, data=None, name=None, duplicates="refuse"):
     sources = read_sources(paths, data=data, duplicates=duplicates)
     assert sources.unreadable == ()
     with LogWriter(log, durable=False) as writer:
-        return import_sources(sources.files, writer, name=name)
+        import_sources(sources.files, writer, name=name)
+    return sources.files
 
 
 def lines_of(log, *runs):

@@ -82,7 +82,7 @@ def test_people_are_participants_and_can_be_erased_for_good(tmp_path):
     ]
     file, log = written(tmp_path / "a.jsonl", *lines), tmp_path / "log.sqlite"
     (found,) = brought(log, file, data="builtin")
-    digest = found.source.digest[:8]
+    digest = found.digest[:8]
     with LogReader(log) as reader:
         assert [one.id for one in reader.participants()] == [f"ann-{digest}", f"bob-{digest}"]
         assert [one.generator for one in decisions(reader, ["a"])] == [f"ann-{digest}", f"bob-{digest}"]
