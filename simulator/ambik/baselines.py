@@ -12,7 +12,7 @@ No model is asked and nothing is logged: they are functions of the tasks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -30,11 +30,12 @@ _EN: Final = "en"
 
 
 def baseline_exchanges(
-    items: Sequence[DecideItem], context: Context = "full_plan", dialogue: Dialogue = "before"
+    items: Iterable[DecideItem], context: Context = "full_plan", dialogue: Dialogue = "before"
 ) -> Mapping[str, tuple[Exchange, ...]]:
-    """Return what each baseline decides on tasks, in their order, before and after an answer."""
+    """Return what each baseline decides on tasks, each once, in their order, before and after an answer."""
+    tasks = {item.id: item for item in items}.values()
     return {
-        name: tuple(_exchange(item, name, decide, context, dialogue) for item in items)
+        name: tuple(_exchange(item, name, decide, context, dialogue) for item in tasks)
         for name, decide in BASELINES.items()
     }
 

@@ -203,13 +203,13 @@ def _exchanged(state: graph.State) -> tuple[tuple[str, str | None], ...]:
 def replay(item: Item, turns: Sequence[Turn]) -> Replay:
     """Return an ended episode with everything that was hidden, out of its logged turns."""
     if isinstance(item, DraftItem):
-        return _annotated(item, turns)
+        forms = (turn.payload["form"] for turn in turns if turn.payload.get("kind") == "annotate")
+        return Replay(task=item.draft.clear, form=next(forms, {}))
     decisions = [turn for turn in turns if turn.payload.get("kind") == "decide"]
     first, last = (decisions[0].payload, decisions[-1].payload) if decisions else ({}, {})
     answers = [turn.text for turn in turns if turn.payload.get("kind") == "answer"]
     shown = Replay(
         task=item.instruction,
-        scene=item.about.scene,
         step=item.step,
         wish=request_of(item, "en").text,
         marked=tuple(first.get("prediction_set", ())),
@@ -234,23 +234,6 @@ def replay(item: Item, turns: Sequence[Turn]) -> Replay:
     )
 
 
-def _annotated(item: DraftItem, turns: Sequence[Turn]) -> Replay:
-    payload = next((turn.payload for turn in turns if turn.payload.get("kind") == "annotate"), {})
-    form = payload.get("form", {})
-    return Replay(
-        task=item.draft.clear,
-        scene=item.draft.scene,
-        form=tuple((name, _words(value)) for name, value in form.items()),
-        problems=tuple(str(problem.get("code", problem)) for problem in payload.get("problems", ())),
-    )
-
-
-def _words(value: object) -> str:
-    if isinstance(value, list):
-        return "\n".join(map(str, value))
-    return "" if value is None else str(value)
-
-
 FIELDS: Final = (
     *("clear", "objects", "scene", "indirect", "type", "passed_over", "ambiguous", "one_ambiguity"),
     *("question", "answer", "clear_plan", "ambiguous_plan", "step", "shortlist", "intent", "variants"),
@@ -262,12 +245,12 @@ FIELDS: Final = (
 def reveal(seat: str, replay: Replay, *, study: bool) -> tuple[Block, ...]:
     """Return the result of an episode for whoever sat in `seat`, in a study or in free play."""
     if seat == ANNOTATOR:
-        deleted = "deleted" if dict(replay.form).get("delete") else "pair"
+        deleted = "deleted" if replay.form.get("delete") else "pair"
         lead = message(f"result.lead.{deleted if study else f'played_{deleted}'}")
         heading, kicker = message(f"result.heading.{deleted}"), message("result.kicker_annotator")
         return (
             Verdict(heading, lead, True, kicker=kicker),
-            Card(message("result.form"), (Facts(filled_in(dict(replay.form))),)),
+            Card(message("result.form"), (Facts(filled_in(replay.form)),)),
         )
     verdict = f"{seat}_{'asked' if replay.asked else 'acted'}_{'needed' if replay.needed else 'free'}"
     rightly = replay.needed == bool(replay.asked)
@@ -348,16 +331,19 @@ def _sets(seat: str, replay: Replay) -> tuple[Block, ...]:
     return (Text(message("result.sets_note"), "muted"), Facts(rows), *note)
 
 
-def filled_in(form: Mapping[str, str]) -> list[tuple[Words, Words]]:
+def filled_in(form: Mapping[str, Any]) -> list[tuple[Words, Words]]:
     """Return what an annotator filled in, in the form's order, with its names and steps from 1."""
-    shown: dict[str, Words] = {name: form[name] for name in FIELDS if form.get(name)}
-    for name in ("objects", "shortlist"):
-        if name in shown:
-            shown[name] = ", ".join(form[name].splitlines())
-    if "type" in shown:
-        shown["type"] = message(f"type.{form['type']}")
-    if "step" in shown:
-        shown["step"] = str(int(form["step"]) + 1)
-    if "one_ambiguity" in shown:
-        shown["one_ambiguity"] = message("result.yes")
+    shown: dict[str, Words] = {}
+    for name in FIELDS:
+        value = form.get(name)
+        if value is None or value in ("", []):
+            continue
+        if name == "type":
+            shown[name] = message(f"type.{value}")
+        elif name == "one_ambiguity":
+            shown[name] = message("result.yes")
+        elif isinstance(value, list):
+            shown[name] = (", " if name in ("objects", "shortlist") else "\n").join(value)
+        else:
+            shown[name] = str(value + 1) if name == "step" else value
     return [(message(f"field.{name}"), value) for name, value in shown.items()]

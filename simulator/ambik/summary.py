@@ -97,8 +97,8 @@ def outcomes_of(decisions: Iterable[Decision], options: Options) -> tuple[Outcom
 
 def _baselines(outcomes: Sequence[Outcome], options: Options) -> dict[str, tuple[Measures, Measured]]:
     """Return what robots that understand nothing get on the tasks of outcomes (`baselines`)."""
-    items = {each.decision.item.id: each.decision.item for each in outcomes}
-    exchanges = baseline_exchanges([*items.values()], options.context, options.dialogue)
+    items = (each.decision.item for each in outcomes)
+    exchanges = baseline_exchanges(items, options.context, options.dialogue)
     return {
         name: (
             measures([outcome(each.before, None, options.settings) for each in of_robot], options.settings),

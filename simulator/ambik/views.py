@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from simulator.ambik.items import Draft
 from simulator.ambik.terms import Ambiguity, Member
@@ -51,11 +53,10 @@ class Replay:
         question: what the data would have asked; empty if they do not say.
         right: whether that realises the intent; None if there is none.
         right_before: whether the first choice did.
-        form: what an annotator filled in, field by field, for the page.
+        form: what an annotator filled in, as it is logged (`forms.form_record`).
     """
 
     task: str
-    scene: str = ""
     step: str = ""
     type: Ambiguity | None = None
     member: Member = "ambiguous"
@@ -72,5 +73,4 @@ class Replay:
     action: str = ""
     right: bool | None = None
     right_before: bool | None = None
-    form: tuple[tuple[str, str], ...] = field(default_factory=tuple)
-    problems: tuple[str, ...] = ()
+    form: Mapping[str, Any] = field(default_factory=dict)

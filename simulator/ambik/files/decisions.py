@@ -203,12 +203,7 @@ def _decision(fields: LineFields, method: Any, item: DecideItem, run: str) -> De
 
 
 def _calibrated(row: Row) -> Calibrated | None:
-    if row.get("q_hat") is None:
-        return None
-    line = _CALIBRATION.read_row(row)
-    return Calibrated(
-        q_hat=line.q_hat, n=line.n_calibration, epsilon=line.epsilon, rank=line.rank, run=line.calibration_run
-    )
+    return None if row.get("q_hat") is None else Calibrated(**dict(_CALIBRATION.read_row(row)))
 
 
 def _settings(row: Row, threshold: Calibrated | None) -> Settings:

@@ -264,9 +264,9 @@ class CalibrationFields(BaseModel):
 
     q_hat: Annotated[float, BeforeValidator(_threshold), Strict()]
     epsilon: Share
-    n_calibration: Whole
+    n: Whole = Field(alias="n_calibration")
     rank: Whole
-    calibration_run: OptionalText = ""
+    run: OptionalText = Field(default="", alias="calibration_run")
 
 
 class LineDetails(BaseModel, frozen=True):

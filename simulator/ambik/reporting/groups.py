@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeVar
 
@@ -356,10 +356,7 @@ def baseline_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
             exchanges=exchanges if group.exchanges else (),
         )
         for group in by_tasks.values()
-        for name, exchanges in _baselines(group).items()
+        for name, exchanges in baseline_exchanges(
+            (decision.item for decision in group.decisions), group.context, group.dialogue
+        ).items()
     )
-
-
-def _baselines(group: Group) -> Mapping[str, tuple[Exchange, ...]]:
-    items = {decision.item.id: decision.item for decision in group.decisions}
-    return baseline_exchanges([*items.values()], group.context, group.dialogue)

@@ -189,8 +189,8 @@ async def test_the_end_shows_a_form_as_it_was_filled_in(actions: Actions, log: L
     visit = await play(actions, "annotator")
     await visit.begin()
     fields = pair_fields(draft_of(log[1], visit.episode))
-    shown = Replay(task="t", form=tuple((name, as_logged(value)) for name, value in fields.items()))
-    named = {name.name: value for name, value in filled_in(dict(shown.form))}
+    shown = Replay(task="t", form=fields)
+    named = {name.name: value for name, value in filled_in(shown.form)}
     assert [*named][:2] == ["field.clear", "field.objects"]
     assert named["field.step"] == str(fields["step"] + 1)
     assert named["field.objects"] == ", ".join(fields["objects"])
@@ -207,10 +207,6 @@ def end_of(seat: str, replay: Replay, *, study: bool = False, **more: object) ->
 def ended(shown: ParticipantView, blocks: Sequence[Block] | None) -> str:
     result = None if blocks is None else Result(language="en", moves=(), blocks=tuple(blocks))
     return end_page(here(shown), BENCHMARK, result)
-
-
-def as_logged(value: object) -> str:
-    return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 async def test_candidates_stand_in_the_order_of_the_guidelines(actions: Actions, log: Log) -> None:

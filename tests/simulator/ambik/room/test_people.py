@@ -145,7 +145,7 @@ async def test_an_annotator_sees_the_draft_once_the_guidelines_are_read(play, su
     assert (doing(played.view("annotator")), played.view("annotator").draft) == ("annotate", draft.draft)
     played = await submit(played, "annotator", Reply(move={"delete": "absurd"}))
     assert played.payload("annotate")["private"] == ["form", "problems"]
-    assert dict(ROOM.replay(draft, played.turns, ()).form)["delete"] == "absurd"
+    assert ROOM.replay(draft, played.turns, ()).form["delete"] == "absurd"
 
 
 async def test_two_people_read_at_the_same_time_and_see_nothing_before_both_are_through(play, submit, item):
