@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -22,7 +22,7 @@ from simulator.ambik.files.published import decisions_of
 from simulator.ambik.items import Pair, PairItem
 from simulator.ambik.naming import is_not_listed
 from simulator.ambik.records import Calibrated, Decision
-from simulator.ambik.reporting.groups import robot_of
+from simulator.ambik.reporting.groups import calibrated_alike, configuration
 from simulator.ambik.reporting.scoring import texts_of
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.settings import DEFAULT
@@ -125,8 +125,7 @@ class Batch:
     @property
     def task(self) -> Hashable:
         """Return what it has in common with the calibration that it rests on."""
-        decision = self.first.decision
-        return decision.method, robot_of(decision), decision.context, type(decision.item)
+        return calibrated_alike(self.first.decision)
 
     def refuse(self, problem: str, *episodes: ImportedEpisode) -> None:
         """Make each line of some episodes, or of all, a fault."""
@@ -169,13 +168,13 @@ def batches_of(file: Path, digest: str, held: DecisionsFile) -> tuple[tuple[Batc
 def _configuration(line: DecisionLine) -> Hashable:
     """Return what all lines of a batch have in common."""
     decision, threshold = line.decision, line.threshold
-    robot = (decision.run, line.calibrates, decision.method, robot_of(decision), decision.context)
+    run = decision.run, line.calibrates
     if line.calibrates:
-        return (*robot, type(decision.item))
+        return (*run, calibrated_alike(decision))
+    tested = (*run, configuration(decision), line.settings)
     if threshold is None or decision.method not in CONFORMAL:
-        return (*robot, decision.dialogue, line.settings)
-    in_force = (threshold.q_hat, threshold.n, threshold.epsilon, threshold.rank, threshold.run)
-    return (*robot, decision.dialogue, line.settings, in_force)
+        return tested
+    return (*tested, threshold.q_hat, threshold.n, threshold.epsilon, threshold.rank, threshold.run)
 
 
 def calibration_of(batch: Batch, among: Iterable[Batch]) -> Batch | None:
@@ -219,14 +218,6 @@ def threshold_of(batch: Batch, calibration: Batch | None) -> Calibrated | None:
     return calibrate(decisions, batch.first.settings, run=calibration.run)
 
 
-_PARTS: Final[tuple[Callable[[Decision], str], ...]] = (
-    lambda decision: decision.method,
-    robot_of,
-    lambda decision: decision.context,
-    lambda decision: decision.dialogue,
-)
-
-
 def name_batches(batches: Sequence[Batch], name: str | None = None) -> None:
     """Call the runs of one file as the file calls them, with what tells them apart.
 
@@ -242,8 +233,8 @@ def name_batches(batches: Sequence[Batch], name: str | None = None) -> None:
         if name is not None:
             base = f"{name}-{base}" if len(by_source) > 1 else name
         # What of the configuration tells the batches of one run apart.
-        parts = [part for part in _PARTS if len(set(map(part, beside))) > 1]
-        called = "-".join((base, *(file_name(part(batch.first.decision)) for part in parts)))
+        values = zip(configuration(batch.first.decision), *map(configuration, beside), strict=True)
+        called = "-".join((base, *(file_name(own) for own, *every in values if len(set(every)) > 1)))
         if batch.calibrates and len(beside) > 1:
             called = f"{called}-calibration"
         taken[called] += 1

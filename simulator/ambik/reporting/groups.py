@@ -120,8 +120,14 @@ def robot_of(decision: Decision) -> str:
     return decision.generator or "unknown"
 
 
-def _configuration(decision: Decision) -> tuple[str, str, Context, Dialogue]:
+def configuration(decision: Decision) -> tuple[str, str, Context, Dialogue]:
+    """Return what all decisions of a group have in common: method, robot, context and dialogue."""
     return decision.method, robot_of(decision), decision.context, decision.dialogue
+
+
+def calibrated_alike(decision: Decision) -> Hashable:
+    """Return what decisions have in common with those that their threshold is taken of."""
+    return *configuration(decision)[:3], type(decision.item)
 
 
 def _by(key: Callable[[T], K], values: Iterable[T]) -> dict[K, list[T]]:
@@ -161,7 +167,7 @@ def from_runs(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool =
         source = options.calibration.run if options.calibration else ""
         calibration = decisions(reader, [source]) if source in known else ()
         exchanges = exchanges_of(played)
-        for key, alike in _by(_configuration, made).items():
+        for key, alike in _by(configuration, made).items():
             group = _group(run, version, options.settings, options.calibration, alike, exchanges)
             material.groups.append(
                 replace(group, calibration=calibration if key[0] == options.method else ())
@@ -178,7 +184,7 @@ def _group(
     alike: Sequence[Decision],
     exchanges: Iterable[Exchange],
 ) -> Group:
-    key = _configuration(alike[0])
+    key = configuration(alike[0])
     return Group(
         source=source,
         method=key[0],
@@ -187,7 +193,7 @@ def _group(
         settings=settings,
         decisions=tuple(alike),
         logged=logged,
-        exchanges=tuple(exchange for exchange in exchanges if _configuration(exchange.before) == key),
+        exchanges=tuple(exchange for exchange in exchanges if configuration(exchange.before) == key),
     )
 
 
@@ -214,7 +220,7 @@ def from_lines(lines: Sequence[DecisionLine], calibration: Sequence[DecisionLine
     tests = (line for line in lines if not line.calibrates)
     for run, of_run in _by(lambda line: line.decision.run, tests).items():
         exchanges = _line_exchanges(of_run)
-        for key, alike in _by(lambda line: _configuration(line.decision), _first_lines(of_run)).items():
+        for key, alike in _by(lambda line: configuration(line.decision), _first_lines(of_run)).items():
             made, threshold = [line.decision for line in alike], _threshold(alike)
             fitting = _fitting(calibrating, made[0], threshold) if key[0] in CONFORMAL else []
             if key[0] in CONFORMAL and not fitting and threshold is None and any(x.threshold for x in alike):
@@ -247,11 +253,8 @@ def _fitting(
     Raises:
         InputError: if they are of several runs, and it is not said of which the threshold was taken.
     """
-
-    def configuration(decision: Decision) -> Hashable:
-        return *_configuration(decision)[:3], type(decision.item)
-
-    same = [line.decision for line in calibrating if configuration(line.decision) == configuration(tested)]
+    alike, decisions = calibrated_alike(tested), (line.decision for line in calibrating)
+    same = [decision for decision in decisions if calibrated_alike(decision) == alike]
     named = [decision for decision in same if threshold is not None and decision.run == threshold.run]
     fitting = named or same
     if len({decision.item.id for decision in fitting}) < len(fitting):
