@@ -7,6 +7,7 @@ name. What cannot be a decision is left out, and told with its line.
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -22,13 +23,13 @@ from simulator.ambik.importing.sources import (
     ImportedEpisode,
     Source,
     calibration_of,
-    name_batches,
     threshold_of,
 )
 from simulator.ambik.items import BENCHMARK, LANGUAGE, item_row
 from simulator.ambik.payloads import calibrated, decided, person_mark
 from simulator.ambik.playing import ROBOT, USER, Options, calibration_option
-from simulator.ambik.records import Calibrated
+from simulator.ambik.records import Calibrated, Decision
+from simulator.ambik.reporting.groups import configuration
 from simulator.ambik.score import Values, score_rows
 from simulator.ambik.sets.predicting import calibrate, prepared
 from simulator.ambik.settings import settings_option
@@ -38,6 +39,7 @@ from simulator.errors import InputError
 from simulator.forms import YES
 from simulator.studies.graph import CONSENT, READY
 from simulator.tables.importing import DIGEST, PUBLISHED, EpisodeRows, ImportedRun, write_run
+from simulator.whole import file_name
 
 _CLOSE: Final = 1e-9
 _PSEUDONYM: Final = re.compile(r"p[a-z2-7]{20}")
@@ -56,7 +58,7 @@ def import_sources(sources: Sequence[Source], log: LogWriter, *, name: str | Non
     with LogReader(log.path) as reader:
         here = _Here(reader)
         for source in sources:
-            name_batches(source.batches, name)
+            _name_batches(source.batches, name)
         for batch in batches:
             here.name(batch)
         for batch in batches:
@@ -72,6 +74,29 @@ def import_sources(sources: Sequence[Source], log: LogWriter, *, name: str | Non
                 batch.imported = _write(batch, here, log)
             except InputError as error:
                 batch.refused = str(error)
+
+
+def _name_batches(batches: Sequence[Batch], name: str | None = None) -> None:
+    """Call the runs of one file as the file calls them, with what tells them apart.
+
+    `name`: in place of the file's names; several begin with it.
+    """
+    by_source: defaultdict[str, list[Decision]] = defaultdict(list)
+    for batch in batches:
+        by_source[batch.source].append(batch.first.decision)
+    taken: Counter[str] = Counter()
+    for batch in batches:
+        beside = by_source[batch.source]
+        base = file_name(batch.source)
+        if name is not None:
+            base = f"{name}-{base}" if len(by_source) > 1 else name
+        # What of the configuration tells the batches of one run apart.
+        values = zip(configuration(batch.first.decision), *map(configuration, beside), strict=True)
+        called = "-".join((base, *(file_name(own) for own, *every in values if len(set(every)) > 1)))
+        if batch.calibrates and len(beside) > 1:
+            called = f"{called}-calibration"
+        taken[called] += 1
+        batch.called = f"{called}-{taken[called]}" if taken[called] > 1 else called
 
 
 class _Here:

@@ -21,7 +21,7 @@ from simulator.ambik.files.kinds import DECISIONS, KNOWNO, LOGPROBS, METRIC_CASE
 from simulator.ambik.files.published import decisions_of
 from simulator.ambik.items import Pair, PairItem
 from simulator.ambik.naming import is_not_listed
-from simulator.ambik.records import Calibrated, Decision
+from simulator.ambik.records import Calibrated
 from simulator.ambik.reporting.groups import calibrated_alike, configuration
 from simulator.ambik.reporting.scoring import texts_of
 from simulator.ambik.sets.predicting import calibrate
@@ -31,7 +31,6 @@ from simulator.duplicates import Duplicates
 from simulator.errors import InputError
 from simulator.tables.importing import EpisodeRows, ImportedRun, file_digest
 from simulator.tables.spec import TableSpec
-from simulator.whole import file_name
 from trees.faults import Fault
 
 _TEXTS: Final = (PAIRS, KNOWNO)
@@ -216,29 +215,6 @@ def threshold_of(batch: Batch, calibration: Batch | None) -> Calibrated | None:
         )
     decisions = [episode.first.decision for episode, _, _ in calibration.rows]
     return calibrate(decisions, batch.first.settings, run=calibration.run)
-
-
-def name_batches(batches: Sequence[Batch], name: str | None = None) -> None:
-    """Call the runs of one file as the file calls them, with what tells them apart.
-
-    `name`: in place of the file's names; several begin with it.
-    """
-    by_source: defaultdict[str, list[Decision]] = defaultdict(list)
-    for batch in batches:
-        by_source[batch.source].append(batch.first.decision)
-    taken: Counter[str] = Counter()
-    for batch in batches:
-        beside = by_source[batch.source]
-        base = file_name(batch.source)
-        if name is not None:
-            base = f"{name}-{base}" if len(by_source) > 1 else name
-        # What of the configuration tells the batches of one run apart.
-        values = zip(configuration(batch.first.decision), *map(configuration, beside), strict=True)
-        called = "-".join((base, *(file_name(own) for own, *every in values if len(set(every)) > 1)))
-        if batch.calibrates and len(beside) > 1:
-            called = f"{called}-calibration"
-        taken[called] += 1
-        batch.called = f"{called}-{taken[called]}" if taken[called] > 1 else called
 
 
 # ---- files
