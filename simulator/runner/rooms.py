@@ -38,7 +38,6 @@ class ActiveEpisode:
         record: puts a turn into the log; when it returns, the turn counts.
         first: the number of the benchmark's first turn; the study's are before it.
         stage: what the study shows instead of the task; empty while the task goes on.
-        tables: of the rooms that play it, made once.
     """
 
     episode: Episode
@@ -47,7 +46,6 @@ class ActiveEpisode:
     record: Callable[[Turn], Awaitable[None]] = field(repr=False)
     first: int = 0
     stage: str = ""
-    tables: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
 
 def refuse_unknown(seat: str, name: str, known: str) -> None:
@@ -219,11 +217,11 @@ class Room(ABC, Generic[TableT, StateT]):
 
     def due(self, live: ActiveEpisode, state: StateT) -> str | None:
         """Return the seat that is to move; None at the end."""
-        return self.seat_due(self._table(live), state)
+        return self.seat_due(self.table(live), state)
 
     async def advance(self, live: ActiveEpisode, state: StateT) -> StateT:
         """Play until the episode ends or a person is due."""
-        table = self._table(live)
+        table = self.table(live)
         return await self._machine.play(state, table, steps=self.steps(table))
 
     def accept(self, live: ActiveEpisode, state: StateT, seat: str, reply: Reply) -> Turn:
@@ -234,18 +232,13 @@ class Room(ABC, Generic[TableT, StateT]):
         """
         if self.due(live, state) != seat:
             raise SeatError(f"It is not the {seat}'s turn.", seat, code="not_due")
-        turn, _ = self.take(seat)(self._table(live), state, reply)
+        turn, _ = self.take(seat)(self.table(live), state, reply)
         return turn
 
     def ending(self, live: ActiveEpisode, state: StateT) -> Ending | None:
         """Return how the episode ended, as a row of the log; None if it has not."""
-        status = self.status(self._table(live), state)
+        status = self.status(self.table(live), state)
         return Ending(episode_id=live.episode.id, status=status) if status else None
-
-    def _table(self, live: ActiveEpisode) -> TableT:
-        if self not in live.tables:
-            live.tables[self] = self.table(live)
-        return cast(TableT, live.tables[self])
 
     @cached_property
     def _machine(self) -> Machine[StateT, TableT]:
