@@ -170,6 +170,24 @@ class Example:
         return tuple(dict.fromkeys(disambiguation.sentence(side) for disambiguation in self.disambiguations))
 
 
+def one_sided(
+    id: str, premise: str, hypothesis: str, side: Side, readings: Sequence[tuple[Label, str]]
+) -> Example:
+    """Return a pair that is ambiguous on one side alone; each reading is a label and the side's rewrite."""
+    texts = {"premise": premise, "hypothesis": hypothesis}
+    return Example(
+        id=id,
+        premise=premise,
+        hypothesis=hypothesis,
+        premise_ambiguous=side == "premise",
+        hypothesis_ambiguous=side == "hypothesis",
+        labels=frozenset(label for label, _ in readings),
+        disambiguations=tuple(
+            Disambiguation(**{**texts, side: text}, label=label) for label, text in readings
+        ),
+    )
+
+
 MOST_DISAMBIGUATIONS: Final = 4
 
 

@@ -28,7 +28,7 @@ from random import Random
 from typing import Final, Literal, get_args
 
 from personas.templates import Rendered, render
-from simulator.ambient.examples import Disambiguation, Example
+from simulator.ambient.examples import Example, one_sided
 from simulator.ambient.items import GenerateItem, InstructionText
 from simulator.ambient.labels import SIDES, VERBALIZERS, Label, Side
 from simulator.errors import InputError
@@ -246,20 +246,10 @@ def _block(block: str, number: int) -> Example:
     side = next((side for side in SIDES if match and match["bridge"] == bridge(side)), None)
     if match is None or side is None:
         raise InputError(f"paragraph {number} of the prompt is no example")
-    texts = {"premise": match["premise"], "hypothesis": match["hypothesis"]}
-    readings = []
+    readings: list[tuple[Label, str]] = []
     for line in filter(None, match["readings"].split("\n")):
         reading = _READING.fullmatch(line)
         if reading is None or reading["verdict"] not in _LABELS:
             raise InputError(f"paragraph {number} of the prompt has a reading without a verdict")
-        rewritten = {**texts, side: reading["rewrite"]}
-        readings.append(Disambiguation(**rewritten, label=_LABELS[reading["verdict"]]))
-    return Example(
-        id="",
-        premise=texts["premise"],
-        hypothesis=texts["hypothesis"],
-        premise_ambiguous=side == "premise",
-        hypothesis_ambiguous=side == "hypothesis",
-        labels=frozenset(reading.label for reading in readings),
-        disambiguations=tuple(readings),
-    )
+        readings.append((_LABELS[reading["verdict"]], reading["rewrite"]))
+    return one_sided("", match["premise"], match["hypothesis"], side, readings)

@@ -109,7 +109,7 @@ def _print(results: Inferred) -> None:
 
 def _json(results: Inferred) -> str:
     plain = {
-        "table_5": json.loads(table_5_long(results.models).to_json()),
+        "table_5": table_5_long(results.models).plain(),
         "table_11": table_11_plain(results.models),
         "checks": results.checks,
         "problems": results.problems,
@@ -247,8 +247,8 @@ def _counts(measures: Values) -> dict[str, Any]:
 def _claims_json(measures: Values, records: Sequence[ClaimRecord], notes: Sequence[str]) -> str:
     plain = {
         **_counts(measures),
-        "measures": json.loads(measures_table(measures).to_json())["rows"],
-        "claims": json.loads(table_6(records, measures["threshold"], all_claims=True).to_json())["rows"],
+        "measures": measures_table(measures).plain()["rows"],
+        "claims": table_6(records, measures["threshold"], all_claims=True).plain()["rows"],
         "problems": list(notes),
     }
     return json.dumps(plain, ensure_ascii=False, indent=1)

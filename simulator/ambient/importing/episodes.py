@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from simulator.ambient.annotation.rules import Annotation, describe
 from simulator.ambient.claims import flagged, score
-from simulator.ambient.examples import Disambiguation, Example
+from simulator.ambient.examples import Example, one_sided
 from simulator.ambient.items import (
     AnnotateItem,
     Candidate,
@@ -234,19 +234,8 @@ def _vote(record: CrowdRecord, step: Step, worker: int) -> Reply:
 
 
 def _generate_item(record: GenerationRecord) -> GenerateItem:
-    texts = {"premise": record.premise, "hypothesis": record.hypothesis}
-    readings = (
-        Disambiguation(**{**texts, record.side: text}, label=label) for label, text in record.gold.items()
-    )
-    example = Example(
-        id=record.id,
-        premise=record.premise,
-        hypothesis=record.hypothesis,
-        premise_ambiguous=record.side == "premise",
-        hypothesis_ambiguous=record.side == "hypothesis",
-        labels=frozenset(record.gold),
-        disambiguations=tuple(readings),
-    )
+    readings = [*record.gold.items()]
+    example = one_sided(record.id, record.premise, record.hypothesis, record.side, readings)
     item = GenerateItem(id=record.id, example=example, side=record.side, shots=())
     try:
         read = read_prompt(record.prompt)

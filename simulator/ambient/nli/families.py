@@ -109,6 +109,13 @@ def plain_threshold(threshold: Threshold) -> float | dict[str, list[float]] | No
     return threshold
 
 
+def threshold_ends(threshold: Threshold) -> tuple[float, ...]:
+    """Return the numbers that a threshold is made of: of intervals both ends, label by label."""
+    if isinstance(threshold, Mapping):
+        return tuple(end for label in LABELS for end in threshold[label])
+    return () if threshold is None else (threshold,)
+
+
 def label_set(scores: Sequence[float], threshold: Threshold) -> LabelSet:
     """Return the labels that a model's numbers for a pair mean; may be none.
 

@@ -8,7 +8,7 @@ it is in the reference.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean, median, stdev
 from typing import Final, NamedTuple
 
@@ -20,12 +20,13 @@ from simulator.ambient.files.nli import PairScores
 from simulator.ambient.intervals import RESAMPLES
 from simulator.ambient.items import NliItem
 from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet
-from simulator.ambient.nli.families import Pairs, Scores, Threshold, label_set, tuned
+from simulator.ambient.nli.families import Pairs, Scores, Threshold, label_set, threshold_ends, tuned
 from simulator.ambient.records import NliRecord, SeedRecord
 from simulator.errors import InputError
 from simulator.stats import Interval, interval_of, resampled
 
 Floats = npt.NDArray[np.float64]
+KEYS: Final = ("em", "f1", "group_em")
 RANDOM_SET: Final = 1 / len(LABEL_SETS)
 """Exact match of a set drawn at random."""
 CONSTANTS: Final[tuple[LabelSet, ...]] = (
@@ -218,11 +219,9 @@ class Spread(NamedTuple):
     sd: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeedsSummary:
+class SeedsSummary(NamedTuple):
     """The scores of one model over its seeds, as fractions; of intervals, each end's median threshold."""
 
-    model: str
     seeds: tuple[int, ...]
     em: Spread
     f1: Spread
@@ -263,30 +262,20 @@ def seeds_summary(records: Sequence[SeedRecord]) -> SeedsSummary:
     if len({record.model for record in ordered}) > 1 or len(set(seeds)) < len(seeds):
         named = ", ".join(f"{record.model} seed {record.seed}" for record in ordered)
         raise InputError(f"these are not the seeds of one model, each once: {named}")
-    return SeedsSummary(
-        model=ordered[0].model,
-        seeds=seeds,
-        em=_spread([record.em for record in ordered]),
-        f1=_spread([record.f1 for record in ordered]),
-        group_em=_spread([record.group_em for record in ordered]),
-        threshold=_median_threshold(ordered[0].model, [record.threshold for record in ordered]),
-    )
+    em, f1, group_em = (_spread([getattr(record, key) for record in ordered]) for key in KEYS)
+    threshold = _median_threshold(ordered[0].model, [threshold_ends(record.threshold) for record in ordered])
+    return SeedsSummary(seeds, em, f1, group_em, threshold)
 
 
 def _spread(values: Sequence[float]) -> Spread:
     return Spread(fmean(values), stdev(values) if len(values) > 1 else None)
 
 
-def _median_threshold(model: str, thresholds: Sequence[Threshold]) -> Threshold:
+def _median_threshold(model: str, ends: Sequence[Sequence[float]]) -> Threshold:
     """Return the median of thresholds; of intervals, that of each end by itself."""
-    if all(threshold is None for threshold in thresholds):
-        return None
-    numbers = [threshold for threshold in thresholds if isinstance(threshold, int | float)]
-    if len(numbers) == len(thresholds):
-        return float(median(numbers))
-    intervals = [threshold for threshold in thresholds if isinstance(threshold, Mapping)]
-    if len(intervals) < len(thresholds):
+    if len(set(map(len, ends))) > 1:
         raise InputError(f"{model}: its seeds have thresholds of different kinds")
-    ends = {label: zip(*(each[label] for each in intervals), strict=True) for label in LABELS}
-    medians = {label: [float(median(end)) for end in both] for label, both in ends.items()}
-    return {label: (low, high) for label, (low, high) in medians.items()}
+    medians = [float(median(each)) for each in zip(*ends, strict=True)]
+    if len(medians) < 2:
+        return medians[0] if medians else None
+    return dict(zip(LABELS, zip(medians[::2], medians[1::2], strict=True), strict=True))

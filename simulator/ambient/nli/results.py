@@ -6,7 +6,7 @@ seed, as training leaves them); any other folder is looked through for such fold
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -25,8 +25,9 @@ from simulator.ambient.files.nli import (
 from simulator.ambient.generation import TOLERANCE
 from simulator.ambient.intervals import Count, Value
 from simulator.ambient.labels import LABELS, LabelSet
-from simulator.ambient.nli.families import Pairs, Threshold, plain_threshold
+from simulator.ambient.nli.families import Pairs, Threshold, plain_threshold, threshold_ends
 from simulator.ambient.nli.metrics import (
+    KEYS,
     RANDOM_SET,
     Spread,
     nli_measures,
@@ -37,7 +38,6 @@ from simulator.ambient.nli.metrics import (
     with_labels,
 )
 from simulator.ambient.nli.table import (
-    KEYS,
     Model,
     baseline_rows,
     table_5_long,
@@ -193,7 +193,7 @@ def _nearest_seed(records: Sequence[NliRecord], stored: Sequence[SeedRecord]) ->
 
 def _differences(stored: SeedRecord, recomputed: SeedRecord) -> list[str]:
     pairs = [(name, getattr(stored, name), getattr(recomputed, name)) for name in KEYS]
-    before, now = _ends(stored.threshold), _ends(recomputed.threshold)
+    before, now = threshold_ends(stored.threshold), threshold_ends(recomputed.threshold)
     pairs += [
         (f"threshold {place}", *each) for place, each in enumerate(zip(before, now, strict=False), start=1)
     ]
@@ -205,12 +205,6 @@ def _differences(stored: SeedRecord, recomputed: SeedRecord) -> list[str]:
     if len(before) != len(now):
         differences.append("the stored threshold is of another kind")
     return differences
-
-
-def _ends(threshold: Threshold) -> tuple[float, ...]:
-    if isinstance(threshold, Mapping):
-        return tuple(end for label in sorted(threshold) for end in threshold[label])
-    return () if threshold is None else (threshold,)
 
 
 def _model_folders(folder: Path, depth: int) -> Iterator[Path]:

@@ -10,7 +10,14 @@ from typing import Annotated, Any, Final
 
 from simulator.ambient.labels import LABELS, SHOWN, Label, LabelSet
 from simulator.ambient.nli.families import CheckedThreshold, Threshold, plain_threshold
-from simulator.ambient.nli.metrics import RANDOM_SET, NliMeasures, SeedsSummary, Spread, constant_baselines
+from simulator.ambient.nli.metrics import (
+    KEYS,
+    RANDOM_SET,
+    NliMeasures,
+    SeedsSummary,
+    Spread,
+    constant_baselines,
+)
 from simulator.codecs import Codec
 from simulator.fields import read_as
 from simulator.figures import Cell, Column, Table
@@ -18,7 +25,6 @@ from simulator.stats import Interval
 from simulator.tables.builtin import read_list
 
 _PAPER: Final = Path(__file__).parent / "paper.yaml"
-KEYS: Final = ("em", "f1", "group_em")
 _MEASURES: Final = ("EM", "F1", "group EM")
 _PER_CENT: Final = 100
 _TABLE_11: Final = ("model", "threshold", "paper")
