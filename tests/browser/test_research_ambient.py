@@ -319,7 +319,7 @@ def every_place(page: Any, server: Any) -> Any:
     for place in PLACES:
         page.goto(f"{server.url}{place}")
         page.wait_for_selector("#ab-content h1")
-        if "consolidate" in place and "reviewer" in place:
+        if "consolidation" in place and "reviewer" in place:
             page.wait_for_selector("[data-offer='0']")
             page.click("[data-entry-number='0']")
             page.click(".dk-form label:has([name=labels]:not(:checked)) >> nth=0")
