@@ -30,36 +30,22 @@ THOUGHTS: Final = 4096
 _MARK: Final = re.compile(r"^<<<(user|assistant)>>>$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Case:
     """A task as the prompts tell it (spec 5).
 
     Attributes:
-        exchanges: questions with answers; part of every prompt, also where the task is left out.
         context: ``action_only`` leaves out task and previous steps, if there is a step to go by.
+        dialogue: ``after``: the pair's question and answer follow the ambiguous task.
+        exchanges: questions with answers; part of every prompt, also where the task is left out.
         language: of the words around the data's English.
     """
 
     item: DecideItem
-    exchanges: Exchanges = ()
     context: Context = "full_plan"
+    dialogue: Dialogue = "before"
+    exchanges: Exchanges = ()
     language: str = "en"
-
-
-def case_of(
-    item: DecideItem,
-    *,
-    context: Context = "full_plan",
-    dialogue: Dialogue = "before",
-    exchanges: Exchanges = (),
-    language: str = "en",
-) -> Case:
-    """Return an item as a case.
-
-    `dialogue`: ``after``: the pair's question and answer follow the ambiguous task.
-    """
-    exchanges = exchange_of(item, dialogue) + exchanges
-    return Case(item=item, exchanges=exchanges, context=context, language=language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +84,7 @@ def prompt(role: Role, case: Case, **more: object) -> Prompt:
         "task": case.item.instruction,
         "previous": case.item.previous,
         "step": case.item.step,
-        "exchanges": case.exchanges,
+        "exchanges": exchange_of(case.item, case.dialogue) + case.exchanges,
         "full": case.context == "full_plan",
         **more,
     }

@@ -265,6 +265,7 @@ async def decide(
         item=case.item,
         method=method,
         context=case.context,
+        dialogue=case.dialogue,
         generator=generator.name,
         chooser=chooser.name if method in _CHOOSE else "",
         **made,

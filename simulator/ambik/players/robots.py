@@ -13,7 +13,6 @@ None of them reads what the data know of the answer: the room gives them items w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from personas.templates import render
@@ -24,7 +23,7 @@ from simulator.ambik.methods.stages import decide
 from simulator.ambik.naming import is_filler, is_not_listed
 from simulator.ambik.payloads import decision_payload
 from simulator.ambik.playing import ROBOT, Options, RobotKnows
-from simulator.ambik.prompts import Case, case_of, one_line, prompt, read_line
+from simulator.ambik.prompts import Case, one_line, prompt, read_line
 from simulator.ambik.records import Decision
 from simulator.errors import InputError, SeatError
 from simulator.forms import LONGEST
@@ -104,13 +103,7 @@ class MethodRobot:
         """
         knows: RobotKnows = view.task
         rules = Options.read(view.options)
-        case = case_of(
-            knows.item,
-            context=rules.context,
-            dialogue=rules.dialogue,
-            exchanges=knows.exchanges,
-            language=rules.language,
-        )
+        case = Case(knows.item, rules.context, rules.dialogue, knows.exchanges, rules.language)
         if knows.actions is not None:
             return await self._ask(knows.actions, case, view)
         decision = await self._propose(case, rules, view)
@@ -122,7 +115,7 @@ class MethodRobot:
     async def _propose(self, case: Case, rules: Options, view: View) -> Decision:
         if not rules.method:
             raise SeatError(f"{self.name} is to play a method, and the options name none.", ROBOT)
-        decision = await decide(
+        return await decide(
             rules.method,
             case,
             self._generator,
@@ -136,7 +129,6 @@ class MethodRobot:
             episode_id=view.episode_id,
             number=view.number,
         )
-        return replace(decision, dialogue=rules.dialogue)
 
     async def _ask(self, predicted: Sequence[str], case: Case, view: View) -> Reply:
         """Return a question whose answer tells which of the set's actions is meant.

@@ -9,7 +9,7 @@ from simulator.ambik.items import DecideItem, PairItem, Scenario
 from simulator.ambik.methods.kit import request_in
 from simulator.ambik.players.robots import MOST_TOKENS
 from simulator.ambik.playing import USER, Options, UserKnows
-from simulator.ambik.prompts import case_of, one_line, prompt, read_line
+from simulator.ambik.prompts import Case, one_line, prompt, read_line
 from simulator.ambik.questions import answer_to, hear, hear_scenario, names_what_was_said
 from simulator.errors import SeatError
 from simulator.forms import LONGEST
@@ -110,7 +110,7 @@ class ModelUser:
         knows: UserKnows = view.task
         language = Options.read(view.options).language
         wish = request_of(knows.item, language)
-        case = case_of(knows.item, exchanges=knows.exchanges, language=language)
+        case = Case(knows.item, exchanges=knows.exchanges, language=language)
         asked = prompt("answer", case, question=knows.question, wish=wish.text, detail=wish.detail)
         request = request_in(view, self._model, asked, "user.answer", max_tokens=MOST_TOKENS)
         text = await one_line(self._model, request, language)

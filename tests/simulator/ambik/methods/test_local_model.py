@@ -7,7 +7,7 @@ import pytest
 
 from simulator.ambik.methods.kit import background
 from simulator.ambik.methods.stages import decide
-from simulator.ambik.prompts import case_of
+from simulator.ambik.prompts import Case
 from simulator.models import ModelOptions, load_model
 
 
@@ -23,7 +23,7 @@ def local(smollm2_home, tmp_path, monkeypatch):
 async def test_a_small_model_plays_every_method(local, pair_item):
     options: dict[str, Any] = dict(samples=2, seed=1, background=background([pair_item.pair]))
     found = {
-        method: await decide(method, case_of(pair_item), local, **options)
+        method: await decide(method, Case(pair_item), local, **options)
         for method in ("knowno", "lap", "lofreecp", "binary", "nohelp")
     }
     knowno, lap = found["knowno"], found["lap"]

@@ -7,7 +7,7 @@ import pytest
 
 from simulator.ambik.methods.kit import Background, background, background_of
 from simulator.ambik.methods.stages import decide
-from simulator.ambik.prompts import case_of
+from simulator.ambik.prompts import Case
 from simulator.ambik.records import Affordance
 from simulator.ambik.sets.scoring_rules import TFIDF
 from simulator.ambik.terms import DO_NOTHING, METHODS, NOT_LISTED
@@ -38,7 +38,7 @@ def says(four, letters):
 class TestKnowNo:
     async def test_options_and_the_probabilities_of_their_letters(self, scripted, says, letters, pair_item):
         model = scripted(says)
-        found = await decide("knowno", case_of(pair_item), model.model)
+        found = await decide("knowno", Case(pair_item), model.model)
         assert dict(found.options) == {
             "A": "Put green tea into the blue mug.",
             "B": "Put black tea into the blue mug.",
@@ -53,7 +53,7 @@ class TestKnowNo:
 
     async def test_how_the_models_are_asked(self, scripted, says, pair_item):
         model = scripted(says)
-        await decide("knowno", case_of(pair_item), model.model, max_tokens=99)
+        await decide("knowno", Case(pair_item), model.model, max_tokens=99)
         generate, choose = model.asked
         assert (generate.temperature, generate.max_tokens, generate.samples) == (0.0, 99, 1)
         assert "\n\n" in generate.stop
@@ -66,13 +66,13 @@ class TestKnowNo:
 
     async def test_another_model_may_choose(self, scripted, says, pair_item):
         writes, chooses = scripted(says), scripted(says, name="other")
-        await decide("knowno", case_of(pair_item), writes.model, chooses.model)
+        await decide("knowno", Case(pair_item), writes.model, chooses.model)
         assert writes.roles() == ["robot.generate"]
         assert chooses.roles() == ["robot.choose"]
 
     async def test_missing_options_are_filled(self, scripted, says, pair_item):
         model = scripted({**says, "generate": "A) go\nC) wait"})
-        found = await decide("knowno", case_of(pair_item), model.model)
+        found = await decide("knowno", Case(pair_item), model.model)
         assert dict(found.options) == {"A": "go", "B": DO_NOTHING, "C": "wait", "D": DO_NOTHING}
         assert found.filled == ("B", "D")
         assert found.flags == ("filled",)
@@ -80,7 +80,7 @@ class TestKnowNo:
     async def test_a_fifth_option_in_an_order_of_the_seed(self, scripted, says, pair_item):
         async def play(seed):
             options: dict[str, Any] = dict(not_listed=True, seed=seed)
-            return await decide("knowno", case_of(pair_item), scripted(says).model, **options)
+            return await decide("knowno", Case(pair_item), scripted(says).model, **options)
 
         one, same, other = [await play(seed) for seed in (1, 1, 2)]
         assert list(one.options) == ["A", "B", "C", "D", "E"]
@@ -90,7 +90,7 @@ class TestKnowNo:
 
     async def test_no_letter_is_flagged_and_kept(self, scripted, says, pair_item):
         model = scripted({**says, "choose": (("The", -0.1), ("I", -3.0))})
-        found = await decide("knowno", case_of(pair_item), model.model)
+        found = await decide("knowno", Case(pair_item), model.model)
         assert found.tokens == (("The", -0.1), ("I", -3.0))
         assert found.flags == ("no_letter",)
         assert model.roles() == ["robot.generate", "robot.choose"]
@@ -104,7 +104,7 @@ class TestKnowNo:
             return tokens(blank) if request.max_tokens == 1 else tokens(blank, letters, (("x", -1.0),))
 
         model = scripted({**says, "choose": choose})
-        found = await decide("knowno", case_of(pair_item), model.model)
+        found = await decide("knowno", Case(pair_item), model.model)
         assert found.tokens == letters
         assert found.flags == ()
         assert [request.max_tokens for request in model.asked[1:]] == [1, 4]
@@ -112,14 +112,14 @@ class TestKnowNo:
     async def test_a_letter_beside_a_blank_is_read_at_once(self, scripted, says, pair_item):
         table = ((" ", -0.1), ("B", -2.0))
         model = scripted({**says, "choose": table})
-        found = await decide("knowno", case_of(pair_item), model.model)
+        found = await decide("knowno", Case(pair_item), model.model)
         assert found.tokens == table
         assert len(model.asked) == 2
 
     async def test_a_model_that_gives_no_probabilities_is_named(self, scripted, says, pair_item):
         model = scripted({**says, "choose": "A"}, name="mute")
         with pytest.raises(Unsupported, match="offline/mute was asked for log-probabilities and gave none"):
-            await decide("knowno", case_of(pair_item), model.model)
+            await decide("knowno", Case(pair_item), model.model)
 
     async def test_an_answer_cut_by_its_own_blank_line_is_asked_for_again(
         self, scripted, says, four, pair_item
@@ -128,7 +128,7 @@ class TestKnowNo:
             return "Sure, here they are:" if "\n\n" in request.stop else f"Sure, here they are:\n\n{four}"
 
         model = scripted({**says, "generate": generate})
-        found = await decide("knowno", case_of(pair_item), model.model)
+        found = await decide("knowno", Case(pair_item), model.model)
         assert found.filled == ()
         assert found.flags == ("asked_again",)
         first, second = model.asked[:2]
@@ -137,11 +137,11 @@ class TestKnowNo:
     async def test_errors_of_models_come_through(self, scripted, says, pair_item):
         model = scripted({**says, "choose": lambda request: TimedOut("late")})
         with pytest.raises(TimedOut):
-            await decide("knowno", case_of(pair_item), model.model)
+            await decide("knowno", Case(pair_item), model.model)
 
     async def test_models_that_only_continue_texts(self, scripted, says, pair_item):
         model = scripted(says, Capabilities(logprobs=True, schema=False, plain=True))
-        found = await decide("knowno", case_of(pair_item), model.model)
+        found = await decide("knowno", Case(pair_item), model.model)
         assert all(request.plain and len(request.messages) == 1 for request in model.asked)
         assert model.asked[0].messages[0].content.endswith("\nOptions:\n")
         assert found.prompts[1][1].endswith("The letter of the action that is meant:")
@@ -151,7 +151,7 @@ class TestLap:
     async def test_every_option_gets_its_affordance(self, scripted, says, pair_item):
         model = scripted(says)
         words = Background(("silver spoon", "green tea", "blue mug"))
-        found = await decide("lap", case_of(pair_item), model.model, background=words)
+        found = await decide("lap", Case(pair_item), model.model, background=words)
         share = pytest.approx(0.7 / 0.9)
         assert dict(found.affordance) == {
             "A": Affordance(1.0, share),
@@ -167,7 +167,7 @@ class TestLap:
     async def test_the_same_text_is_judged_once_and_fillers_are_not(self, scripted, says, pair_item):
         model = scripted({**says, "generate": "A) go\nB) go\nC) wait"})
         options: dict[str, Any] = dict(not_listed=False)
-        found = await decide("lap", case_of(pair_item), model.model, **options)
+        found = await decide("lap", Case(pair_item), model.model, **options)
         assert sorted(found.affordance) == ["A", "B", "C"]
         assert model.roles().count("robot.afford") == 2
         assert found.affordance["A"] == found.affordance["B"]
@@ -176,18 +176,18 @@ class TestLap:
         model = scripted({**says, "generate": "A) open the fridge\nB) open the microwave\nC) go\nD) wait"})
         words: dict[str, Any] = dict(background=Background(("fridge", "microwave")))
         for item, there in ((pair_item, {"A": 1.0, "B": 1.0}), (scenario_item, {"A": 0.0, "B": 1.0})):
-            found = await decide("lap", case_of(item), model.model, **words)
+            found = await decide("lap", Case(item), model.model, **words)
             assert {letter: found.affordance[letter].context for letter in "AB"} == there
 
     async def test_that_none_is_meant_is_no_action_to_judge(self, scripted, says, pair_item):
         options: dict[str, Any] = dict(not_listed=True)
-        found = await decide("lap", case_of(pair_item), scripted(says).model, **options)
+        found = await decide("lap", Case(pair_item), scripted(says).model, **options)
         unjudged = set(found.options) - set(found.affordance)
         assert {found.options[letter] for letter in unjudged} == {NOT_LISTED}
 
     async def test_neither_word_is_flagged(self, scripted, says, pair_item):
         model = scripted({**says, "afford": (("Maybe", -0.1),)})
-        found = await decide("lap", case_of(pair_item), model.model)
+        found = await decide("lap", Case(pair_item), model.model)
         assert {one.prompt for one in found.affordance.values()} == {None}
         assert found.flags == ("affordance_unknown",)
 
@@ -203,7 +203,7 @@ class TestLap:
                 finally:
                     waiting[0] -= 1
 
-        await decide("lap", case_of(pair_item), Counting(scripted(says).answer, latency=0.01))
+        await decide("lap", Case(pair_item), Counting(scripted(says).answer, latency=0.01))
         assert most == [5]
 
 
@@ -211,7 +211,7 @@ class TestLofreeCp:
     async def test_answers_are_counted(self, scripted, says, pair_item):
         drawn = iter(["A) Go.\nB) go\nC) wait\nD) Wait.", "A) go\nB) A) stay\nC) wait", "nothing"])
         model = scripted({**says, "generate": lambda request: next(drawn)})
-        found = await decide("lofreecp", case_of(pair_item), model.model, samples=3)
+        found = await decide("lofreecp", Case(pair_item), model.model, samples=3)
         assert dict(found.samples) == {"go": 3, "wait": 3, "stay": 1, DO_NOTHING: 5}
         assert found.draws == 12
         assert found.flags == ("filled",)
@@ -221,7 +221,7 @@ class TestLofreeCp:
     async def test_several_are_drawn_at_a_temperature(self, scripted, says, pair_item):
         model = scripted(says)
         options: dict[str, Any] = dict(samples=4, seed=11)
-        await decide("lofreecp", case_of(pair_item), model.model, **options)
+        await decide("lofreecp", Case(pair_item), model.model, **options)
         assert {request.temperature for request in model.asked} == {0.7}
         assert len({(request.seed, request.repeat) for request in model.asked}) == 4
 
@@ -230,7 +230,7 @@ class TestLofreeCp:
             return Completion(text=four, samples=(four,) * request.samples)
 
         model = scripted({**says, "generate": generate}, Capabilities(samples=True))
-        found = await decide("lofreecp", case_of(pair_item), model.model)
+        found = await decide("lofreecp", Case(pair_item), model.model)
         (request,) = model.asked
         assert (request.samples, request.temperature) == (5, 0.7)
         assert found.draws == 20
@@ -239,8 +239,8 @@ class TestLofreeCp:
     async def test_a_single_one_is_that_of_the_other_methods(self, scripted, says, pair_item):
         one, other = scripted(says), scripted(says)
         options: dict[str, Any] = dict(samples=1, seed=3)
-        await decide("lofreecp", case_of(pair_item), one.model, **options)
-        await decide("knowno", case_of(pair_item), other.model, **options)
+        await decide("lofreecp", Case(pair_item), one.model, **options)
+        await decide("knowno", Case(pair_item), other.model, **options)
         assert one.asked[0] == other.asked[0]
 
     async def test_answers_are_compared_with_the_most_frequent(self, scripted, says, pair_item):
@@ -248,7 +248,7 @@ class TestLofreeCp:
         drawn = iter(["A) go on\nB) go on\nC) go off\nD) boil water"])
         model = scripted({**says, "generate": lambda request: next(drawn)})
         options: dict[str, Any] = dict(samples=1, background=known)
-        found = await decide("lofreecp", case_of(pair_item), model.model, **options)
+        found = await decide("lofreecp", Case(pair_item), model.model, **options)
         assert found.similarities["go on"] == 0
         assert list(found.similarities) == list(found.samples)
         assert known.similar.name == TFIDF
@@ -258,7 +258,7 @@ class TestLofreeCp:
             return "Sure:" if "\n\n" in request.stop else four
 
         model = scripted({**says, "generate": generate})
-        found = await decide("lofreecp", case_of(pair_item), model.model)
+        found = await decide("lofreecp", Case(pair_item), model.model)
         assert found.flags == ("asked_again",)
         assert len(found.raw) == 5
 
@@ -266,7 +266,7 @@ class TestLofreeCp:
 class TestBinary:
     async def test_one_action_and_a_word(self, scripted, says, pair_item):
         model = scripted(says)
-        found = await decide("binary", case_of(pair_item), model.model)
+        found = await decide("binary", Case(pair_item), model.model)
         assert found.action == "Put green tea into the blue mug."
         assert found.certainty == "uncertain"
         assert found.flags == ()
@@ -275,20 +275,20 @@ class TestBinary:
 
     async def test_another_word_is_invalid(self, scripted, says, pair_item):
         model = scripted({**says, "certainty": "I am certain"})
-        found = await decide("binary", case_of(pair_item), model.model)
+        found = await decide("binary", Case(pair_item), model.model)
         assert found.certainty == "invalid"
         assert found.flags == ("invalid_certainty",)
 
     async def test_the_chooser_says_how_certain_it_is(self, scripted, says, pair_item):
         writes, chooses = scripted(says), scripted(says)
-        await decide("binary", case_of(pair_item), writes.model, chooses.model)
+        await decide("binary", Case(pair_item), writes.model, chooses.model)
         assert (writes.roles(), chooses.roles()) == (["robot.generate_one"], ["robot.certainty"])
 
 
 class TestNoHelp:
     async def test_one_action(self, scripted, says, pair_item):
         model = scripted(says)
-        found = await decide("nohelp", case_of(pair_item), model.model)
+        found = await decide("nohelp", Case(pair_item), model.model)
         assert found.action == "Put green tea into the blue mug."
         assert found.certainty is None
         assert model.roles() == ["robot.generate_one"]
@@ -297,11 +297,11 @@ class TestNoHelp:
         model = scripted(
             {**says, "generate_one": lambda request: "" if "\n" in request.stop else "\nGo.\nStay."}
         )
-        found = await decide("nohelp", case_of(pair_item), model.model)
+        found = await decide("nohelp", Case(pair_item), model.model)
         assert found.action == "Go."
 
     async def test_no_words_are_nothing_done(self, scripted, says, pair_item):
-        found = await decide("nohelp", case_of(pair_item), scripted({**says, "generate_one": "\n"}).model)
+        found = await decide("nohelp", Case(pair_item), scripted({**says, "generate_one": "\n"}).model)
         assert found.action == DO_NOTHING
         assert found.flags == ("filled",)
 
@@ -310,7 +310,7 @@ async def test_what_methods_share_is_asked_for_once(tmp_path, scripted, says, pa
     model = scripted(says)
     options = ModelOptions(cache_path=tmp_path / "cache.db", script=model.answer)
     stacked = load_model("offline/script", options)
-    case = case_of(pair_item)
+    case = Case(pair_item)
     for method, new in (
         ("knowno", ["robot.generate", "robot.choose"]),
         ("lap", ["robot.afford"] * 4),
@@ -327,7 +327,7 @@ async def test_the_same_seed_gives_the_same_decision(scripted, says, scenario_it
     for method in METHODS:
         options: dict[str, Any] = dict(seed=8, not_listed=True)
         one, other = [
-            await decide(method, case_of(scenario_item), scripted(says).model, **options) for _ in range(2)
+            await decide(method, Case(scenario_item), scripted(says).model, **options) for _ in range(2)
         ]
         assert one == other
 

@@ -7,7 +7,7 @@ import pytest
 
 from personas.templates import TemplateError, forget
 from simulator.ambik.items import PairItem, ScenarioItem
-from simulator.ambik.prompts import TURNS, Prompt, case_of, prompt, request_for
+from simulator.ambik.prompts import TURNS, Case, Prompt, prompt, request_for
 from simulator.ambik.terms import APPLIANCES, ROLES, Role
 from simulator.models import Capabilities, Message, ScriptModel
 
@@ -23,7 +23,7 @@ WORKED = {"generate": 3, "generate_one": 3, "choose": 0, "afford": 1, "certainty
 
 
 def made(role: Role, item, language="en", **case) -> Prompt:
-    return prompt(role, case_of(item, language=language, **case), **MORE.get(role, {}))
+    return prompt(role, Case(item, language=language, **case), **MORE.get(role, {}))
 
 
 @pytest.mark.each("language", ["en", "zh"])
@@ -159,7 +159,7 @@ def test_affordance_is_asked_of_scene_and_action_alone(pair_item):
 
 
 def test_the_user_knows_what_they_want(pair_item):
-    case = case_of(pair_item, exchanges=(("Hot or cold?", "Hot."),))
+    case = Case(pair_item, exchanges=(("Hot or cold?", "Hot."),))
     text = prompt("answer", case, question="which?", wish="green tea", detail="the green one").text
     assert "What you want: green tea\nWhat matters to you: the green one\n" in text
     assert "The robot asked: <<Hot or cold?>>\nYou answered: Hot.\nThe robot asks: <<which?>>\n" in text
