@@ -91,7 +91,7 @@ class Retried(Layer):
                 busy += isinstance(error, RateLimited) and error.elsewhere
                 wasted.append(error)
                 pause = self._pause(error, attempts - busy, malformed, start)
-                if timed_out > self.policy.max_timed_out:
+                if timed_out > self.policy.max_timed_out or _is_given_up():
                     pause = None
                 if pause is None:
                     _total(error, wasted, attempts)
@@ -111,6 +111,12 @@ class Retried(Layer):
             return None
         pause = policy.delay(error, attempts, self._uniform)
         return pause if self._clock() - start + pause <= policy.max_seconds else None
+
+
+def _is_given_up() -> bool:
+    """Return True if nobody waits any more; some clients make an error of their own of a cancellation."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _total(error: ModelError, wasted: list[ModelError], attempts: int) -> None:

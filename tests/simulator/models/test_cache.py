@@ -268,6 +268,7 @@ async def test_a_failure_nobody_waits_for_is_silent(cached, fake, ask):
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     await asyncio.sleep(0.01)
+    assert len(inner.requests) == 1
 
 
 # --- several at once ---------------------------------------------------------------------------------
