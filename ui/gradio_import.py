@@ -11,15 +11,15 @@ from unittest.mock import patch
 def import_gradio() -> None:
     """Import Gradio without the interface files (``.pyi``) that it makes anew of each component.
 
-    They are a good part of the time that its import takes, and where several processes import it at once they
+    They are nearly half of the time that its import takes, and where several processes import it at once they
     write into each other's. It goes without them where a component's file cannot be found.
     """
     find_file = inspect.getfile
 
-    def getfile(object: Any) -> str:
-        if getattr(object, "__module__", "").startswith("gradio."):
+    def getfile(source: Any) -> str:
+        if getattr(source, "__module__", "").startswith("gradio."):
             raise OSError("no interface file is made of it")
-        return find_file(object)
+        return find_file(source)
 
     with patch.object(inspect, "getfile", getfile):
         import_module("gradio")

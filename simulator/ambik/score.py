@@ -212,8 +212,8 @@ def _measured(item: DecideItem, payload: Mapping[str, Any]) -> Values:
     outcome = outcome_of(read_decision(payload, item, episode_id="", run=""), options)
     if outcome is None:
         return {}
-    (said,) = outcome_values([outcome], options.settings)
-    measured = {name: said[measure] for name, measure in _SHOWN}
+    (values,) = outcome_values([outcome], options.settings)
+    measured = {name: values[measure] for name, measure in _SHOWN}
     return {name: None if isinstance(value, str) else float(value) for name, value in measured.items()}
 
 

@@ -80,7 +80,7 @@ def all_gone(group: int, seconds: float = 300) -> None:
 
 
 def finished(log: Path, home: Path, workers: int) -> str:
-    """What the command prints that plays the run to its end."""
+    """Play the run to its end and return what the command prints."""
     out, err = (process := start(log, home, workers)).communicate(timeout=300)
     assert (process.returncode, err) == (0, "")
     return report(out)

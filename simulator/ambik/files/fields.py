@@ -202,11 +202,11 @@ class _Judgment(BaseModel):
     prompt: Annotated[Share | None, BeforeValidator(lambda share: None if share != share else share)] = None
 
 
-Judged = Annotated[_Judgment, AfterValidator(lambda judged: Affordance(judged.context, judged.prompt))]
+_Affordance = Annotated[_Judgment, AfterValidator(lambda shares: Affordance(shares.context, shares.prompt))]
 
 
 class _Judged(_Lettered):
-    affordance: dict[str, Judged]
+    affordance: dict[str, _Affordance]
 
 
 class _Sampled(LineFields):
@@ -233,8 +233,8 @@ class _Certain(_Acting):
     certainty: Annotated[str, AfterValidator(read_certainty)]
 
     def made_of(self) -> Mapping[str, Any]:
-        met = ("invalid_certainty",) if self.certainty == "invalid" else ()
-        return {**super().made_of(), "flags": tuple(dict.fromkeys((*self.flags, *met)))}
+        flags = (*self.flags, *(("invalid_certainty",) if self.certainty == "invalid" else ()))
+        return {**super().made_of(), "flags": tuple(dict.fromkeys(flags))}
 
 
 class _Marked(LineFields):

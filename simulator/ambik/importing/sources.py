@@ -240,7 +240,7 @@ class Source(NamedTuple):
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """Of lines that are not in a run, by line."""
+        """The faults of lines that are not in a run, by line."""
         unfit = (fault for batch in self.batches for fault in batch.faults)
         return tuple(sorted((*self.unread, *unfit), key=lambda fault: fault.line))
 
@@ -252,13 +252,13 @@ class Source(NamedTuple):
 
     @property
     def tests(self) -> tuple[ImportedRun, ...]:
-        """Those of them that are no calibrations."""
+        """The imported runs that are no calibrations."""
         tests = (batch for batch in self.batches if not batch.calibrates)
         return tuple(batch.imported for batch in tests if batch.imported)
 
     @property
     def refused(self) -> tuple[str, ...]:
-        """Why the log refused runs."""
+        """The reasons for which the log refused runs."""
         return tuple(batch.refused for batch in self.batches if batch.refused)
 
 

@@ -1,5 +1,6 @@
 """A server on 127.0.0.1 that speaks both dialects and can fail in every way; fakes at the backend seam."""
 
+import asyncio
 import json
 import sys
 import threading
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from simulator.models import Capabilities, Completion, Identity, Message, Request
+from simulator.models import Capabilities, Completion, Identity, Message, Request, Unavailable
 from simulator.models.anthropic_backend import AnthropicModel
 from simulator.models.openai_backend import OpenAIModel
 
@@ -279,6 +280,28 @@ def fake() -> Callable[..., Fake]:
         return Fake(made or [Completion(text="hello")], **fields)
 
     return make
+
+
+class Stubborn(Fake):
+    """A backend that is long in answering, and makes an error of its own of a cancellation."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.under_way = asyncio.Event()
+
+    async def complete(self, request: Request) -> Completion:
+        self.requests.append(request)
+        self.under_way.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            raise Unavailable("while giving up") from None
+        raise AssertionError("nobody has cancelled it")
+
+
+@pytest.fixture
+def stubborn() -> Stubborn:
+    return Stubborn()
 
 
 class Clock:

@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, field_validator
 
 from simulator.errors import InputError
-from simulator.models import Completion, Identity, Malformed, TokenLogprob, Unavailable
+from simulator.models import Completion, Identity, Malformed, TokenLogprob
 from simulator.models.base import Usage
 from simulator.models.cache import Cached, ResponseCache, decode, encode
 from simulator.models.keys import request_key
@@ -251,24 +251,12 @@ async def test_the_call_is_given_up_if_everybody_leaves(cached, fake, ask):
     await asyncio.wait_for(given_up.wait(), 60)
 
 
-async def test_a_failure_nobody_waits_for_is_silent(cached, fake, ask):
-    inner = fake()
-
-    async def complete(request):
-        inner.requests.append(request)
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            raise Unavailable("while giving up") from None
-
-    inner.complete = complete
-    task = asyncio.create_task(cached(inner).complete(ask()))
-    while not inner.requests:
-        await asyncio.sleep(0.001)
+async def test_a_failure_nobody_waits_for_is_silent(cached, stubborn, ask):
+    task = asyncio.create_task(cached(stubborn).complete(ask()))
+    await stubborn.under_way.wait()
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     await asyncio.sleep(0.01)
-    assert len(inner.requests) == 1
 
 
 # --- several at once ---------------------------------------------------------------------------------

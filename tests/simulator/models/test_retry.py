@@ -59,24 +59,13 @@ async def test_final_failures_are_not(retried, fake, ask, clock, kind):
     assert clock.slept == []
 
 
-async def test_what_is_given_up_is_not_sent_again(retried, fake, ask, clock):
-    inner, under_way = fake(), asyncio.Event()
-
-    async def complete(request):
-        inner.requests.append(request)
-        under_way.set()
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            raise Unavailable("while giving up") from None
-
-    inner.complete = complete
-    task = asyncio.create_task(retried(inner).complete(ask()))
-    await under_way.wait()
+async def test_what_is_given_up_is_not_sent_again(retried, stubborn, ask, clock):
+    task = asyncio.create_task(retried(stubborn).complete(ask()))
+    await stubborn.under_way.wait()
     task.cancel()
     with pytest.raises(Unavailable, match="while giving up"):
         await task
-    assert len(inner.requests) == 1
+    assert len(stubborn.requests) == 1
     assert clock.slept == []
 
 
