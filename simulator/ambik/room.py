@@ -17,7 +17,7 @@ from simulator.ambik.players.user import ITEM, ItemUser, ModelUser
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, RobotKnows, seats_of
 from simulator.ambik.score import score_rows
 from simulator.ambik.show import page_blocks
-from simulator.ambik.views import ParticipantView, Replay
+from simulator.ambik.views import ParticipantView
 from simulator.errors import InputError
 from simulator.models import ChatModel
 from simulator.runner.rooms import ActiveEpisode, Room, Take, refuse_unknown
@@ -102,9 +102,11 @@ class AmbikRoom(Room[graph.Table, graph.State]):
         marked = [action for action in move["marked"] if action in offered]
         return replace(reply, move={**move, "marked": marked or list(offered[:2])})
 
-    def replay(self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay:
-        """Return an ended episode, with what was hidden."""
-        return show.replay(item, turns)
+    def replay(
+        self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]
+    ) -> tuple[Item, Sequence[Turn]]:
+        """Return what an ended episode was about, and its turns (`show.reveal`)."""
+        return item, turns
 
 
 ROOM = AmbikRoom()

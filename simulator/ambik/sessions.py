@@ -12,15 +12,13 @@ from pydantic import BaseModel, Field
 
 from simulator.ambik.assignment import offering
 from simulator.ambik.data import load_drafts, load_pairs
-from simulator.ambik.items import LANGUAGE, DraftItem, PairItem, ScenarioItem
+from simulator.ambik.items import LANGUAGE, DraftItem, PairItem
 from simulator.ambik.players.robots import ALWAYS_ASKS, ROBOTS
-from simulator.ambik.players.user import ITEM, request_of
+from simulator.ambik.players.user import ITEM
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
-from simulator.ambik.room import ROOM
 from simulator.ambik.show import TELL, broken_off, reveal
 from simulator.ambik.terms import TaskType
 from simulator.ambik.trial_log import conformal_sets
-from simulator.ambik.views import Replay
 from simulator.runner.declared_views import Result
 from simulator.runner.lobby import PERSON, Opponent, require_choice
 from simulator.runner.logged import ENDED
@@ -91,30 +89,20 @@ class AmbikSessions(PlaySessions):
         return self._room.may_begin(live, state, seat) or super()._is_due(live, state, seat, number, now)
 
     async def replay(self, episode_id: str, seat: str) -> Result:
-        """See `StudySessions.replay`."""
-        ending = self._reader.ending(episode_id)
-        shown = await self.hidden(episode_id, seat)
+        """See `StudySessions.replay`; shown are also the prediction sets of runs on the same task."""
+        item, turns = await super().replay(episode_id, seat)
+        episode, ending = self._reader.episode(episode_id), self._reader.ending(episode_id)
         if ending is not None and ending.status not in ENDED:
             return Result(language=LANGUAGE, moves=(), blocks=broken_off())
-        in_study = self._study_desk(self._reader.episode(episode_id)) is not None
-        return Result(language=LANGUAGE, moves=(), blocks=reveal(seat, shown, study=in_study))
-
-    async def hidden(self, episode_id: str, seat: str) -> Replay:
-        """Return an ended episode with what was hidden, and the prediction sets of runs on the same task.
-
-        What was meant in a scenario is said in the episode's language: the data have no sentence for it.
-        """
-        shown: Replay = await super().replay(episode_id, seat)
-        episode = self._reader.episode(episode_id)
-        item = ROOM.read_item(self._reader.item(episode.item_hash))
-        if isinstance(item, ScenarioItem):
-            wish = request_of(item, Options.read(episode.options).language)
-            return replace(shown, wish=wish.text, wish_language=wish.language)
-        return (
-            replace(shown, conformal=conformal_sets(self._reader, item))
-            if isinstance(item, PairItem)
-            else shown
+        blocks = reveal(
+            seat,
+            item,
+            turns,
+            language=Options.read(episode.options).language,
+            study=self._study_desk(episode) is not None,
+            sets=conformal_sets(self._reader, item) if isinstance(item, PairItem) else (),
         )
+        return Result(language=LANGUAGE, moves=(), blocks=blocks)
 
 
 def drawn_item(type: str, seed: int) -> PairItem:

@@ -7,20 +7,18 @@ which is their wish, and the data's answer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from logs.rows import Ending, Turn
 from simulator.ambik import graph
 from simulator.ambik.annotation.page import pair_form, type_guide
 from simulator.ambik.data import load_guidelines
-from simulator.ambik.intents import Concept, parse_intent
-from simulator.ambik.items import LANGUAGE, DraftItem, Item, PairItem
+from simulator.ambik.intents import Concept
+from simulator.ambik.items import LANGUAGE, DecideItem, DraftItem, Item, PairItem
 from simulator.ambik.players.user import request_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, exchange_of, needs_question
 from simulator.ambik.score import is_right, right_in_the_end
-from simulator.ambik.terms import task_type
-from simulator.ambik.views import ParticipantView, Replay
+from simulator.ambik.views import ParticipantView
 from simulator.benchmark import Due, Move
 from simulator.blocks import (
     Block,
@@ -38,6 +36,7 @@ from simulator.blocks import (
     message,
 )
 from simulator.form_blocks import Choice, Field, Form, Part, Way, Ways
+from trees import Language
 
 _SEARCHED: Final = 12
 """So many things are seen at a glance; among more, one can be looked for."""
@@ -128,6 +127,8 @@ def picture() -> tuple[Block, ...]:
     )
 
 
+Sets = Sequence[tuple[str, tuple[str, ...]]]
+"""Prediction sets, each with its run."""
 TELL: Final = "tell"
 """The study's stage at which a user is shown the task all the same."""
 KINDS: Final[Mapping[str, str]] = {ROBOT: "decide", USER: "answer", ANNOTATOR: "annotate"}
@@ -179,7 +180,7 @@ def _shown(table: graph.Table, state: graph.State, seat: str, *, my_turn: bool) 
         "task": task,
         "previous": item.previous if whole else (),
         "step": item.step,
-        "opening": (*([Move(USER, "", task)] if task else []), *_said(exchange_of(item, rules.dialogue))),
+        "opening": (*([Move(USER, "", task)] if task else []), *_told(exchange_of(item, rules.dialogue))),
         "moves": tuple(Move(who, kind, text) for who, kind, text, _ in state["said"]),
     }
     if seat == ROBOT:
@@ -189,49 +190,9 @@ def _shown(table: graph.Table, state: graph.State, seat: str, *, my_turn: bool) 
     return shown | {"wish": wish.text, "wish_language": wish.language, "detail": wish.detail}
 
 
-def _said(exchanges: Sequence[tuple[str, str]]) -> Iterator[Move]:
+def _told(exchanges: Sequence[tuple[str, str]]) -> Iterator[Move]:
     for question, answer in exchanges:
         yield from (Move(ROBOT, "", question), Move(USER, "", answer))
-
-
-def _exchanged(state: graph.State) -> tuple[tuple[str, str | None], ...]:
-    """Return questions and answers, with the one that waits for an answer."""
-    awaits = bool(state["said"]) and state["said"][-1][3] == "asks"
-    return (*graph.exchanges(state), *([(graph.pending(state), None)] if awaits else []))
-
-
-def replay(item: Item, turns: Sequence[Turn]) -> Replay:
-    """Return an ended episode with everything that was hidden, out of its logged turns."""
-    if isinstance(item, DraftItem):
-        forms = (turn.payload["form"] for turn in turns if turn.payload.get("kind") == "annotate")
-        return Replay(task=item.draft.clear, form=next(forms, {}))
-    decisions = [turn for turn in turns if turn.payload.get("kind") == "decide"]
-    first, last = (decisions[0].payload, decisions[-1].payload) if decisions else ({}, {})
-    answers = [turn.text for turn in turns if turn.payload.get("kind") == "answer"]
-    shown = Replay(
-        task=item.instruction,
-        step=item.step,
-        wish=request_of(item, "en").text,
-        marked=tuple(first.get("prediction_set", ())),
-        asked=_exchanged(graph.rebuild(turns)),
-        needed=bool(needs_question(item, first.get("dialogue", "before"))),
-        action="" if last.get("asks") else str(last.get("action", "")),
-        right=right_in_the_end(item, last.get("asks"), last.get("action"), answers),
-        right_before=is_right(item, str(first.get("action", ""))),
-    )
-    if not isinstance(item, PairItem):
-        intent = item.scenario.intent
-        return replace(shown, intent=intent.text if intent else "")
-    pair = item.pair
-    return replace(
-        shown,
-        type=pair.type if item.member == "ambiguous" else None,
-        member=item.member,
-        intent=pair.intent.text if pair.intent else "",
-        shortlist=pair.shortlist,
-        question=pair.question,
-        answer=pair.answer,
-    )
 
 
 FIELDS: Final = (
@@ -242,29 +203,62 @@ FIELDS: Final = (
 """Of an annotator's form, from top to bottom."""
 
 
-def reveal(seat: str, replay: Replay, *, study: bool) -> tuple[Block, ...]:
-    """Return the result of an episode for whoever sat in `seat`, in a study or in free play."""
-    if seat == ANNOTATOR:
-        deleted = "deleted" if replay.form.get("delete") else "pair"
+def reveal(
+    seat: str,
+    item: Item,
+    turns: Sequence[Turn],
+    *,
+    language: Language = "en",
+    study: bool = False,
+    sets: Sets = (),
+) -> tuple[Block, ...]:
+    """Return the result of an ended episode for whoever sat in `seat`, with everything that was hidden.
+
+    Args:
+        seat: whose page it is.
+        item: what was played.
+        turns: what is logged of it.
+        language: of the episode, in which is said what was meant in a scenario: the data have no sentence.
+        study: True in a study, False in free play.
+        sets: of runs on the same item.
+    """
+    if isinstance(item, DraftItem):
+        form: Mapping[str, Any] = next(
+            (turn.payload["form"] for turn in turns if turn.payload.get("kind") == "annotate"), {}
+        )
+        deleted = "deleted" if form.get("delete") else "pair"
         lead = message(f"result.lead.{deleted if study else f'played_{deleted}'}")
         heading, kicker = message(f"result.heading.{deleted}"), message("result.kicker_annotator")
         return (
             Verdict(heading, lead, True, kicker=kicker),
-            Card(message("result.form"), (Facts(filled_in(replay.form)),)),
+            Card(message("result.form"), (Facts(filled_in(form)),)),
         )
-    verdict = f"{seat}_{'asked' if replay.asked else 'acted'}_{'needed' if replay.needed else 'free'}"
-    rightly = replay.needed == bool(replay.asked)
-    in_vain = rightly and replay.right is False
+    decided = [turn.payload for turn in turns if turn.payload.get("kind") == "decide"]
+    first, last = (decided[0], decided[-1]) if decided else ({}, {})
+    answers = [turn.text for turn in turns if turn.payload.get("kind") == "answer"]
+    asked = any(payload.get("asks") for payload in decided)
+    needed = bool(needs_question(item, first.get("dialogue", "before")))
+    right = right_in_the_end(item, last.get("asks"), last.get("action"), answers)
+    in_vain = needed == asked and right is False
+    verdict = f"{seat}_{'asked' if asked else 'acted'}_{'needed' if needed else 'free'}"
+    facts: list[tuple[Words, Words]] = [(message("result.step"), item.step)] if item.step else []
+    if (action := last.get("action")) and not last.get("asks"):
+        facts.append((message(f"result.action_{seat}"), action))
+    if right is not None:
+        facts.append((message("result.was"), message(f"result.{'right' if right else 'wrong'}")))
+    went: list[Block] = [Talk(_said(item, turns)), *([Facts(facts)] if facts else [])]
+    if asked and (before := is_right(item, first.get("action", ""))) is not None:
+        went.append(Text(message(f"result.before_{'right' if before else 'wrong'}"), "muted"))
     return (
         Verdict(
             message(f"result.heading.{verdict}{'_wrong' if in_vain else ''}"),
             message(f"result.lead.{verdict}"),
-            rightly and not in_vain,
+            needed == asked and not in_vain,
             kicker=message("result.kicker"),
         ),
-        Card(message("result.talk"), _went(seat, replay)),
-        Card(message("result.meant"), _meant(replay)),
-        Card(message("result.sets"), _sets(seat, replay)),
+        Card(message("result.talk"), went),
+        Card(message("result.meant"), [*_meant(item, language)]),
+        Card(message("result.sets"), [*_sets(seat, item, first.get("prediction_set", ()), sets)]),
     )
 
 
@@ -273,45 +267,27 @@ def broken_off() -> tuple[Block, ...]:
     return (Verdict(message("result.broken"), message("result.broken_text"), False),)
 
 
-def moves_of(replay: Replay) -> tuple[Move, ...]:
-    """Return what was said, the instruction first."""
-    said = [(USER, replay.task)]
-    for question, answer in replay.asked:
-        said += [(ROBOT, question), *([] if answer is None else [(USER, answer)])]
-    return tuple(Move(seat, "", text) for seat, text in said)
+def _said(item: DecideItem, turns: Sequence[Turn]) -> list[Move]:
+    """Return the instruction, then the questions of an episode and their answers."""
+    asked = (turn for turn in turns if turn.payload.get("kind") == "answer" or turn.payload.get("asks"))
+    return [Move(USER, "", item.instruction), *(Move(turn.seat, "", turn.text) for turn in asked)]
 
 
-def _went(seat: str, replay: Replay) -> tuple[Block, ...]:
-    rows: list[tuple[Words, Words]] = [(message("result.step"), replay.step)] if replay.step else []
-    if replay.action:
-        rows.append((message(f"result.action_{seat}"), replay.action))
-    if replay.right is not None:
-        rows.append((message("result.was"), message(f"result.{'right' if replay.right else 'wrong'}")))
-    before: tuple[Block, ...] = ()
-    if replay.asked and replay.right_before is not None:
-        before = (Text(message(f"result.before_{'right' if replay.right_before else 'wrong'}"), "muted"),)
-    return (Talk(moves_of(replay)), *([Facts(rows)] if rows else []), *before)
-
-
-def _meant(replay: Replay) -> tuple[Block, ...]:
-    blocks: list[Block] = []
-    if replay.wish:
-        blocks.append(Facts([(message("result.wish"), replay.wish)], replay.wish_language))
-    if replay.intent:
-        concepts = parse_intent(replay.intent).concepts
-        blocks += [Text(message("result.intent"), "muted"), Chips([concept_words(each) for each in concepts])]
-    elif not replay.wish:
-        blocks.append(Text(message("result.no_intent"), "muted"))
-    if replay.question and replay.answer:
-        asked = [
-            (message("result.would_ask"), replay.question),
-            (message("result.would_answer"), replay.answer),
-        ]
-        blocks.append(Facts(asked))
-    if replay.type is not None or replay.member == "clear":
-        kind = task_type(replay.member, replay.type or "preferences")
-        blocks.append(Facts([(message(f"type.{kind}"), message(f"why.{kind}"))]))
-    return tuple(blocks)
+def _meant(item: DecideItem, language: Language) -> Iterator[Block]:
+    wish, intent = request_of(item, language), item.about.intent
+    if wish.text:
+        yield Facts([(message("result.wish"), wish.text)], wish.language)
+    if intent is not None and intent.text:
+        yield Text(message("result.intent"), "muted")
+        yield Chips([concept_words(each) for each in intent.concepts])
+    elif not wish.text:
+        yield Text(message("result.no_intent"), "muted")
+    if not isinstance(item, PairItem):
+        return
+    if item.pair.question and item.pair.answer:
+        asked = message("result.would_ask"), message("result.would_answer")
+        yield Facts(list(zip(asked, (item.pair.question, item.pair.answer), strict=True)))
+    yield Facts([(message(f"type.{item.type}"), message(f"why.{item.type}"))])
 
 
 def concept_words(concept: Concept) -> str:
@@ -320,15 +296,19 @@ def concept_words(concept: Concept) -> str:
     return f"− {words}" if concept.negative else words
 
 
-def _sets(seat: str, replay: Replay) -> tuple[Block, ...]:
-    marked = replay.marked or (message("result.nothing_marked"),)
-    rows: list[tuple[Words, Words | tuple[Words, ...]]] = [(message(f"result.marked_{seat}"), tuple(marked))]
-    if replay.shortlist:
-        rows.append((message("result.shortlist"), replay.shortlist))
-    for run, texts in replay.conformal:
+def _sets(seat: str, item: DecideItem, marked: Sequence[str], sets: Sets) -> Iterator[Block]:
+    """Yield what the robot held for possible beside a person's shortlist and the sets of runs."""
+    rows: list[tuple[Words, Words | Sequence[Words]]] = [
+        (message(f"result.marked_{seat}"), tuple(marked) or (message("result.nothing_marked"),))
+    ]
+    if isinstance(item, PairItem) and item.pair.shortlist:
+        rows.append((message("result.shortlist"), item.pair.shortlist))
+    for run, texts in sets:
         rows.append((message("result.run", run=run), texts or (message("result.empty_set"),)))
-    note = () if replay.conformal else (Text(message("result.no_runs"), "muted"),)
-    return (Text(message("result.sets_note"), "muted"), Facts(rows), *note)
+    yield Text(message("result.sets_note"), "muted")
+    yield Facts(rows)
+    if not sets:
+        yield Text(message("result.no_runs"), "muted")
 
 
 def filled_in(form: Mapping[str, Any]) -> list[tuple[Words, Words]]:

@@ -8,18 +8,20 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import pytest
-from seated import Visit, draft_of, enter, pair_fields, play, task_of
+from seated import Visit, draft_of, enter, item_of, pair_fields, play, task_of
 from visiting import Page, Unmarked, words
 
 from logs import LogReader, LogWriter
-from logs.rows import Ending
+from logs.rows import Ending, Turn
 from simulator.ambik.annotation.form import ORDER
 from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.data import load_guidelines
+from simulator.ambik.intents import parse_intent
+from simulator.ambik.items import Item, Pair, PairItem, Scenario, ScenarioItem
 from simulator.ambik.sessions import Play
-from simulator.ambik.show import KINDS, broken_off, filled_in, page_blocks, picture, reveal
-from simulator.ambik.terms import AMBIGUITIES, TASK_TYPES
-from simulator.ambik.views import ParticipantView, Replay
+from simulator.ambik.show import KINDS, Sets, broken_off, filled_in, page_blocks, picture, reveal
+from simulator.ambik.terms import AMBIGUITIES, TASK_TYPES, Member
+from simulator.ambik.views import ParticipantView
 from simulator.benchmark import Due, Move
 from simulator.blocks import Block, Chips, Talk
 from simulator.errors import Trouble
@@ -189,24 +191,64 @@ async def test_the_end_shows_a_form_as_it_was_filled_in(actions: Actions, log: L
     visit = await play(actions, "annotator")
     await visit.begin()
     fields = pair_fields(draft_of(log[1], visit.episode))
-    shown = Replay(task="t", form=fields)
-    named = {name.name: value for name, value in filled_in(shown.form)}
+    named = {name.name: value for name, value in filled_in(fields)}
     assert [*named][:2] == ["field.clear", "field.objects"]
     assert named["field.step"] == str(fields["step"] + 1)
     assert named["field.objects"] == ", ".join(fields["objects"])
-    text = words(end_of("annotator", shown))
+    shown = item_of(log[1], visit.episode)
+    filled = [turn("annotator", "", {"kind": "annotate", "form": fields})]
+    text = words(end_of("annotator", shown, filled))
     assert strings("en")(f"benchmark.ambik.type.{fields['type']}") in text
     assert "Exactly one thing is open in this task. yes" in text
-    assert "In a study" in text and "In a study" not in words(end_of("annotator", shown, study=True))
+    assert "In a study" in text and "In a study" not in words(end_of("annotator", shown, filled, study=True))
 
 
-def end_of(seat: str, replay: Replay, *, study: bool = False, **more: object) -> str:
-    return ended(view("done", seat, study=study, **more), reveal(seat, replay, study=study))
+def end_of(seat: str, item: Item, turns: Sequence[Turn] = (), *, study: bool = False, sets: Sets = ()) -> str:
+    return ended(view("done", seat, study=study), reveal(seat, item, turns, study=study, sets=sets))
+
+
+def milk(member: Member = "ambiguous", intent: str = "oat milk", **fields: object) -> PairItem:
+    """A task about milk, one of two."""
+    given: dict[str, object] = {
+        "objects": ("oat milk", "soy milk"),
+        "scene": "oat milk, soy milk",
+        "clear": "Bring the oat milk.",
+        "ambiguous": "Bring the milk.",
+        "question": "Which?",
+        "answer": "Oat milk.",
+        "clear_plan": (),
+        "ambiguous_plan": (),
+        "step": None,
+    }
+    pair = Pair(id="p", type="preferences", intent=parse_intent(intent), **given | fields)  # type: ignore[arg-type]
+    return PairItem(pair=pair, member=member)
+
+
+def fruit() -> ScenarioItem:
+    """A task of KnowNo's data, which have no type."""
+    scenario = Scenario(
+        id="s", objects=("pear",), scene="a pear", task="t", intended=("pear",), location="", type=""
+    )
+    return ScenarioItem(scenario=scenario)
 
 
 def ended(shown: ParticipantView, blocks: Sequence[Block] | None) -> str:
     result = None if blocks is None else Result(language="en", moves=(), blocks=tuple(blocks))
     return end_page(here(shown), BENCHMARK, result)
+
+
+def turn(seat: str, text: str, payload: dict[str, object]) -> Turn:
+    return Turn(episode_id="e", number=0, seat=seat, text=text, payload=payload)
+
+
+def decided(action: str, *asked: tuple[str, str], marked: Sequence[str] = ()) -> list[Turn]:
+    """What is logged of a robot that acts after some questions."""
+    decision = {"kind": "decide", "prediction_set": marked}
+    turns = []
+    for question, answer in asked:
+        turns.append(turn("robot", question, decision | {"asks": True, "action": ""}))
+        turns.append(turn("user", answer, {"kind": "answer"}))
+    return [*turns, turn("robot", action, decision | {"asks": False, "action": action})]
 
 
 async def test_candidates_stand_in_the_order_of_the_guidelines(actions: Actions, log: Log) -> None:
@@ -330,8 +372,8 @@ def test_types_are_named_as_in_the_guidelines(language: str) -> None:
 def test_whether_it_was_right_to_ask_is_said(
     seat: str, needed: bool, asked: tuple[tuple[str, str], ...], right: bool | None
 ) -> None:
-    replay = Replay(task="Bring the milk.", needed=needed, asked=asked, right=right)
-    html = end_of(seat, replay)
+    action = {True: "Bring the oat milk.", False: "Bring the soy milk.", None: ""}[right]
+    html = end_of(seat, milk("ambiguous" if needed else "clear"), decided(action, *asked))
     heading = re.search(r"<h1[^>]*>(.*?)</h1>", html)[1]  # type: ignore[index]
     good = needed == bool(asked)
     assert good == bool(re.search("rightly|right not to|right to ask", heading))
@@ -341,26 +383,22 @@ def test_whether_it_was_right_to_ask_is_said(
 
 
 def test_the_intent_in_words() -> None:
-    text = words(end_of("robot", Replay(task="t", intent="milk, glass|cup, -can", type="preferences")))
+    text = words(end_of("robot", milk(intent="milk, glass|cup, -can")))
     assert "milk glass / cup − can" in text and "Preferences" in text
-    assert "Clear task" in words(end_of("robot", Replay(task="t", member="clear")))
-    unknown = words(end_of("robot", Replay(task="t")))  # KnowNo's data have none
+    assert "Clear task" in words(end_of("robot", milk("clear")))
+    unknown = words(end_of("robot", fruit()))
     assert not [kind for kind in TASK_TYPES if strings("en")(f"benchmark.ambik.type.{kind}") in unknown]
 
 
 def test_sets_stand_side_by_side() -> None:
-    replay = Replay(
-        task="t",
-        marked=("take the milk",),
-        shortlist=("oat milk", "soy milk"),
-        conformal=(("knowno-test", ("take the oat milk",)), ("lap-test", ())),
-    )
-    html = end_of("robot", replay)
+    turns = decided("take the milk", marked=("take the milk",))
+    sets = (("knowno-test", ("take the oat milk",)), ("lap-test", ()))
+    html = end_of("robot", milk(shortlist=("oat milk", "soy milk")), turns, sets=sets)
     text = words(html)
     for part in ("You marked", "take the milk", "oat milk", "knowno-test", "the empty set"):
         assert part in text
     assert "No model has been run" not in text
-    assert "No model has been run" in words(end_of("robot", Replay(task="t")))
+    assert "No model has been run" in words(end_of("robot", milk()))
 
 
 def test_a_user_whom_the_robot_did_not_ask_is_told_so() -> None:
@@ -371,9 +409,8 @@ def test_a_user_whom_the_robot_did_not_ask_is_told_so() -> None:
 
 
 def test_whether_the_action_was_right_is_said_in_words() -> None:
-    for right, said in ((True, "right"), (False, "not what was meant")):
-        replay = Replay(task="t", action="Take the milk.", right=right)
-        html = end_of("user", replay)
+    for taken, said in (("oat", "right"), ("soy", "not what was meant")):
+        html = end_of("user", milk(), decided(f"Take the {taken} milk."))
         assert said in [text.strip() for text in Page(html).texts]
         assert f'<span class="ab-hidden">{said}' not in html
 
@@ -386,8 +423,7 @@ def test_an_episode_that_was_broken_off_tells_no_result() -> None:
 
 
 def test_what_people_typed_is_shown_as_typed() -> None:
-    replay = Replay(task=EVIL, action=EVIL, marked=(EVIL,), asked=((EVIL, EVIL),))
-    page = Page(end_of("robot", replay))
+    page = Page(end_of("robot", milk(ambiguous=EVIL), decided(EVIL, (EVIL, EVIL), marked=(EVIL,))))
     assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
     assert page.texts.count(EVIL) == 5
     page = Page(

@@ -12,6 +12,8 @@ from served import doing
 from simulator.ambik.annotation.form import PairFormError
 from simulator.ambik.room import ROOM
 from simulator.ambik.sessions import AmbikSessions
+from simulator.ambik.show import reveal
+from simulator.blocks import message
 from simulator.errors import SeatError
 from simulator.seats import Reply
 from simulator.studies.room import StudyRoom
@@ -53,12 +55,22 @@ async def test_a_person_as_robot(play, submit, item, act, ask):
     played = await submit(played, "robot", act("Lift the figs and bow.", item.options[0]))
     assert doing(played.view("robot")) == "done"
     assert played.payload()["prediction_set"] == [item.options[0], "Lift the figs and bow."]
-    shown = ROOM.replay(item, played.turns, ())
-    assert (shown.wish, shown.intent, shown.type) == (item.pair.clear, "fig tray, -zzsecret", "preferences")
-    assert (shown.action, shown.right, shown.right_before, shown.needed) == (
-        "Lift the figs and bow.", False, None, True,
-    )  # fmt: skip
-    assert shown.marked == item.options[:2]
+    verdict, went, meant, sets = reveal("robot", *ROOM.replay(item, played.turns, ()))
+    assert (verdict.heading.name, verdict.good) == ("result.heading.robot_asked_needed_wrong", False)
+    # Nothing was held for the best before it asked, so nothing is said of that.
+    talk, facts = went.blocks
+    assert [move.text for move in talk.moves] == [
+        item.instruction, "Figs or dates?", item.pair.answer,
+    ]  # fmt: skip
+    assert facts.rows[1:] == [
+        (message("result.action_robot"), "Lift the figs and bow."),
+        (message("result.was"), message("result.wrong")),
+    ]
+    wish, _, intent, *_, kind = meant.blocks
+    assert wish.rows == [(message("result.wish"), item.pair.clear)]
+    assert [*intent.texts] == ["fig tray", "− zzsecret"]
+    assert kind.rows[0][0] == message("type.preferences")
+    assert sets.blocks[1].rows[0][1] == item.options[:2]
 
 
 async def test_until_the_end_a_robot_sees_nothing_of_the_answer(play, submit, item, ask):
@@ -145,7 +157,9 @@ async def test_an_annotator_sees_the_draft_once_the_guidelines_are_read(play, su
     assert (doing(played.view("annotator")), played.view("annotator").draft) == ("annotate", draft.draft)
     played = await submit(played, "annotator", Reply(move={"delete": "absurd"}))
     assert played.payload("annotate")["private"] == ["form", "problems"]
-    assert ROOM.replay(draft, played.turns, ()).form["delete"] == "absurd"
+    verdict, form = reveal("annotator", *ROOM.replay(draft, played.turns, ()))
+    assert verdict.heading == message("result.heading.deleted")
+    assert (message("field.delete"), "absurd") in form.blocks[0].rows
 
 
 async def test_two_people_read_at_the_same_time_and_see_nothing_before_both_are_through(play, submit, item):

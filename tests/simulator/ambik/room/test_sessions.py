@@ -19,6 +19,7 @@ from simulator.ambik.kitchen.reasoning import kitchen_options
 from simulator.ambik.sessions import AmbikSessions, drawn_item
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS
 from simulator.ambik.trial_log import decisions, exchanges_of, forms, played_of
+from simulator.blocks import message
 from simulator.errors import ConflictError, InputError
 from simulator.runner.finding import load_room
 from simulator.seats import Reply
@@ -89,9 +90,12 @@ async def test_free_play_as_robot(server):
     assert (item.type, item.options) == ("preferences", item.pair.options)
     assert item.pair.id not in episode and "ambiguous" not in episode
     assert await to_the_end(server, episode, "robot") == ["instructions", "decide", "decide"]
-    shown = await server.sessions.hidden(episode, "robot")
-    assert (shown.type, shown.shortlist, shown.conformal) == ("preferences", item.pair.shortlist, ())
-    assert [question for question, _ in shown.asked] == ["Which of them?"]
+    _, went, meant, sets = (await server.sessions.replay(episode, "robot")).blocks
+    assert meant.blocks[-1].rows[0][0] == message("type.preferences")
+    shortlist = {name.name: texts for name, texts in sets.blocks[1].rows}.get("result.shortlist", ())
+    assert shortlist == item.pair.shortlist
+    assert sets.blocks[-1].text == message("result.no_runs")
+    assert [move.text for move in went.blocks[0].moves][1] == "Which of them?"
     assert server.reader.ending(episode).status == "completed"
     assert {score.metric for score in server.reader.scores()} >= {"chr", "right_after"}
 
@@ -105,8 +109,9 @@ async def test_what_is_meant_in_a_scenario_is_said_in_the_episode_s_language(
     seats = {"robot": "person", "user": "offline/item"}
     episode = await server.sessions.start_item(offered, seats, options, name="robot")
     await to_the_end(server, episode, "robot")
-    shown = await server.sessions.hidden(episode, "robot")
-    assert shown.wish.startswith(said) and shown.wish_language == language
+    _, _, meant, _ = (await server.sessions.replay(episode, "robot")).blocks
+    wish = meant.blocks[0]
+    assert wish.rows[0][1].startswith(said) and wish.language == language
 
 
 @pytest.mark.parametrize("type", ["unambiguous_direct", *AMBIGUITIES, "any"])
@@ -216,7 +221,7 @@ async def test_a_study_from_its_first_set_to_its_last(server):
     assert len({one.item.pair.id for one in found}) == 3
     assert {one.generator for one in found} == {server.reader.episodes("study-s")[0].participant_id}
     with pytest.raises(ConflictError):
-        await sessions.hidden(entry.episode_id, "robot")
+        await sessions.replay(entry.episode_id, "robot")
 
 
 async def test_a_person_as_user_in_a_study(server):
