@@ -9,14 +9,15 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from simulator import datasets
 from simulator.errors import InputError
+from simulator.handmethat.actions import carry_out
 from simulator.handmethat.files.episode import read_file
 from simulator.handmethat.files.packed import Packed, is_packed
 from simulator.handmethat.files.split import FOLDER, PARTS, SPLIT_FILE, parse_name, read_split
@@ -103,16 +104,13 @@ class _Numbered:
         return self.task(self.ids.index(task_id))
 
 
-def task_source(
-    data: str | Path | Task | Sequence[Task], split: str | None = None, *, replay: bool = False
-) -> TaskSource:
+def task_source(data: str | Path | Task | Sequence[Task], split: str | None = None) -> TaskSource:
     """Return the tasks of `data`.
 
     Args:
         data: a task, tasks, ``builtin``, the name of registered data (``handmethat``), packed episodes, an
             episode file, or a folder of them (or the folder above it, which also holds the split file).
         split: ``train``, ``validate`` or ``test``, as the split file beside the folder says.
-        replay: current states by performing the human's actions, instead of the file's (stale states).
 
     Raises:
         InputError: if there is no task, or no such split.
@@ -143,7 +141,7 @@ def task_source(
         files = [file for file in files if file.name in names]
     if not files:
         raise NoEpisodeError(f"{place}: holds no episode file" + (f" of split {split!r}" if split else ""))
-    read = lru_cache(maxsize=_MOST_KEPT)(partial(read_file, replay=replay))
+    read = lru_cache(maxsize=_MOST_KEPT)(read_file)
     return _Numbered([file.stem for file in files], lambda number: read(files[number]))
 
 
@@ -203,16 +201,19 @@ def load_tasks(
     limit: int | None = None,
     replay: bool = False,
 ) -> tuple[Task, ...]:
-    """Return the episodes to play, sorted by level, quest type, goal and number; `replay`: see `task_source`.
+    """Return the episodes to play, sorted by level, quest type, goal and number.
+
+    `replay`: their current states are made by performing the human's actions, instead of the file's, which
+    keep what the human has undone (stale states).
 
     Raises:
         NoEpisodeError: if nothing is left to play.
-        InputError: if the data do not exist, or a file is faulty.
+        InputError: if the data do not exist, a file is faulty, or an action cannot be performed.
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit {limit}: must be 1 or more")
-    fits, source = _filter(levels, quests, goals), task_source(data, split, replay=replay)
-    return _some(tuple(islice(_read(source, _named(source, fits), fits), limit)), data)
+    fits, source = _filter(levels, quests, goals), task_source(data, split)
+    return _some(tuple(islice(_read(source, _named(source, fits), fits, replay), limit)), data)
 
 
 def draw_tasks(
@@ -221,6 +222,7 @@ def draw_tasks(
     *,
     levels: Iterable[int] | None = None,
     split: str | None = None,
+    replay: bool = False,
 ) -> Drawn:
     """Return a sample of the episodes of `load_tasks`, which explains the arguments; all if `sample` is None.
 
@@ -235,12 +237,12 @@ def draw_tasks(
     known = [named for number in numbers if (named := strata[number]) is not None]
     if sample is not None and len(known) == len(numbers):
         drawn = sample.draw(known)
-        tasks = tuple(_read(source, [numbers[i] for i in drawn], fits))
+        tasks = tuple(_read(source, [numbers[i] for i in drawn], fits, replay))
         # The file need not say its template.
         if [stratum(task)[:2] for task in tasks] == [known[i][:2] for i in drawn]:
             return Drawn(tasks=_some(tasks, data), population=len(numbers), sample=sample)
     # All are taken, or names say nothing, or something else than their files: the files are believed.
-    tasks = _some(tuple(_read(source, numbers, fits)), data)
+    tasks = _some(tuple(_read(source, numbers, fits, replay)), data)
     if sample is None:
         return Drawn(tasks=tasks, population=len(tasks))
     drawn = sample.draw([stratum(task) for task in tasks])
@@ -274,8 +276,17 @@ def _named(source: TaskSource, fits: _Fits) -> list[int]:
     return [number for number, known in enumerate(strata_of(source)) if known is None or fits(known)]
 
 
-def _read(source: TaskSource, numbers: Iterable[int], fits: _Fits) -> Iterator[Task]:
-    return (task for task in map(source.task, numbers) if fits(stratum(task)))
+def _read(source: TaskSource, numbers: Iterable[int], fits: _Fits, replay: bool) -> Iterator[Task]:
+    for task in map(source.task, numbers):
+        if fits(stratum(task)):
+            yield _replayed(task) if replay else task
+
+
+def _replayed(task: Task) -> Task:
+    state, fault = carry_out(task.world, task.initial, task.actions)
+    if fault is not None:
+        raise InputError(f"{task.id}: action_list.{fault}; read it without replay")
+    return replace(task, current=state._replace(waiting=True))
 
 
 def _some(tasks: tuple[Task, ...], data: str | Path) -> tuple[Task, ...]:

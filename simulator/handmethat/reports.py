@@ -139,8 +139,8 @@ def summarise(episodes: pd.DataFrame) -> dict[str, Any]:
 
     Returns:
         ``n`` items; ``score`` and ``moves`` (of the successes; None without any) with bootstrap intervals,
-        ``success`` with Wilson's, or of items played several times a bootstrap interval over items; the mean
-        of ``raw_sum``, the running sum of rewards.
+        ``success`` with Wilson's, or of items played several times a bootstrap interval over items;
+        ``raw_sum``, the running sum of rewards, as the score.
     """
     items, moved = episodes["hash"].tolist(), episodes.dropna(subset="moves_of_success")
     success = share(episodes["success"].astype(bool).tolist(), items)
@@ -150,7 +150,7 @@ def summarise(episodes: pd.DataFrame) -> dict[str, Any]:
         "score": bootstrap_mean(episodes["score"].tolist(), items, bounds=None),
         "success": success,
         "moves": bootstrap_mean(moves, moved["hash"].tolist(), bounds=None) if moves else None,
-        "raw_sum": float(episodes["raw_sum"].mean()),
+        "raw_sum": bootstrap_mean(episodes["raw_sum"].astype(float).tolist(), items, bounds=None),
     }
 
 

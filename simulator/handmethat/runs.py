@@ -25,6 +25,7 @@ class EpisodeSelection(Selection):
         levels: as numbers and ranges; None for all.
         per_level: at most so many of each level; None for all.
         split: part of the data, as their split file says; None for all.
+        replay: see `load_tasks`.
     """
 
     lang: Language = Field(default="en", description="language of everything that is said")
@@ -35,6 +36,9 @@ class EpisodeSelection(Selection):
     per_level: Limit = Field(default=None, description="a sample of so many items of each level, stratified")
     split: str | None = Field(default=None, description="train, validate or test, as the split file says")
     limit: Limit = Field(default=None, description="a sample of so many items, balanced over levels")
+    replay: bool = Field(
+        default=False, description="perform the human's actions: published files keep what these have undone"
+    )
 
     def draw(self, seed: int = 0) -> Drawn:
         """Return the tasks to play: all of the levels, or a sample of them.
@@ -45,7 +49,7 @@ class EpisodeSelection(Selection):
         every = self.per_level is None and self.limit is None
         sample = None if every else Sample(limit=self.limit, per_level=self.per_level, seed=seed)
         levels = None if self.levels is None else parse_levels(self.levels)
-        return draw_tasks(self.data, sample, levels=levels, split=self.split)
+        return draw_tasks(self.data, sample, levels=levels, split=self.split, replay=self.replay)
 
 
 def load_posed(data: str) -> tuple[Posed, ...]:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from simulator.errors import InputError
 from simulator.field_faults import field_faults
-from simulator.handmethat.actions import Action, carry_out
+from simulator.handmethat.actions import Action
 from simulator.handmethat.files.records import (
     OWN,
     ActionRecord,
@@ -87,21 +87,16 @@ class Checked:
         return self.task
 
 
-def read_file(path: Path, *, replay: bool = False) -> Task:
-    """Return the task of an episode file.
-
-    Args:
-        path: the file; its name tells the level where the file does not.
-        replay: make the current state by performing the actions on the first one, instead of taking the
-            file's, which keeps what the human has undone (stale states).
+def read_file(path: Path) -> Task:
+    """Return the task of an episode file, whose name tells the level where the file does not.
 
     Raises:
         InputError: as `Checked.good` does.
     """
-    return check_file(path, replay=replay).good()
+    return check_file(path).good()
 
 
-def check_file(path: Path, *, replay: bool = False) -> Checked:
+def check_file(path: Path) -> Checked:
     """Read an episode file and gather everything that is wrong with it; see `read_file`."""
     faults = Faults(path, path.stem)
     try:
@@ -111,27 +106,27 @@ def check_file(path: Path, *, replay: bool = False) -> Checked:
     except (ValueError, RecursionError) as error:
         faults.add("", json_problem(error), code="format")
     else:
-        return _check(data, faults, replay)
+        return _check(data, faults)
     return Checked(None, faults)
 
 
-def task_from_json(data: Any, name: str, *, replay: bool = False) -> Task:
+def task_from_json(data: Any, name: str) -> Task:
     """Return the task out of an episode file's content; `name` is the file's, without ``.json``.
 
     Raises:
         InputError: as `Checked.good` does.
     """
-    return _check(data, Faults(None, name), replay).good()
+    return _check(data, Faults(None, name)).good()
 
 
-def _check(data: Any, faults: Faults, replay: bool) -> Checked:
+def _check(data: Any, faults: Faults) -> Checked:
     try:
         content = _validated(data)
     except ValidationError as error:
         for fault in field_faults(error, data):
             faults.add(fault.field, f"{fault.problem} (see the published format)", code="format")
         return Checked(None, faults)
-    task = _read(content, faults, replay)
+    task = _read(content, faults)
     return Checked(None if faults.errors else task, faults)
 
 
@@ -150,7 +145,7 @@ def _validated(data: Any) -> _EpisodeFile:
     return content.model_copy(update={"current_object_dict": {name: records[name] for name in later}})
 
 
-def _read(content: _EpisodeFile, faults: Faults, replay: bool) -> Task | None:
+def _read(content: _EpisodeFile, faults: Faults) -> Task | None:
     level = _read_level(content, faults)
     household = read_household(content.initial_object_dict, content.current_object_dict, faults)
     if household is None or level is None:
@@ -174,14 +169,7 @@ def _read(content: _EpisodeFile, faults: Faults, replay: bool) -> Task | None:
     in_heard = read.groundings("_objects_in_rsa_meaning", content.in_rsa_meaning, heard.quest)
     if faults.errors:
         return None
-    if replay:
-        current, fault = carry_out(world, initial, actions)
-        if fault is not None:
-            faults.add("", f"action_list.{fault}; read it without replay")
-            return None
-    else:
-        moves = (action.args[1] for action in reversed(actions) if action.name == "human-move")
-        current = current._replace(at=next(moves, initial.at))
+    moves = (action.args[1] for action in reversed(actions) if action.name == "human-move")
     return Task(
         id=faults.task,
         level=level,
@@ -189,7 +177,7 @@ def _read(content: _EpisodeFile, faults: Faults, replay: bool) -> Task | None:
         task_index=content.task_idx,
         world=world,
         initial=initial,
-        current=current._replace(waiting=True),
+        current=current._replace(at=next(moves, initial.at), waiting=True),
         goal=content.goal,
         subgoal=content.subgoal,
         actions=actions,

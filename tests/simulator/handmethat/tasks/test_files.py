@@ -14,8 +14,10 @@ import pytest
 from simulator.errors import InputError
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.files.episode import check_file, file_text, read_file, task_from_json, write_file
+from simulator.handmethat.files.packed import SUFFIX, write_packed
 from simulator.handmethat.hierarchy import hierarchy
 from simulator.handmethat.items import item_row, task_from_row, task_to_row
+from simulator.handmethat.runs import EpisodeSelection
 from simulator.handmethat.task import Task
 from simulator.handmethat.world import has, location_of
 
@@ -128,24 +130,31 @@ def test_stale_states_are_kept_as_read_unless_replayed(content: dict[str, Any], 
     ]
     content["action_list"] = world_actions
     content["current_object_dict"]["cabinet"]["states"]["open"] = True
-    stale, right = task_from_json(content, NAME), task_from_json(content, NAME, replay=True)
-    cabinet = stale.world.entity("cabinet")
-    assert has(stale.current, "open", cabinet) and not has(right.current, "open", cabinet)
-    assert stale.current.at == right.current.at == cabinet
-    assert stale.current.waiting and right.current.waiting
-    assert json.loads(file_text(stale)) == content
+    (tmp_path / f"{NAME}.json").write_text(json.dumps(content), encoding="utf-8")
+    packed = tmp_path / f"packed{SUFFIX}"
+    for place in (tmp_path, packed):
+        (stale,), (right,) = load_tasks(place), load_tasks(place, replay=True)
+        cabinet = stale.world.entity("cabinet")
+        assert has(stale.current, "open", cabinet) and not has(right.current, "open", cabinet)
+        assert stale.current.at == right.current.at == cabinet
+        assert stale.current.waiting and right.current.waiting
+        if place == tmp_path:
+            assert json.loads(file_text(stale)) == content
+            write_packed([stale], {}, packed)
+    assert list(EpisodeSelection(data=str(packed), replay=True, limit=1).draw()) == [right]
     content["current_object_dict"]["cabinet"]["states"]["open"] = False
-    assert json.loads(file_text(right)) == content
-    (tmp_path / f"{NAME}.json").write_text(file_text(stale), encoding="utf-8")
-    (loaded,) = load_tasks(tmp_path, replay=True)
-    assert loaded.current == right.current
+    assert json.loads(file_text(load_tasks(tmp_path, replay=True)[0])) == content
 
 
-def test_an_action_that_cannot_be_done_matters_only_for_a_replay(content: dict[str, Any]) -> None:
+def test_an_action_that_cannot_be_done_matters_only_for_a_replay(
+    content: dict[str, Any], tmp_path: Path
+) -> None:
     content["action_list"] = [{"name": "human-move", "arguments": ["h", "sofa", "bed"]}]
-    assert task_from_json(content, NAME).current.at == task_from_json(content, NAME).world.entity("bed")
+    (tmp_path / f"{NAME}.json").write_text(json.dumps(content), encoding="utf-8")
+    (task,) = load_tasks(tmp_path)
+    assert task.current.at == task.world.entity("bed")
     with pytest.raises(InputError, match=r"action_list\.0: human-move cannot be done then: needs at from"):
-        task_from_json(content, NAME, replay=True)
+        load_tasks(tmp_path, replay=True)
 
 
 def test_what_the_human_holds_lies_nowhere(content: dict[str, Any]) -> None:
