@@ -32,6 +32,7 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy tests/benchmarks
 	$(BIN)/lint-imports
 	$(BIN)/askback check
 

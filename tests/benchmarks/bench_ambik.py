@@ -31,7 +31,7 @@ from simulator.ambik.measuring.measures import measures
 from simulator.ambik.measuring.metrics import chr_, icr, ssc
 from simulator.ambik.naming import is_filler
 from simulator.ambik.playing import Options
-from simulator.ambik.prompts import Case, case_of, prompt, read_action, read_options
+from simulator.ambik.prompts import Case, prompt, read_action, read_options
 from simulator.ambik.records import Decision, Outcome
 from simulator.ambik.runs import RUNS
 from simulator.ambik.selection import KitchenSelection
@@ -148,7 +148,7 @@ def one_by_one(pairs: int = PAIRS) -> Played:
     for method in METHODS:
         for item in (*(calibration if method in CONFORMAL else ()), *tests):
             assert not isinstance(item, DraftItem)
-            case = case_of(item)
+            case = Case(item)
             decided += 1
             match method:
                 case "lofreecp":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from random import Random
 from statistics import fmean
 from typing import NamedTuple, TypeVar
@@ -82,14 +83,14 @@ def weigh(one: Sampled, times: Times) -> None:
     for quest in QUESTS:
         times.measure(
             f"rewards: {quest}",
-            lambda quest=quest: rewards(world, waiting, goal, targets, quest, 10, profile),
+            partial(rewards, world, waiting, goal, targets, quest, 10, profile),
         )
     helped = [
         landed(world, waiting, asked) for asked in groundings(world, waiting, "bring_me", targets.movable, ())
     ]
     for after in (state, *helped[:: max(1, len(helped) // 3)]):
         assert after is not None
-        times.measure("estimate", lambda after=after: graph.estimate(grounding.encode(after), aim))
+        times.measure("estimate", partial(lambda now: graph.estimate(grounding.encode(now), aim), after))
 
 
 def compare(one: Sampled, shortest: Counter[int]) -> None:
@@ -100,7 +101,7 @@ def compare(one: Sampled, shortest: Counter[int]) -> None:
         assert plan is not None
         if plan:
             exact = ExactSearch(world, subgoal, targets, SHORTEST)
-            _count(shortest, plan, lambda s=state, search=exact: search.plan(s))
+            _count(shortest, plan, partial(exact.plan, state))
         state = states_along(state, plan)[-1]
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from random import Random
 from statistics import median
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 from rows import Row, main
@@ -22,6 +23,8 @@ from simulator.handmethat.meanings.model import QUESTS, Grounding, Quest
 from simulator.handmethat.meanings.prior import Pool, prior
 from simulator.handmethat.meanings.rsa import ALPHA, DEPTH, Rsa
 from simulator.handmethat.meanings.utterances import Utterances, enumerate_utterances
+from simulator.handmethat.planner.relevance import Targets
+from simulator.handmethat.planner.rewards import Rewards
 from simulator.handmethat.profiles import load_profiles
 from simulator.handmethat.scene import sample_scene
 from simulator.handmethat.world import entities
@@ -64,7 +67,9 @@ def make_pool(seed: int, quest: Quest) -> tuple[Callable[[], Pool | None], Pool 
     places = _Places(tuple(world.entity(name) for name in names))
 
     def make() -> Pool | None:
-        return prior(world, state, {quest: worth}, places, before, load_profiles()["v2"])
+        # These have what a prior reads of them.
+        given = {quest: cast(Rewards, worth)}
+        return prior(world, state, given, cast(Targets, places), before, load_profiles()["v2"])
 
     return make, make()
 
@@ -105,8 +110,8 @@ def rows() -> Iterator[Row]:
             if pool is None:
                 continue
             said = enumerate_utterances(pool, rules)
-            sparse, rsa = best_of(lambda pool=pool, said=said: Rsa(pool, said, rules))
-            whole, listener = best_of(lambda pool=pool, said=said: dense(pool, said))
+            sparse, rsa = best_of(partial(Rsa, pool, said, rules))
+            whole, listener = best_of(partial(dense, pool, said))
             assert np.abs(listener - rsa.table().listener).max() < 1e-12
             ours.append(sparse)
             theirs.append(whole)

@@ -146,7 +146,7 @@ def rows() -> Iterator[Row]:
         weights_of(MODEL)
     except Unsupported:
         return
-    kinds = {
+    kinds: dict[str, dict[str, Any]] = {
         "An answer of 60 tokens": {"max_tokens": 60, "stop": ("\nIn the kitchen",)},
         "A token with 5 probabilities": {"max_tokens": 1, "top_logprobs": 5},
     }

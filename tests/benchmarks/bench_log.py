@@ -112,7 +112,7 @@ def naive(path: Path, count: int, durable: bool) -> Cost:
 
     def work() -> None:
         for row in turns(count):
-            db["turns"].insert(dataclasses.asdict(row))
+            db.table("turns").insert(dataclasses.asdict(row))
 
     cost = measured(count, work)
     db.close()

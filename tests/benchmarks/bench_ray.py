@@ -99,7 +99,7 @@ async def play(cast: Cast, how: str, ray: object, path: Path, places: int) -> Me
                 options={"turn_limit": TURNS // 2},
                 name="bench",
             )
-            executor = None
+            executor: Workers | Players | None = None
             if how == "processes":
                 executor = Workers(
                     benchmark="clarq",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from rich.console import Console
 from rich.table import Table
@@ -43,12 +44,12 @@ def main() -> None:
         "", *(f"{language}" for language in LANGUAGES), title="Short questions answered as a person would"
     )
     rows: list[tuple[str, Callable[[Question], bool]]] = [("all", lambda question: True)]
-    rows += [(half, lambda question, half=half: question.half == half) for half in HALVES]
+    rows += [(half, partial(lambda wanted, question: question.half == wanted, half)) for half in HALVES]
     rows += [
         ("a node answers", lambda question: question.kind in ANSWERED),
         ("no node answers", lambda question: question.kind in REFUSED),
     ]
-    rows += [(kind, lambda question, kind=kind: question.kind == kind) for kind in KINDS]
+    rows += [(kind, partial(lambda wanted, question: question.kind == wanted, kind)) for kind in KINDS]
     for name, wanted in rows:
         table.add_row(name, *(_shown(rate(found[language], wanted)) for language in LANGUAGES))
     console = Console()
@@ -56,9 +57,9 @@ def main() -> None:
     if "--misses" in sys.argv:
         for question, given in (pair for language in LANGUAGES for pair in found[language]):
             if given not in question.answers:
-                wanted = "/".join(sorted(question.answers))
+                right = "/".join(sorted(question.answers))
                 about = f"{question.task.language} {question.task.id} {question.kind} {question.half}"
-                console.print(f"{about}: {question.said} -> {given}, not {wanted}", highlight=False)
+                console.print(f"{about}: {question.said} -> {given}, not {right}", highlight=False)
 
 
 def _shown(share: Interval) -> str:

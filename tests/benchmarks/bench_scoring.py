@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from rows import Row, main
 
@@ -48,7 +49,7 @@ def label_by_label(prompts: Sequence[Prompt]) -> tuple[float, list[list[float]]]
         tokenizer = transformers.AutoTokenizer.from_pretrained(weights_of(MODEL))
         model = transformers.AutoModelForCausalLM.from_pretrained(weights_of(MODEL)).eval()
     start = time.perf_counter()
-    found = []
+    found = list[list[Any]]()
     for prompt in prompts:
         found.append([])
         for k in range(1, len(prompt.examples) + 1):

@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from langchain_core.runnables import RunnableConfig
 from rich.console import Console
 from rich.table import Table
 from rows import Row
@@ -21,6 +22,7 @@ from simulator.clarq import graph
 from simulator.clarq.data import BUILTIN, item_row, load_items
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.players.seeker_offline import OfflineSeeker
+from simulator.clarq.playing import SEEKER
 from simulator.clarq.room import ROOM
 from simulator.clarq.score import score_dialogue
 from simulator.seats import Line
@@ -48,7 +50,7 @@ class Played:
     @property
     def questions(self) -> int:
         """The seeker's lines but the one that opens the task and the goodbye."""
-        said = [line.text for line in self.lines if line.seat == graph.SEEKER]
+        said = [line.text for line in self.lines if line.seat == SEEKER]
         return sum(not graph.farewell(text) for text in said[1:])
 
 
@@ -67,7 +69,7 @@ async def play(task: Task, seed: int = 0) -> Played:
         record=forget,
         seed=derive_seed(seed, row.benchmark, row.name, row.language, 0),
     )
-    config = {"recursion_limit": ROOM.steps(table)}
+    config: RunnableConfig = {"recursion_limit": ROOM.steps(table)}
     state = await graph.build_graph().compile().ainvoke(graph.rebuild([]), context=table, config=config)
     lines = tuple(Line(seat, text) for seat, text in state["lines"])
     return Played(task, lines, score_dialogue(task, lines).missing)
