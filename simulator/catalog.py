@@ -143,7 +143,7 @@ def _imported(point: EntryPoint) -> Any:
     except Exception as error:  # another's package: whatever is wrong with it, ours go on
         raise InputError(
             f"{point.group}: {point.name} = {point.value} cannot be imported "
-            f"({described(error)}); mend or uninstall the package {_package_of(point)}."
+            f"({described(error)}); fix or uninstall the package {_package_of(point)}."
         ) from error
 
 

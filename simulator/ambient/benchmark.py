@@ -39,7 +39,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
         draws_late=True,
         help=(
             "Tables 1, 4, 5, 9, 10 and 11, crowdworkers' votes, and the paper's figures, people and models "
-            "together.\n\nWhat a file is, its content tells: examples, kinds of ambiguity, linguists' and "
+            "together.\n\nA file is recognized by its content: examples, kinds of ambiguity, linguists' and "
             "crowdworkers' annotations, generated disambiguations, statements judged true or false, "
             "continuations, predicted label sets, claims, cases of EDIT-F1. The paper's figures stand beside "
             "those of published files. Faulty rows are left out and told at the end; the exit code is 1 if a "

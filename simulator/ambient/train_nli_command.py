@@ -162,7 +162,7 @@ def _pairs(path: Path, family: Family) -> tuple[TrainingPair, ...]:
     read = read_training(path, family)
     if read.faults:
         count = f"; {len(read.faults)} of {len(read.faults) + len(read.rows)} rows are faulty"
-        raise InputError(f"{read.faults[0]}{count}: mend or leave them out")
+        raise InputError(f"{read.faults[0]}{count}: fix them or leave them out")
     return read.rows
 
 

@@ -68,7 +68,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
         draws_late=True,
         help=(
             "Tables 3 and 6 to 9, coverage, what a question brought, and the paper's figures; people among "
-            "models.\n\nWhat a file is, its content tells: pairs, KnowNo's scenarios, log-probabilities of "
+            "models.\n\nA file is recognized by its content: pairs, KnowNo's scenarios, log-probabilities of "
             "a KnowNo run, cases of metrics, logs of decisions, tables of results. Switches make sets anew "
             "of what was logged: no model is asked again. Faulty rows are left out and told at the end; the "
             "exit code is 1 if a file could not be read, or if a case of a metric has another value by the "

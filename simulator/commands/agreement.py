@@ -104,4 +104,4 @@ def _why_undefined(units: Sequence[Sequence[Any]], shared: Sequence[Sequence[Any
         return "nobody has answered yet"
     if not shared:
         return f"undefined: none of {len(units)} items has two answers yet"
-    return "undefined: all answers are the same, so agreement cannot be told from chance"
+    return "undefined: all answers are the same, so agreement cannot be distinguished from chance"

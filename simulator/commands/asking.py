@@ -242,9 +242,9 @@ def notes(rows: Iterable[Row]) -> tuple[str, ...]:
         "knowledge, or what people do, settles what is open; nothing: nothing is open. In the last two "
         "asking is not needed.",
         *([need] if need else []),
-        "J (Youden's): share that asked under person, less share that asked where it was not needed; whoever "
-        "always asks, or never does, has 0.",
-        "Useful: the answer told something that was open and had not been told"
+        "J (Youden's): share that asked under person, less share that asked where it was not needed; "
+        "always asking gives 0, and so does never asking.",
+        "Useful: the answer gave something that was open and had not been given"
         + (f" ({useful})." if useful else ".")
         + (f" Price: {price} per question." if price else ""),
         (f"Right: {right}. " if right else "")

@@ -63,7 +63,7 @@ class EpisodeRules(Fields):
     max_questions: Annotated[int | None, Option(name="questions"), Field(ge=0)] = Field(
         default=None, description="questions that are answered; default: any number"
     )
-    append_view: bool = Field(default=False, description="tell what is seen after each command")
+    append_view: bool = Field(default=False, description="say what is seen after each command")
     commands: CommandList = Field(
         default="listed", description="commands that are offered: listed as published, or strict"
     )

@@ -26,7 +26,7 @@ def train_handmethat(
     split: Annotated[str | None, typer.Option(help="train, validate or test, as the split file says")] = None,
     config: Annotated[str, typer.Option(help="its sizes: small, or paper for the published ones")] = "small",
     mode: Annotated[Literal["partial", "full"], typer.Option(help="what the robot sees")] = "partial",
-    oracle: Annotated[Oracle, typer.Option(help="what seq2seq is told beside the task")] = "none",
+    oracle: Annotated[Oracle, typer.Option(help="what seq2seq is given in addition to the task")] = "none",
     updates: Annotated[int | None, typer.Option(min=1, help="updates or steps, if not its own")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="a sample, balanced over levels")] = None,
     seed: Annotated[int, typer.Option(help="seed of the training and of the sample")] = 0,

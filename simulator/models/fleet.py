@@ -113,7 +113,7 @@ def place_of(named: str | Sequence[str] | None) -> Place | None:
     files = [text for text in named if _FILE.fullmatch(text) and "://" not in text]
     if files:
         if len(named) > 1:
-            raise InputError(f"--base-url {files[0]}: a file names a whole fleet, so give nothing beside it")
+            raise InputError(f"--base-url {files[0]}: a file names a whole fleet, so give nothing else")
         return read_fleet(files[0])
     urls = [url for text in named for url in addresses(text) or [text]]
     if len(urls) < 2:

@@ -41,7 +41,7 @@ TimeoutOption = Annotated[
 RunOption = Annotated[str | None, typer.Option(help="the run's name; default: after its setup")]
 ItemsOfOption = Annotated[
     str | None,
-    typer.Option(help="only the items of this run of the log: a study's, to set models beside people"),
+    typer.Option(help="only the items of this run of the log: a study's, to compare models with people"),
 ]
 RunsAndFilesArgument = Annotated[
     list[str],

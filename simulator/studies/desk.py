@@ -83,7 +83,7 @@ class StudyDesk(Openings, Interventions):
             await self._log.write(run)
         except LogConflict:
             raise InputError(
-                f"study {study.id!r} has been opened with another content: once open, a study stays as it "
+                f"study {study.id!r} has been opened with different content: once open, a study stays as it "
                 "is. Undo the change, or give the changed study an id of its own; whoever took part in the "
                 "first one is kept out of it."
             ) from None

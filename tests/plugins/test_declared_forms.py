@@ -111,7 +111,7 @@ async def test_a_form_is_made_of_a_model_checked_and_kept(rated: Actions, log: A
     }
     call = player.at | {"render": "render-00000", "number": 0}
     refused = await rated.send(call | {"filled": wrong})
-    assert not refused["accepted"] and "has to be mended" in words(refused["html"])
+    assert not refused["accepted"] and "needs corrections" in words(refused["html"])
     assert list(log[1].turns(next(iter(log[1].episodes())).id)) == []
     filled = wrong | {"reason": EVIL, "points": "2", "minutes": None}
     assert (await rated.check_form(player.at | {"filled": filled}))["errors"] == 0

@@ -251,7 +251,7 @@ def import_ambient(
     ],
     data: Annotated[
         str | None,
-        typer.Option(help="the dataset they are of, a name or a path; default: one beside the files"),
+        typer.Option(help="the dataset they are of, a name or a path; default: one next to the files"),
     ] = None,
     duplicates: DuplicatesOption = "refuse",
     run: Annotated[str | None, typer.Option(help="the run's name; default: after model and content")] = None,

@@ -58,7 +58,7 @@ def _crowd_remarks(votes: Values, *, whole: bool) -> list[str]:
     if votes["repeated_distractors"]:
         remarks.append(
             f"{votes['repeated_distractors']} distractors are the ambiguous sentence itself or a reading "
-            "that is shown: the share is told with them, as the paper does, and without"
+            "that is shown: the share is given with them, as in the paper, and without"
         )
     if votes["left_out"]:
         remarks.append(f"{votes['left_out']} rows have no votes or no reading and are counted nowhere")

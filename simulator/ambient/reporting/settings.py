@@ -19,7 +19,7 @@ class ReportSettings(Fields):
 
     data: str | None = Field(
         default=None,
-        description="the dataset that results are of, a name or a path; default: one beside the files, or "
+        description="the dataset that results are of, a name or a path; default: one next to the files, or "
         "the one registered as ambient",
     )
     tie: Tie = Field(

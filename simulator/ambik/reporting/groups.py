@@ -161,7 +161,9 @@ def from_runs(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool =
         if calibrates:
             if options.method == "knowno" and all(decision.right is not None for decision in made):
                 material.published[run] = made
-            material.remarks.append(f"{run} is a calibration: it has no sets, and is told with its test run")
+            material.remarks.append(
+                f"{run} is a calibration: it has no sets, and is reported with its test run"
+            )
             continue
         version = str(required_run(reader, run, BENCHMARK).config.get("dataset_version") or "")
         source = options.calibration.run if options.calibration else ""
@@ -328,9 +330,10 @@ def added_statement(group: Group) -> str:
     shown = Counter(map(plan_shown, pairs.values()))
     preferences = [pair for pair in pairs.values() if pair.type == "preferences"]
     return (
-        f"{group.source}: {len(pairs)} pairs as added in 2025 are told apart. {shown['ambiguous']} of them "
-        f"show the ambiguous plan in both columns, so their clear tasks are shown an ambiguous step and are "
-        f"no evidence of what is done on clear tasks; {shown['clear']} show the clear one. "
+        f"{group.source}: {len(pairs)} pairs as added in 2025 are reported separately. "
+        f"{shown['ambiguous']} of them show the ambiguous plan in both columns, so their clear tasks are "
+        f"shown an ambiguous step and are no evidence of what is done on clear tasks; {shown['clear']} show "
+        "the clear one. "
         f"{sum(not pair.shortlist for pair in preferences)} of {len(preferences)} preferences have no "
         "shortlist"
     )

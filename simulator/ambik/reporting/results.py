@@ -49,7 +49,7 @@ class ReportSettings(Fields):
     )
     part: Literal["all", "released", "added"] = Field(
         default="all",
-        description="of the pairs: of the paper's kind, or as added in 2025; all: both, told apart",
+        description="of the pairs: of the paper's kind, or as added in 2025; all: both, separately",
     )
     task: Annotated[
         tuple[str, ...],

@@ -251,9 +251,9 @@ async def test_a_study_that_is_open_stays_as_it_is(office: Any) -> None:
     assert (run.config["planned"], run.config["wanted"]) == (4, {"subject": 2, "location": 2})
     assert (await office.desk().admit("anna")).code == "resumed"
     for changed in ({"title": "Another"}, {"seed": 1}, {"participants": 6}):
-        with pytest.raises(InputError, match="opened with another content"):
+        with pytest.raises(InputError, match="opened with different content"):
             await office.desk(**changed).admit("berta")
-    with pytest.raises(InputError, match="opened with another content"):
+    with pytest.raises(InputError, match="opened with different content"):
         await office.desk((("subject",), ("negation",))).admit("berta")
     assert len(office.desk().ledger()) == 1
 

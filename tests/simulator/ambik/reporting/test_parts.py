@@ -1,4 +1,4 @@
-"""Pairs as those added in 2025 are told apart, with what is odd about them; and a caution of LAP's."""
+"""Pairs as those added in 2025 stand apart, with what is odd about them; and a caution of LAP's."""
 
 from __future__ import annotations
 
@@ -57,8 +57,9 @@ def test_decisions_on_added_pairs_are_a_group_of_their_own_with_its_oddities():
     released, new = told_apart([group()])
     assert [len(one.decisions) for one in (released, new)] == [8, 8]
     assert [one.conditions for one in (released, new)] == ["", "added 2025"]
-    assert "4 pairs as added in 2025 are told apart. 4 of them show the ambiguous plan" in added_statement(
-        new
+    assert (
+        "4 pairs as added in 2025 are reported separately. 4 of them show the ambiguous plan"
+        in added_statement(new)
     )
     assert added_statement(released) == ""
     assert len(baseline_groups([released, new])) == 8
