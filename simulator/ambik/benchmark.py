@@ -76,7 +76,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
         ),
     ),
     research=attribute("simulator.ambik.research:RESEARCH"),
-    desks=(attribute("simulator.ambik.desks:PAIRS"),),
+    desks=(attribute("simulator.ambik.annotation.desk:PAIRS"),),
     folder=Path(__file__).parent,
     commands={
         "import ambik-results": Command(

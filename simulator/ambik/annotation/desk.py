@@ -7,29 +7,40 @@ form holds, whoever's it is; it may also correct a pair that annotators agree on
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
+from pydantic import Field as ModelField
 
 from logs import LogReader
-from simulator.ambik.annotation.agreement import differing
-from simulator.ambik.annotation.form import Problem, check_pair_form, errors_of
-from simulator.ambik.files.pairs import read_pairs_file, write_pairs_file
-from simulator.ambik.forms import read_pair_form
-from simulator.ambik.intents import parse_intent
+from simulator.ambik.annotation.agreement import (
+    FIELDS,
+    agreement_table,
+    compared,
+    differing,
+    pair_agreement,
+)
+from simulator.ambik.annotation.form import ORDER, check_fields, check_pair_form, errors_of
+from simulator.ambik.annotation.page import sentence_of
+from simulator.ambik.files.pairs import export_pairs
+from simulator.ambik.forms import form_record, read_pair_form
 from simulator.ambik.items import BENCHMARK, Draft, DraftItem, Pair, item_from_row
 from simulator.ambik.records import PairForm
-from simulator.ambik.trial_log import Played, forms_of, played_of
+from simulator.ambik.trial_log import Played, forms, forms_of, played_of
+from simulator.blocks import Block, Card, Facts, Heading, Revision, Text, Words, message
+from simulator.desk_forms import Field, Offer, Values
+from simulator.desks import Case, Desk
 from simulator.errors import InputError
+from simulator.figures import Table
 from simulator.judging import DecidingForm, DeskFormError, JudgingForm, Opinions
+from simulator.reporting import Section
 from simulator.runner.logged import required_run
-from simulator.tables.cells import clean
-from simulator.whole import file_name
+from simulator.word_diff import Piece, word_diff
 
 NEEDED: Final = 2
 """Annotators that a draft needs before anybody decides on it."""
@@ -37,10 +48,14 @@ State = Literal["open", "due", "agreed", "consolidated", "deleted"]
 """Too few annotators; they differ; they left the same; a third person's; deleted by all or at the desk."""
 KEPT: Final = "kept"
 """Named among what annotators differ in where one deleted the row and another did not."""
-
-
-class PairProblems(DeskFormError[Problem]):
-    """A third person's form breaks rules; nothing is written."""
+TEXTS: Final = tuple(name for name in FIELDS if name != "type")
+"""Fields that are written; the type is chosen."""
+_ROWS: Final[Mapping[str, int]] = {
+    **{"clear": 3, "objects": 3, "scene": 3, "indirect": 3, "ambiguous": 3, "variants": 3},
+    **{"clear_plan": 5, "ambiguous_plan": 5, "step": 1, "shortlist": 1, "intent": 1},
+}
+_ASIDE: Final = ("passed_over", "comment", "delete")
+_YES: Final = ["yes"]
 
 
 class Decision(DecidingForm):
@@ -48,23 +63,15 @@ class Decision(DecidingForm):
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
 
-    decides: bool = Field(default=True, exclude=True)
+    decides: bool = ModelField(default=True, exclude=True)
 
 
 DECIDING: Final = JudgingForm(kind="ambik.pair", model=Decision, verb="decides")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """A draft at the desk.
-
-    Attributes:
-        opinions: of the annotators, the oldest first, and the third person's newest form.
-    """
-
-    key: str
-    draft: Draft
-    opinions: Opinions[PairForm]
+class DraftCase(Case[PairForm]):
+    """A draft at the desk, with the opinions of its annotators, the oldest first, and of the third person."""
 
     @property
     def forms(self) -> tuple[PairForm, ...]:
@@ -83,16 +90,11 @@ class Case:
         return (*((KEPT,) if some_deleted else ()), *differing(self.kept))
 
     @property
-    def decided(self) -> PairForm | None:
-        """The third person's newest form, with their name; None before there is one."""
-        return self.opinions.decided
-
-    @property
     def state(self) -> State:
         """Return the state that the draft is in."""
-        if self.decided is not None:
-            return "deleted" if self.decided.pair is None else "consolidated"
-        if len(self.opinions.blind) < NEEDED:
+        if (decided := self.opinions.decided) is not None:
+            return "deleted" if decided.pair is None else "consolidated"
+        if not self.ready:
             return "open"
         if not self.kept:
             return "deleted"
@@ -101,12 +103,12 @@ class Case:
     @property
     def pair(self) -> Pair | None:
         """The pair that holds; None while there is none, or if it was deleted."""
-        if self.state not in ("agreed", "consolidated"):
-            return None
-        return self.decided.pair if self.decided else self.kept[0]
+        if (decided := self.opinions.decided) is not None:
+            return decided.pair
+        return self.kept[0] if self.state == "agreed" else None
 
 
-def cases(reader: LogReader, run_id: str) -> tuple[Case, ...]:
+def cases(reader: LogReader, run_id: str) -> tuple[DraftCase, ...]:
     """Return every draft of a run, in the order in which drafts were first given to somebody.
 
     Raises:
@@ -114,8 +116,7 @@ def cases(reader: LogReader, run_id: str) -> tuple[Case, ...]:
         NotInLog: if there is no such run.
     """
     required_run(reader, run_id, BENCHMARK)
-    items = ((row.hash, item_from_row(row)) for row in reader.items(run_id))
-    drafts = {key: item.draft for key, item in items if isinstance(item, DraftItem)}
+    drafts = _drafts(reader, run_id)
     if not drafts:
         message = f"{run_id} has no drafts that annotators make pairs of."
         raise InputError(message, code="no_drafts", run=run_id)
@@ -126,13 +127,33 @@ def cases(reader: LogReader, run_id: str) -> tuple[Case, ...]:
     return tuple(_case(key, draft, played[key], decisions.get(key)) for key, draft in drafts.items())
 
 
-def _case(key: str, draft: Draft, played: Sequence[Played], decision: Opinions[Decision] | None) -> Case:
+def _drafts(reader: LogReader, run_id: str) -> dict[str, Draft]:
+    items = ((row.hash, item_from_row(row)) for row in reader.items(run_id))
+    return {key: item.draft for key, item in items if isinstance(item, DraftItem)}
+
+
+def _case(key: str, draft: Draft, played: Sequence[Played], decision: Opinions[Decision] | None) -> DraftCase:
     # Of several forms of one annotator the last counts.
-    forms = {form.annotator: form for form in forms_of(played)}
-    if decision is None or decision.decided is None:
-        return Case(key=key, draft=draft, opinions=Opinions(forms))
-    decided = read_pair_form(draft, decision.decided.model_extra or {}, annotator=decision.decider)
-    return Case(key=key, draft=draft, opinions=Opinions(forms, decided, decision.decider))
+    opinions = Opinions({form.annotator: form for form in forms_of(played)})
+    kept = [form_values(form) for form in opinions.blind.values() if form.pair is not None]
+    proposed = {**(kept[0] if kept else {}), "comment": "", "one_ambiguity": []}
+    if decision is not None and decision.decided is not None:
+        decided = read_pair_form(draft, decision.decided.model_extra or {}, annotator=decision.decider)
+        opinions, proposed = (
+            replace(opinions, decided=decided, decider=decision.decider),
+            form_values(decided),
+        )
+    return DraftCase(
+        key=key,
+        name=key,
+        title=draft.id,
+        show=partial(_show, draft, tuple(opinions.blind.values())),
+        opinions=opinions,
+        ready=opinions.decided is not None or len(opinions.blind) >= NEEDED,
+        thing=draft,
+        proposed=proposed,
+        offers=list(map(Offer, kept)),
+    )
 
 
 def flow(reader: LogReader, run_id: str) -> dict[str, int]:
@@ -160,71 +181,146 @@ def field_text(pair: Pair, name: str) -> str:
     return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
-NAME: Final = "{run}-pairs.csv"
-_LINES: Final = ("id", "scene", "clear", "indirect", "ambiguous", "question", "answer")
+def form_values(form: PairForm) -> dict[str, Any]:
+    """Return a form as the desk has it; steps are counted from 1 there."""
+    record = form_record(form)
+    values: dict[str, Any] = {name: record.get(name, "") for name in _ASIDE}
+    if form.pair is None:
+        return values
+    texts = {name: field_text(form.pair, name) for name in TEXTS}
+    return values | texts | {"type": form.pair.type, "one_ambiguity": _YES if form.one_ambiguity else []}
 
 
-def export_runs(folder: str | Path, reader: LogReader, runs: Iterable[str]) -> Iterator[Path]:
-    """Write the pairs of some runs of annotators, each into its own file of a folder, and yield the files."""
-    for run in dict.fromkeys(runs):
-        path = Path(folder) / NAME.format(run=file_name(run))
-        export_cases(path, cases(reader, run))
-        yield path
+def read_form(case: Case[PairForm], values: Values, deciding: bool) -> Decision:
+    """Return the decision that a form of the desk makes.
+
+    Raises:
+        DeskFormError: if it breaks rules; warnings pass.
+        SeatError: if it is no such form.
+    """
+    draft: Draft = case.thing
+    move = {name: str(values.get(name) or "") for name in (*TEXTS, *_ASIDE)}
+    step = move.pop("step").strip()
+    fields = {
+        **move,
+        "type": values.get("type"),
+        "step": int(step) - 1 if step.isdecimal() and int(step) > 0 else None,
+        "one_ambiguity": bool(values.get("one_ambiguity")),
+    }
+    if errors := errors_of(check_fields(draft, fields)):
+        raise DeskFormError(errors)
+    return Decision(**form_record(read_pair_form(draft, fields)))
 
 
-def export_cases(path: str | Path, drafts: Iterable[Case]) -> tuple[Pair, ...]:
+def _show(draft: Draft, forms: Sequence[PairForm]) -> Iterator[Block]:
+    """Yield what differs in annotators' forms, field by field, then the rest; never who they are."""
+    yield Heading(draft.id)
+    yield Card(message("desks.pairs.proposed"), [_proposed(draft)], folded=True)
+    kept = [(number, form.pair) for number, form in enumerate(forms, 1) if form.pair is not None]
+    differs = differing([pair for _, pair in kept])
+    for number, form in enumerate(forms, 1):
+        if form.pair is None:
+            yield Text(message("desks.pairs.deleted", k=number, why=form.delete))
+    for name in (name for name in FIELDS if name in differs):
+        yield Heading(message(f"field.{name}"))
+        first = kept[0][1]
+        for number, pair in kept:
+            same = compared(pair, name) == compared(first, name)
+            text = field_text(pair, name)
+            words = (Piece(text, "same"),) if same else word_diff(field_text(first, name), text)
+            yield Revision(str(number), words)
+    if kept:
+        rows = [(_label(name), field_text(kept[0][1], name)) for name in FIELDS if name not in differs]
+        yield Card(message("desks.pairs.same"), [Facts(rows, "en")], folded=True)
+    for number, form in enumerate(forms, 1):
+        said = [(_label("passed_over"), form.passed_over), (_label("comment"), form.comment)]
+        rows = [(name, text) for name, text in said if text]
+        rows += [(_label(each.field), each.sentence()) for each in check_pair_form(draft, form)]
+        if rows:
+            yield Card(message("desks.pairs.said", k=number), [Facts(rows, "en")])
+
+
+def _label(name: str) -> Words:
+    return message(f"field.{name}")
+
+
+def _proposed(draft: Draft) -> Facts:
+    rows: list[tuple[Words, Words]] = [
+        (_label(name), text) for name in ("scene", "clear", "indirect") if (text := str(getattr(draft, name)))
+    ]
+    for kind in (kind for kind in ORDER if kind in draft.candidates):
+        candidate = draft.candidates[kind]
+        texts = filter(None, (candidate.task, candidate.question, candidate.answer))
+        rows.append((message(f"type.{kind}"), "\n".join(texts)))
+    return Facts(rows, "en")
+
+
+def outcome(form: PairForm) -> Hashable:
+    """Return what annotators may differ in: every field; None for a row that is deleted."""
+    return None if form.pair is None else tuple(compared(form.pair, name) for name in FIELDS)
+
+
+def _runs(reader: LogReader) -> list[str]:
+    """Return the runs with drafts, newest first."""
+    runs = reversed(reader.runs())
+    return [run.id for run in runs if run.benchmark == BENCHMARK and _drafts(reader, run.id)]
+
+
+def _sections(reader: LogReader, run: str, rater: str) -> tuple[Section, ...]:
+    """Return how far drafts are, and how far annotators agree, field by field."""
+    counts, measures = flow(reader, run), pair_agreement(forms(reader, [run]))
+    titles = {
+        "drafts": "Drafts",
+        "annotated": "Annotated by two",
+        "due": "To be decided",
+        "agreed": "The same twice",
+        "consolidated": "Decided",
+        "deleted": "Deleted",
+    }
+    progress = Table(tuple(titles.values()), [tuple(map(counts.__getitem__, titles))])
+    remark = (
+        f"{measures.annotators} annotators, {measures.forms} forms; drafts with one annotator alone, left "
+        f"out: {measures.single}; earlier forms replaced: {measures.replaced}. Intervals are over drafts."
+    )
+    return (
+        Section(name="progress", title="Progress", tables=(progress,)),
+        Section(name="agreement", title="Agreement", tables=(agreement_table(measures),), remarks=(remark,)),
+    )
+
+
+def export_run(reader: LogReader, run: str, path: str | Path) -> tuple[Pair, ...]:
     """Write and return the pairs that drafts have become; what annotators left alike must keep the rules.
 
     Raises:
         InputError: if there is no pair yet, or the file cannot be written.
     """
     pairs = [
-        draft.pair
-        for draft in drafts
-        if draft.pair and (draft.decided or not errors_of(check_pair_form(draft.draft, draft.forms[0])))
+        case.pair
+        for case in cases(reader, run)
+        if case.pair and (case.opinions.decided or not errors_of(check_pair_form(case.thing, case.forms[0])))
     ]
     if not pairs:
         raise InputError(f"{path}: no draft has become a pair yet, so there is nothing to write.")
     return export_pairs(path, pairs)
 
 
-def export_pairs(path: str | Path, pairs: Iterable[Pair]) -> tuple[Pair, ...]:
-    """Write pairs as the published files have them.
-
-    Returns:
-        The pairs as they read back: texts cleaned (spec 2.4), options of our own left out.
-
-    Raises:
-        InputError: if one would not read back as it is, or the file cannot be written.
-    """
-    written = tuple(map(cleaned, pairs))
-    with tempfile.TemporaryDirectory() as folder:
-        read = read_pairs_file(write_pairs_file(Path(folder) / "pairs.csv", written))
-    if read.faults:
-        raise InputError(f"{path}: {read.faults[0].message}; nothing was written.")
-    for pair, back in zip(written, read.rows, strict=True):
-        if names := [
-            part.name for part in fields(Pair) if getattr(pair, part.name) != getattr(back, part.name)
-        ]:
-            problem = f"pair {pair.id} would not read back as it is ({', '.join(names)})"
-            raise InputError(f"{path}: {problem}; nothing was written.")
-    write_pairs_file(path, written)
-    return written
-
-
-def cleaned(pair: Pair) -> Pair:
-    """Return a pair as a file can hold it: texts in one line and cleaned, each thing once, no options."""
-    changes: dict[str, Any] = {name: _line(getattr(pair, name)) for name in _LINES}
-    changes |= {name: tuple(dict.fromkeys(_lines(getattr(pair, name)))) for name in ("objects", "shortlist")}
-    changes |= {name: _lines(getattr(pair, name)) for name in ("clear_plan", "ambiguous_plan")}
-    intent = pair.intent and parse_intent(_line(pair.intent.text))
-    variants = tuple(parse_intent(_line(variant.text)) for variant in pair.variants)
-    return replace(pair, **changes, intent=intent, variants=variants, options=())
-
-
-def _line(text: str) -> str:
-    return " ".join(clean(text).split())
-
-
-def _lines(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(filter(None, map(_line, texts)))
+PAIRS: Final = Desk(
+    name="pairs",
+    form=DECIDING,
+    fields=(
+        Field(name="type", kind="choice", choices=ORDER, words="type"),
+        *(Field(name=name, rows=_ROWS.get(name, 2)) for name in TEXTS),
+        Field(name="one_ambiguity", kind="choices", choices=("yes",)),
+        *(Field(name=name, rows=1) for name in _ASIDE),
+    ),
+    sets=_runs,
+    cases=cases,
+    outcome=outcome,
+    read=read_form,
+    values=form_values,
+    elsewhere=True,
+    tell=sentence_of,
+    agreement=_sections,
+    files={"pairs.csv": export_run},
+    command="askback run ambik --task annotate",
+)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
@@ -15,12 +16,14 @@ from simulator.ambik.intents import Intent, parse_intent, parse_variants, realis
 from simulator.ambik.items import Pair
 from simulator.ambik.terms import AMBIGUITIES, Ambiguity, Member, Part
 from simulator.duplicates import told_once
+from simulator.errors import InputError
 from simulator.jsonlines import Row
 from simulator.tables.cells import (
     SAME_ID,
     Columns,
     Record,
     Table,
+    clean,
     read_key,
     read_list,
     read_table,
@@ -45,6 +48,8 @@ NEEDED: Final = (
     "ambiguity_type",
 )
 """Columns without which there is no pair; a row with such a cell empty is a fault."""
+_LINES: Final = ("id", "scene", "clear", "indirect", "ambiguous", "question", "answer")
+"""Fields of a pair that are one line of text."""
 _OWN: Final = ("ambiguous_task", "amb_shortlist", "unambiguous_direct", "plan_for_amb_task")
 # A number is one of the list only if a blank or a letter follows: "2.5 cups" begins with a quantity.
 _NUMBER: Final = re.compile(r"\s*[0-9]{1,3}\s*[.)\uff0e\uff09](?:\s+|(?=[^\W\d_]))")
@@ -231,6 +236,48 @@ def write_pairs_file(path: str | Path, pairs: Iterable[Pair]) -> Path:
     writer.writeheader()
     writer.writerows(map(cells, pairs))
     return write_whole(path, out.getvalue())
+
+
+def export_pairs(path: str | Path, pairs: Iterable[Pair]) -> tuple[Pair, ...]:
+    """Write pairs as the published files have them.
+
+    Returns:
+        The pairs as they read back: texts cleaned (spec 2.4), options of our own left out.
+
+    Raises:
+        InputError: if one would not read back as it is, or the file cannot be written.
+    """
+    written = tuple(map(cleaned, pairs))
+    with tempfile.TemporaryDirectory() as folder:
+        read = read_pairs_file(write_pairs_file(Path(folder) / "pairs.csv", written))
+    if read.faults:
+        raise InputError(f"{path}: {read.faults[0].message}; nothing was written.")
+    for pair, back in zip(written, read.rows, strict=True):
+        if names := [
+            part.name for part in fields(Pair) if getattr(pair, part.name) != getattr(back, part.name)
+        ]:
+            problem = f"pair {pair.id} would not read back as it is ({', '.join(names)})"
+            raise InputError(f"{path}: {problem}; nothing was written.")
+    write_pairs_file(path, written)
+    return written
+
+
+def cleaned(pair: Pair) -> Pair:
+    """Return a pair as a file can hold it: texts in one line and cleaned, each thing once, no options."""
+    changes: dict[str, Any] = {name: _line(getattr(pair, name)) for name in _LINES}
+    changes |= {name: tuple(dict.fromkeys(_lines(getattr(pair, name)))) for name in ("objects", "shortlist")}
+    changes |= {name: _lines(getattr(pair, name)) for name in ("clear_plan", "ambiguous_plan")}
+    intent = pair.intent and parse_intent(_line(pair.intent.text))
+    variants = tuple(parse_intent(_line(variant.text)) for variant in pair.variants)
+    return replace(pair, **changes, intent=intent, variants=variants, options=())
+
+
+def _line(text: str) -> str:
+    return " ".join(clean(text).split())
+
+
+def _lines(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(filter(None, map(_line, texts)))
 
 
 def as_file(path: str | Path, pairs: Sequence[Pair]) -> PairsFile:

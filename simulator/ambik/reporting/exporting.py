@@ -13,7 +13,7 @@ import pandas as pd
 
 from logs import LogReader
 from logs.rows import Episode, Turn
-from simulator.ambik.annotation import desk
+from simulator.ambik.annotation.desk import export_run
 from simulator.ambik.files.result_table import ALL
 from simulator.ambik.items import BENCHMARK, DecideItem, DraftItem, Item, PairItem, item_from_row, item_record
 from simulator.ambik.measuring.metrics import icr_counts, outcome_values
@@ -213,11 +213,12 @@ def export_runs(
     """
     for run in dict.fromkeys(runs):
         if options_of(reader, run).task == "annotate":
-            yield from desk.export_runs(folder, reader, [run])
+            path = folder / f"{file_name(run)}-pairs.csv"
+            export_run(reader, run, path)
         else:
             path = folder / f"{file_name(run)}.jsonl"
             write_run_lines(path, reader, [run])
-            yield path
+        yield path
     if results:
         yield write_whole(folder / "results.csv", results_csv(results))
 

@@ -16,7 +16,6 @@ from pots import ANNOTATED, PEOPLE, SECRET, people
 from logs import LogReader, LogWriter
 from simulator.ambik.annotation.agreement import pair_agreement
 from simulator.ambik.annotation.desk import cases
-from simulator.ambik.desks import desk_case
 from simulator.ambik.trial_log import forms
 from ui.i18n import strings
 from ui.research.address import Address
@@ -45,7 +44,7 @@ def test_agreement_and_progress_are_told(log: Office, language: str) -> None:
     assert re.search(r"share equal 0\.0+ \[0\.0|相同比例 0\.0+ \[0\.0", words(answer))
     table = answer["html"].partition("dk-differing")[2]
     differing = [one for one in cases(log.reader, ANNOTATED) if one.state == "due"]
-    assert differing and all(one.draft.id in table for one in differing)
+    assert differing and all(one.thing.id in table for one in differing)
     assert all(one.annotator not in answer["html"] for one in forms(log.reader, [ANNOTATED]))
 
 
@@ -60,9 +59,9 @@ def test_two_forms_are_compared_without_names(log: Office, language: str) -> Non
             assert "<ins>Please tell me:</ins>" in answer["html"]
             assert 'data-field="question"' in answer["html"]
         proposed = answer["html"].partition("bl-folded")[2].partition("</details>")[0]
-        assert all(escape(text) in proposed for text in (one.draft.clear, one.draft.scene))
-        assert one.draft.candidates
-        for candidate in one.draft.candidates.values():
+        assert all(escape(text) in proposed for text in (one.thing.clear, one.thing.scene))
+        assert one.thing.candidates
+        for candidate in one.thing.candidates.values():
             assert escape(candidate.task) in proposed
             assert escape(candidate.question) in proposed
 
@@ -78,7 +77,7 @@ def test_a_third_person_makes_one_pair(tmp_path: Path) -> None:
         asyncio.run(people(writer, reader))
         calls = office_at(writer, reader)
         first = next(one for one in cases(reader, ANNOTATED) if one.state == "due")
-        filled = dict(desk_case(first).proposed)
+        filled = dict(first.proposed)
         broken = judge_desk(calls, pair_call(first.key, "key-00001", filled | {"question": ""}))
         assert not broken["saved"] and set(broken["places"]) == {"question", "one_ambiguity"}
         again = judge_desk(calls, pair_call(first.key, "key-00002", {**filled, "type": "nothing"}))
@@ -97,10 +96,10 @@ def test_a_third_person_makes_one_pair(tmp_path: Path) -> None:
 def test_what_the_desk_refuses_is_said_in_the_page_s_language(log: Office, language: str) -> None:
     reader, t = log.reader, strings(language)
     draft = next(one for one in cases(reader, ANNOTATED) if one.state == "due")
-    own = next(one.annotator for one in forms(reader, [ANNOTATED]) if one.draft == draft.draft.id)
-    filled = dict(desk_case(draft).proposed) | {"one_ambiguity": ["yes"]}
+    own = next(one.annotator for one in forms(reader, [ANNOTATED]) if one.draft == draft.thing.id)
+    filled = dict(draft.proposed) | {"one_ambiguity": ["yes"]}
     for run, who, item, code, named in (
-        (ANNOTATED, own, draft.key, "own_thing", {"person": own, "thing": draft.draft.id}),
+        (ANNOTATED, own, draft.key, "own_thing", {"person": own, "thing": draft.thing.id}),
         (ANNOTATED, "zoe", "x", "nothing_such", {"thing": "x"}),
         (PEOPLE, "zoe", draft.key, "no_drafts", {"run": PEOPLE}),
     ):

@@ -10,8 +10,7 @@ import pytest
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Participant, Run, Turn
-from simulator.ambik.annotation.desk import cases
-from simulator.ambik.desks import PAIRS, form_values
+from simulator.ambik.annotation.desk import PAIRS, cases, form_values
 from simulator.ambik.forms import read_pair_form
 from simulator.ambik.items import Candidate, Draft, DraftItem, item_row
 from simulator.ambik.payloads import annotated
@@ -125,7 +124,7 @@ class Desk:
 
     def decided(self, key: str, person: str, move: dict[str, Any], submission: str) -> Any:
         """The row of a third person's form."""
-        draft = next(one.draft for one in cases(self.reader, RUN) if one.key == key)
+        draft = next(one.thing for one in cases(self.reader, RUN) if one.key == key)
         values = move if "delete" in move else form_values(read_pair_form(draft, move))
         sent = judgments(PAIRS, self.reader, RUN, person, key, values, submission=submission)
         return sent[0]

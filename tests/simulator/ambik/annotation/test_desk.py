@@ -9,19 +9,19 @@ import pytest
 
 from logs import erase_participant
 from logs.rows import Participant
-from simulator.ambik.annotation.desk import DECIDING, KEPT, Case, PairProblems, cases, field_text, flow
-from simulator.ambik.desks import PAIRS
+from simulator.ambik.annotation.desk import DECIDING, KEPT, PAIRS, DraftCase, cases, field_text, flow
 from simulator.ambik.items import Draft
 from simulator.ambik.records import PairForm
 from simulator.blocks import Revision
 from simulator.desks import judgments, next_work
 from simulator.errors import InputError
+from simulator.judging import DeskFormError
 
 Move = dict[str, Any]
 RUN = "annotators"
 
 
-def case(reader: Any, run: str, key: str) -> Case:
+def case(reader: Any, run: str, key: str) -> DraftCase:
     return next(one for one in cases(reader, run) if one.key == key)
 
 
@@ -67,8 +67,9 @@ def test_a_third_person_decides(desk: Any, draft: Draft, move: Move) -> None:
     assert [one.state for one in cases(desk.reader, RUN)] == ["due"]
     desk.put(row)
     found = case(desk.reader, RUN, key)
-    assert found.state == "consolidated" and found.decided is not None
-    assert (found.decided.annotator, found.decided.passed_over) == ("cleo", move["passed_over"])
+    decided = found.opinions.decided
+    assert found.state == "consolidated" and decided is not None
+    assert (decided.annotator, decided.passed_over) == ("cleo", move["passed_over"])
     assert found.pair is not None and found.pair.answer == "The high one."
     assert waiting(desk.reader, "dora") == []
 
@@ -104,7 +105,7 @@ def test_who_may_not_decide(desk: Any, draft: Draft, move: Move) -> None:
 def test_a_form_that_breaks_rules_is_refused(desk: Any, draft: Draft, move: Move) -> None:
     desk.annotate(draft, "ann", move)
     key = desk.annotate(draft, "bob", move | {"answer": "No."})
-    with pytest.raises(PairProblems) as caught:
+    with pytest.raises(DeskFormError) as caught:
         desk.decided(key, "cleo", move | {"question": "Which.", "indirect": ""}, submission="s")
     assert [one.code for one in caught.value.problems] == ["question_mark"]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from simulator.ambik.annotation.desk import cases, cleaned, export_cases, export_pairs, export_runs
+from simulator.ambik.annotation.desk import export_run
 from simulator.ambik.data import load_pairs
-from simulator.ambik.files.pairs import COLUMNS, read_pairs_file
+from simulator.ambik.files.pairs import COLUMNS, cleaned, export_pairs, read_pairs_file
 from simulator.ambik.intents import parse_intent, parse_variants
 from simulator.ambik.items import Draft
 from simulator.ambik.records import PairForm
@@ -90,10 +90,10 @@ def test_decided_pairs_of_a_run_are_written(tmp_path: Path, desk: Any, draft: Dr
     desk.annotate(drafts[2], "bob", {"delete": "No."})
     desk.annotate(drafts[3], "bob", move)
     path = tmp_path / "annotators-pairs.csv"
-    assert [*export_runs(tmp_path, desk.reader, [RUN])] == [path]
+    export_run(desk.reader, RUN, path)
     assert [one.id for one in read_pairs_file(path).rows] == ["x0"]
     desk.put(desk.decided(key, "cleo", move | {"answer": "Yes."}, submission="s"))
-    pairs = export_cases(path, cases(desk.reader, RUN))
+    pairs = export_run(desk.reader, RUN, path)
     assert [(one.id, one.answer) for one in pairs] == [("x0", "The tall one."), ("x1", "Yes.")]
     assert read_pairs_file(path).rows == pairs
 
@@ -105,7 +105,7 @@ def test_forms_that_break_rules_make_no_row(tmp_path: Path, desk: Any, draft: Dr
     for who in ("ann", "bob"):
         desk.annotate(replace(draft, id="x3"), who, {"delete": "No."})
     with pytest.raises(InputError, match="no draft has become a pair"):
-        list(export_runs(tmp_path, desk.reader, [RUN]))
+        export_run(desk.reader, RUN, tmp_path / "a.csv")
     for who in ("ann", "bob"):
         desk.annotate(replace(draft, id="x4"), who, move)
-    assert [one.id for one in export_cases(tmp_path / "a.csv", cases(desk.reader, RUN))] == ["x4"]
+    assert [one.id for one in export_run(desk.reader, RUN, tmp_path / "a.csv")] == ["x4"]
