@@ -15,7 +15,7 @@ from simulator.ambient.files.results import EditCase
 from simulator.ambient.intervals import Count, Values
 from simulator.ambient.items import BENCHMARK, SPLITS
 from simulator.ambient.labels import CATEGORIES, LabelSet, format_labels, letters
-from simulator.ambient.reporting.measures import Results, by_text, paper, worded
+from simulator.ambient.reporting.measures import Results, by_text, paper
 from simulator.ambient.statistics import Share, category_statistics, statistics
 from simulator.figures import Cell, Column, Table
 from simulator.jsonlines import Read
@@ -82,13 +82,11 @@ def dataset_results(
     printed |= {f"ambiguous_{split}": number for split, number in known_of["ambiguous_in"].items()}
     printed |= {"number_ambiguous": known_of["parts"]["ambiguous"][0], "extra_words": known_of["extra_words"]}
     notes = paper()["dataset_notes"]
-    return Results(
-        kind="dataset",
-        name=name,
-        measures=worded("dataset", values, paper=printed if known else {}, notes=notes if known else {}),
-        files=tuple(files),
-        rows=facts["examples"],
-        left_out=left_out,
+    held = Results(kind="dataset", name=name, records=examples, files=tuple(files), left_out=left_out)
+    return held.measured(
+        values,
+        paper=printed if known else {},
+        notes=notes if known else {},
         remarks=_dataset_remarks(facts),
         tables={"label_sets": _sets_table(facts["label_sets"], known)},
         data={
@@ -193,26 +191,20 @@ def categories_results(
     title = f"Kinds of ambiguity, % of {mentions} mentions in {facts['rows']} examples"
     shares = {kind: Count(None, 0) if share is None else share for kind, share in facts["shares"].items()}
     word_for_word = f"{facts['in_dataset']} pairs are in the dataset word for word"
-    return Results(
-        kind="categories",
-        name=name,
-        measures=worded(
-            "categories",
-            {**shares, "in_dataset": Count(facts["in_dataset"] if examples else None, facts["rows"])},
-            paper=printed,
-            notes={"in_dataset": "" if examples else "no dataset to look in (name one with --data)"},
-            rows=facts["rows"],
-        ),
-        files=tuple(files),
+    held = Results(
+        kind="categories", name=name, records=records, files=tuple(files), left_out=left_out, listed=False
+    )
+    return held.measured(
+        {**shares, "in_dataset": Count(facts["in_dataset"] if examples else None, facts["rows"])},
+        paper=printed,
+        notes={"in_dataset": "" if examples else "no dataset to look in (name one with --data)"},
         rows=facts["rows"],
-        left_out=left_out,
         remarks=(
             *([word_for_word] if examples else []),
             *([f"{facts['not_whole']} rows are not whole"] if facts["not_whole"] else []),
         ),
         tables={"kinds": Table(["kind", *columns], rows, title)},
         data={"counts": facts["counts"], "mentions": mentions, "statistics": facts},
-        listed=False,
     )
 
 
@@ -236,13 +228,15 @@ def kinds_table(categories: Results | None) -> Table | None:
 def edit_cases_results(read: Read[EditCase], file: str) -> Results:
     """Return how many cases of EDIT-F1 come out as they should; those that do not are faults of the file."""
     total = len(read.rows) + len(read.faults)
-    return Results(
+    held = Results(
         kind="edit_f1_cases",
         name=Path(file).stem,
-        measures=worded("edit_f1_cases", {"equal": Count(len(read.rows), total)}),
+        records=read.rows,
         files=(file,),
-        rows=len(read.rows),
         left_out=len(read.faults),
+    )
+    return held.measured(
+        {"equal": Count(len(read.rows), total)},
         remarks=(f"{len(read.rows)} of {total} equal",),
         data={"computed": [case.edit_f1 for case in read.rows]},
     )

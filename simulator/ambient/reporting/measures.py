@@ -133,23 +133,34 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """The results of a model, or of some people, in one file or run.
+    """What a model, or some people, answered in one file or run, and what that comes to (`measured`).
 
-    `kind` is of `wording.yaml`, `name` different within a kind; `exact` are those `tables` that are another
-    with all digits; what is not `listed` is told by its tables alone.
+    `kind` is of `wording.yaml`, `name` different within a kind; `records` are the rows of a file (``run
+    NAME`` in `files`), and `run` is of those of the log; `exact` are those `tables` that are another with all
+    digits; what is not `listed` is told by its tables alone.
     """
 
     kind: str
     name: str
-    measures: tuple[Measure, ...]
+    records: Sequence[Any] = ()
     files: tuple[str, ...] = ()
-    rows: int = 0
+    run: str = ""
     left_out: int = 0
+    measures: tuple[Measure, ...] = ()
     remarks: tuple[str, ...] = ()
     tables: Mapping[str, Table] = field(default_factory=dict)
     exact: Mapping[str, Table] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
     listed: bool = True
+
+    def measured(self, values: Mapping[str, Any], *, remarks: Iterable[str] = (), **parts: Any) -> Results:
+        """Return them with what they come to; of `values`, those that the wording of their kind names.
+
+        `parts`: further fields, and what `worded` wants.
+        """
+        own = {name: parts.pop(name) for name in ("measures", "tables", "exact", "data") if name in parts}
+        own = {"measures": worded(self.kind, values, **parts), **own}
+        return replace(self, remarks=(*remarks, *self.remarks), **own)
 
     def measure(self, key: str) -> Measure:
         """Return the measure of a name."""
@@ -163,7 +174,7 @@ class Results:
             self.name,
             title=wording()[self.kind]["title"].format(name=self.name),
             files=self.files,
-            rows=self.rows,
+            rows=len(self.records),
             left_out=self.left_out,
             tables=[replace(table, name=name) for name, table in {**tables, **self.tables}.items()],
             exact=[replace(table, name=f"{name}-exact") for name, table in self.exact.items()],

@@ -29,7 +29,7 @@ from simulator.ambient.reporting.measures import (
     paper,
     sizes,
 )
-from simulator.ambient.reporting.sources import Answers, Context
+from simulator.ambient.reporting.sources import Context
 from simulator.ambient.score_command import table_6
 from simulator.ambient.true_false import TEMPLATES, inconsistent_pairs, true_false_measures
 from simulator.figures import Table
@@ -38,9 +38,9 @@ from simulator.figures import Table
 _CLAIMS: Final = 20
 
 
-def generation_results(answers: Answers, context: Context) -> Results:
+def generation_results(answers: Results, context: Context) -> Results:
     """Return the results of one model's disambiguations."""
-    records: Sequence[GenerationRecord] = answers.rows
+    records: Sequence[GenerationRecord] = answers.records
     parser = context.settings.parser
     measures, differences = generation_measures(records, parser), rescored(records)
     copied = [
@@ -57,7 +57,7 @@ def generation_results(answers: Answers, context: Context) -> Results:
     warned = ", ".join(f"{code} {count}" for code, count in measures["warnings"].items())
     changed = [f"{difference.id} ({difference.field})" for difference in differences]
     reordered = f"above 0 for a rewrite with the same words in another order: {', '.join(same)}"
-    return answers.results(
+    return answers.measured(
         measures,
         # The paper's rule is the reference's.
         paper=figures("generation", answers.name, len(records)) if parser == "reference" else {},
@@ -105,9 +105,9 @@ def _variants_table(variants: Mapping[str, float]) -> Table:
     return Table(["rule", "EDIT-F1, %"], rows, "EDIT-F1 by other rules (not the paper's)")
 
 
-def true_false_results(answers: Answers, context: Context) -> Results:
+def true_false_results(answers: Results, context: Context) -> Results:
     """Return the results of one model's, or some people's, judgments of statements."""
-    records: Sequence[TrueFalseRecord] = answers.rows
+    records: Sequence[TrueFalseRecord] = answers.records
     measures = true_false_measures(records)
     printed = figures("true_false", answers.name, len(records))
     inconsistent, pairs = inconsistent_pairs(records, "paper")
@@ -123,7 +123,7 @@ def true_false_results(answers: Answers, context: Context) -> Results:
     if measures["mass"] is None:
         del measures["mass"]
         remarks.append("the file has no probability mass: a chat model, or people")
-    return answers.results(
+    return answers.measured(
         measures,
         paper={
             **{f"template_{place}": value for place, value in enumerate(templates, start=1)},
@@ -148,14 +148,14 @@ def template_phrases() -> list[str]:
     return [template.format(a="", d="").strip().rstrip(":") for template in TEMPLATES]
 
 
-def continuation_results(answers: Answers, context: Context) -> Results:
+def continuation_results(answers: Results, context: Context) -> Results:
     """Return the results of one model's estimates."""
-    records: Sequence[ContinuationRecord] = answers.rows
+    records: Sequence[ContinuationRecord] = answers.records
     measures = continuation_measures(records, context.tested)
     printed = figures("continuation", answers.name, len(records))
     examples = len({record.id for record in records})
     missing = "" if context.examples else "no dataset to count examples in (name one with --data)"
-    return answers.results(
+    return answers.measured(
         {**measures, "random_all": chance_by_example(context.examples)},
         paper={
             "accuracy": printed.get("ranking"),
@@ -170,14 +170,14 @@ def continuation_results(answers: Answers, context: Context) -> Results:
     )
 
 
-def claims_results(answers: Answers, context: Context) -> Results:
+def claims_results(answers: Results, context: Context) -> Results:
     """Return the results of claims that have been paraphrased and scored, and of their marks."""
-    records: Sequence[ClaimRecord] = answers.rows
+    records: Sequence[ClaimRecord] = answers.records
     measures, differences = claim_measures(records), rescored_claims(records)
     published = any(Path(file).name == "results.jsonl" for file in answers.files)
     printed = paper()["claims"] if published and is_published("claims", len(records)) else {}
     unmarked = "" if measures["n"] else "nobody has marked a claim, so nothing can be right or wrong"
-    return answers.results(
+    return answers.measured(
         {**measures, "differences": Count(len(differences), len(records))},
         paper=printed,
         notes={**printed.get("notes", {}), "flagged": unmarked},

@@ -13,7 +13,7 @@ from simulator.ambient.labels import LABELS, Category, letters
 from simulator.ambient.prepare import evaluation_measures
 from simulator.ambient.records import CrowdRecord, LinguistRecord
 from simulator.ambient.reporting.measures import Results, by_text, is_published, paper, sizes, worded
-from simulator.ambient.reporting.sources import Answers, Context
+from simulator.ambient.reporting.sources import Context
 from simulator.ambient.statistics import category_statistics
 from simulator.figures import Cell, Column, Table
 from simulator.stats import Interval
@@ -22,9 +22,9 @@ _VOTES: Final = "crowdworker_annotations"
 _NO_DATASET: Final = "no dataset to compare with (name one with --data)"
 
 
-def crowd_results(answers: Answers, context: Context) -> Results:
+def crowd_results(answers: Results, context: Context) -> Results:
     """Return the results of crowdworkers' votes on the dataset's examples."""
-    records: Sequence[CrowdRecord] = answers.rows
+    records: Sequence[CrowdRecord] = answers.records
     tie = context.settings.tie
     votes = crowd_measures(records, tie)
     part = answers.name.startswith(_VOTES)
@@ -33,7 +33,7 @@ def crowd_results(answers: Answers, context: Context) -> Results:
     held = {record.id for record in records}
     shown = [id for id in context.settings.votes if id == "all" or id in held]
     counts = ("tie", "readings", "three_readings", "repeated_distractors", "ties", "raters", "other_raters")
-    return answers.results(
+    return answers.measured(
         votes,
         paper=printed,
         notes={**printed.get("notes", {}), **votes["undefined"]},
@@ -107,10 +107,10 @@ def _vote_rows(
     return rows
 
 
-def evaluation_results(answers: Answers, context: Context) -> Results:
+def evaluation_results(answers: Results, context: Context) -> Results:
     """Return the results of people's votes on models' rewrites; `CrowdRecord.origin` names the model."""
     tie = context.settings.tie
-    models = evaluation_measures(answers.rows, tie)
+    models = evaluation_measures(answers.records, tie)
     printed = {row["file"]: row.get("correct") for row in paper()["models"]}
     measures = [
         worded(
@@ -129,7 +129,7 @@ def evaluation_results(answers: Answers, context: Context) -> Results:
         model: {**{key: votes[key] for key in counts}, "workers": by_text(votes["workers"])}
         for model, votes in models.items()
     }
-    return answers.results(
+    return answers.measured(
         {},
         measures=tuple(measure for of_model in measures for measure in of_model),
         remarks=["the votes behind the paper's figures are not published, so they cannot be had again"],
@@ -143,15 +143,15 @@ def _few(votes: Values) -> str:
     return "; ".join(notes + ([f"{unseen} rows have no votes yet"] if unseen else []))
 
 
-def linguists_results(answers: Answers, context: Context) -> Results:
+def linguists_results(answers: Results, context: Context) -> Results:
     """Return the results of linguists' annotations, against each other and the dataset."""
-    records: Sequence[LinguistRecord] = answers.rows
+    records: Sequence[LinguistRecord] = answers.records
     known = {example.id: example.labels for example in context.examples if example.labels}
     measures = linguist_measures(records, known)
     against = {f"final_{key}": None for key in ("union", "either", "contained", "exact", "rewrites")}
     twice = measures["twice"]
     named = f"{len(twice)} rows name one annotator twice: {', '.join(twice)}"
-    return answers.results(
+    return answers.measured(
         {**against, **measures, "final_rewrites": kept_rewrites(records, context.by_id)},
         notes={} if known else dict.fromkeys(against, _NO_DATASET),
         remarks=[f"annotations per row: {sizes(measures['annotations'])}", *([named] if twice else [])],

@@ -29,8 +29,7 @@ from simulator.ambient.payloads import FORMS
 from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.prepare import evaluation_measures
 from simulator.ambient.prompts import prompt
-from simulator.ambient.reporting.measures import wording
-from simulator.ambient.reporting.sources import PlayedTask
+from simulator.ambient.reporting.measures import Results, wording
 from simulator.ambient.room import ROOM
 from simulator.ambient.score import score_rows
 from simulator.ambient.trial_log import JUDGED, Played, played_of, records_of
@@ -148,34 +147,34 @@ def counts_aborted(source: Frames, run: str) -> bool:
     return not {item_from_row(row).task for row in source.reader.items(run)} <= JUDGED
 
 
-_PUBLISHED: Final[Mapping[Task, tuple[str, TableSpec[Any]]]] = {
+_PUBLISHED: Final[Mapping[str, tuple[str, TableSpec[Any]]]] = {
     "crowd": ("{name}-crowdworker_annotations.jsonl", CROWD),
-    "evaluate": ("{name}-evaluation_annotations.jsonl", CROWD),
-    "annotate": ("{name}-linguist_annotations.jsonl", LINGUISTS),
-    "generate": ("results/generative_evaluation/{name}-n4.jsonl", GENERATION),
+    "evaluation": ("{name}-evaluation_annotations.jsonl", CROWD),
+    "linguists": ("{name}-linguist_annotations.jsonl", LINGUISTS),
+    "generation": ("results/generative_evaluation/{name}-n4.jsonl", GENERATION),
     "true_false": ("results/TF_evaluation/{name}.jsonl", TRUE_FALSE),
-    "continue": ("results/continuation_evaluation/{name}/results.jsonl", CONTINUATIONS),
+    "continuation": ("results/continuation_evaluation/{name}/results.jsonl", CONTINUATIONS),
     "nli": ("results/multilabel/{name}/predictions.jsonl", NLI_PREDICTIONS),
-    "claim": ("results/claims/{name}/results.jsonl", CLAIMS),
+    "claims": ("results/claims/{name}/results.jsonl", CLAIMS),
 }
-"""The place of a task's answers in the folder of published results, and their format."""
+"""The place of answers of a kind in the folder of published results, and their format."""
 _WITHOUT_FORMS: Final[tuple[Task, ...]] = ("generate", "continue", "nli", "claim")
 _ANSWERS: Final = ("answer", "answers", "prediction", "labels", "correct", "rewrite", "template")
 
 
-def export_runs(folder: Path, tasks: Sequence[PlayedTask]) -> Iterator[Path]:
+def export_runs(folder: Path, played: Iterable[Results]) -> Iterator[Path]:
     """Write what was answered in runs; of several runs of one model and task each gets its own file.
 
     Yields:
         The files.
     """
     written: set[Path] = set()
-    for played in tasks:
-        (place, spec), name = _PUBLISHED[played.task], played.answers.name
+    for answers in played:
+        (place, spec), name = _PUBLISHED[answers.kind], answers.name
         path = folder / place.format(name=file_name(name))
         if path in written:
-            path = folder / place.format(name=file_name(f"{name}-{played.run.id}"))
-        spec.write(path, played.answers.rows)
+            path = folder / place.format(name=file_name(f"{name}-{answers.run}"))
+        spec.write(path, answers.records)
         written.add(path)
         yield path
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import pandas as pd
 
@@ -41,10 +41,8 @@ from simulator.ambient.reporting.people import crowd_results, evaluation_results
 from simulator.ambient.reporting.runs import export_runs, write_run_lines
 from simulator.ambient.reporting.settings import ReportSettings
 from simulator.ambient.reporting.sources import (
-    Answers,
     Context,
     Files,
-    PlayedTask,
     answers_of_files,
     tasks_of_run,
     with_notes,
@@ -73,7 +71,7 @@ _CROWD: Final[Mapping[str, str]] = {
     "accepts_all": "accept all, %",
     "agreement": "agree, %",
 }
-_RESULTS: Final[Mapping[str, Callable[[Answers, Context], Results]]] = {
+_RESULTS: Final[Mapping[str, Callable[[Results, Context], Results]]] = {
     "linguists": linguists_results,
     "crowd": crowd_results,
     "evaluation": evaluation_results,
@@ -88,12 +86,16 @@ _CHANCE: Final = 0.5
 DrawingT = TypeVar("DrawingT", Venn, FlowDiagram)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
-    """The results of runs, then of files in the order of the paper, then of inference."""
+class Contents(NamedTuple):
+    """The results of runs, then of files in the order of the paper, then of inference.
+
+    Attributes:
+        played: the answers of runs.
+        flows: how far linguists' runs are.
+    """
 
     results: tuple[Results, ...]
-    tasks: tuple[PlayedTask, ...]
+    played: tuple[Results, ...]
     flows: tuple[FlowDiagram, ...]
 
 
@@ -117,21 +119,18 @@ def read_contents(source: Frames) -> Contents:
         examples=examples_beside(settings.data, read, list(files.get("dataset", {}))),
         categories=categories,
     )
-    played = context
+    own = context
     if source.runs and settings.data is None and (data := _played_on(source.reader, source.runs)):
-        played = replace(context, examples=examples_beside(data, ()))
+        own = replace(context, examples=examples_beside(data, ()))
     aborted = not source.exclude_aborted
-    tasks = [task for run in source.runs for task in tasks_of_run(source.reader, run, aborted=aborted)]
-    results = [_RESULTS[task.answers.kind](task.answers, played) for task in tasks if task.task != "nli"]
+    played = [each for run in source.runs for each in tasks_of_run(source.reader, run, aborted=aborted)]
+    results = [_RESULTS[answers.kind](answers, own) for answers in played if answers.kind != "nli"]
     results += _file_results(files, context, source.problems)
-    results += _inference(tasks, files, played, source.problems)
-    _check_votes(settings.votes, [*(task.answers.rows for task in tasks if task.task == "crowd")], files)
-    linguists = dict.fromkeys(task.run.id for task in tasks if task.task == "annotate")
-    return Contents(
-        results=tuple(_told_apart(results)),
-        tasks=tuple(tasks),
-        flows=tuple(FlowDiagram(flow(source.reader, run), run) for run in linguists),
-    )
+    results += _inference(played, files, own, source.problems)
+    _check_votes(settings.votes, [answers.records for answers in played if answers.kind == "crowd"], files)
+    linguists = dict.fromkeys(answers.run for answers in played if answers.kind == "linguists")
+    flows = (FlowDiagram(flow(source.reader, run), run) for run in linguists)
+    return Contents(tuple(_told_apart(results)), tuple(played), tuple(flows))
 
 
 def _played_on(reader: LogReader, runs: Iterable[str]) -> str | None:
@@ -172,30 +171,30 @@ def _file_results(files: Files, context: Context, problems: Problems) -> Iterato
 
 
 def _inference(
-    tasks: Sequence[PlayedTask], files: Files, context: Context, problems: Problems
+    played: Sequence[Results], files: Files, context: Context, problems: Problems
 ) -> Iterator[Results]:
     """Yield the results of runs and files of label sets in one, for their tables stand beside each other."""
-    played = [task for task in tasks if task.task == "nli"]
+    played = [answers for answers in played if answers.kind == "nli"]
     held = [file for kind in _NLI for file in files.get(kind, {})]
     if not played and not held:
         return
     models = [
         Model(
-            name=task.answers.name,
-            folder=task.answers.name,
-            measures=nli_measures(task.answers.rows, [record.id for record in task.answers.rows]),
+            name=answers.name,
+            folder=answers.name,
+            measures=nli_measures(answers.records, [record.id for record in answers.records]),
         )
-        for task in played
+        for answers in played
     ]
     results = inferred(held, context.examples, models)
     # What is wrong with rows has been told on reading them.
     sentences = set(map(str, problems.faults))
     problems.faults += [problem for problem in results.problems if problem not in sentences]
     if played and not results.gold:
-        results.gold = tuple(record.gold for record in played[0].answers.rows)
+        results.gold = tuple(record.gold for record in played[0].records)
     if results.models:
         faulty = sum(left_out(read.faults) for kind in _NLI for read in files.get(kind, {}).values())
-        names = [*(f"run {task.run.id}" for task in played), *map(str, held)]
+        names = [*(f"run {answers.run}" for answers in played), *map(str, held)]
         yield with_notes(nli_results(results, names, faulty), files, context.by_id)
 
 
@@ -266,7 +265,7 @@ def write_files(source: Frames) -> Iterator[object]:
     if settings.lines is not None:
         yield f"{settings.lines}: {write_run_lines(settings.lines, source.reader, source.runs)} lines"
     if settings.export is not None:
-        yield from export_runs(settings.export, contents.tasks)
+        yield from export_runs(settings.export, contents.played)
     if settings.csv is not None:
         yield write_whole(settings.csv, exact_table(contents.results).to_csv())
     if settings.latex is not None:
@@ -280,7 +279,11 @@ def write_files(source: Frames) -> Iterator[object]:
 def side_by_side(results: Sequence[Results]) -> Iterator[Section]:
     """Yield tables 4, 9 and 10 of the paper, and crowdworkers' votes; as people read them, and exact."""
     frame = pd.DataFrame(
-        [(result.kind, result.name, result.rows, m.key, m) for result in results for m in result.measures],
+        [
+            (result.kind, result.name, len(result.records), m.key, m)
+            for result in results
+            for m in result.measures
+        ],
         columns=["kind", "name", "rows", "key", "measure"],
     )
     for name, make in {"table_4": table_4, "table_10": table_10, "crowd": crowd_table}.items():

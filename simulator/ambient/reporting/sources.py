@@ -16,39 +16,13 @@ from simulator.ambient.files.dataset import CategoryRecord
 from simulator.ambient.files.results import join
 from simulator.ambient.items import BENCHMARK, Task, item_from_row
 from simulator.ambient.playing import ANNOTATOR
-from simulator.ambient.reporting.measures import Results, model_of, worded
+from simulator.ambient.reporting.measures import Results, model_of
 from simulator.ambient.reporting.settings import ReportSettings
 from simulator.ambient.trial_log import JUDGED, played_of, records_of
 from simulator.duplicates import CODE, left_out, repeats_statement
 from simulator.errors import InputError
 from simulator.jsonlines import Read
 from simulator.runner.logged import PERSON, not_counting, required_run
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
-    """The answers of a model, or of some people, in one file or run (``run NAME`` in `files`)."""
-
-    kind: str
-    name: str
-    rows: Sequence[Any]
-    files: tuple[str, ...] = ()
-    left_out: int = 0
-    remarks: tuple[str, ...] = ()
-
-    def results(self, values: Mapping[str, Any], **parts: Any) -> Results:
-        """Return what they come to; of `values`, those that the wording of their kind names."""
-        own = {name: parts.pop(name) for name in ("tables", "exact", "data", "remarks") if name in parts}
-        measures = parts.pop("measures", None) or worded(self.kind, values, **parts)
-        return Results(
-            kind=self.kind,
-            name=self.name,
-            measures=measures,
-            files=self.files,
-            rows=len(self.rows),
-            left_out=self.left_out,
-            **own | {"remarks": (*own.get("remarks", ()), *self.remarks)},
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,17 +59,8 @@ KIND_OF: Final[Mapping[Task, str]] = {
 """The kind of results of each task."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlayedTask:
-    """A run, or what is of one task in it."""
-
-    run: Run
-    task: Task
-    answers: Answers
-
-
-def tasks_of_run(reader: LogReader, run_id: str, *, aborted: bool = True) -> list[PlayedTask]:
-    """Return what was done in a run, task by task; with `aborted` also what a failing seat left undone.
+def tasks_of_run(reader: LogReader, run_id: str, *, aborted: bool = True) -> list[Results]:
+    """Return what was answered in a run, task by task; with `aborted` also what a failing seat left undone.
 
     Raises:
         InputError: if it is another benchmark's, or holds no answer yet.
@@ -109,16 +74,13 @@ def tasks_of_run(reader: LogReader, run_id: str, *, aborted: bool = True) -> lis
     if missing.failed:
         remarks.append(f"{missing.failed} episodes were aborted or failed and are not scored")
     tasks = [
-        PlayedTask(
-            run=run,
-            task=task,
-            answers=Answers(
-                kind=KIND_OF[task],
-                name=_who(reader, run, task),
-                rows=records,
-                files=(f"run {run_id}",),
-                remarks=tuple(remarks),
-            ),
+        Results(
+            kind=KIND_OF[task],
+            name=_who(reader, run, task),
+            records=records,
+            files=(f"run {run_id}",),
+            run=run_id,
+            remarks=tuple(remarks),
         )
         for task in dict.fromkeys(item_from_row(row).task for row in reader.items(run_id))
         if (records := records_of(played, task))
@@ -140,7 +102,7 @@ def _who(reader: LogReader, run: Run, task: Task) -> str:
     return names[0] if len(names) == 1 else run.id
 
 
-def answers_of_files(files: Files) -> Iterator[Answers]:
+def answers_of_files(files: Files) -> Iterator[Results]:
     """Yield the answers that files hold, in the order of the paper."""
     for file, read in files.get("linguists", {}).items():
         yield _answers("linguists", file, read, file.stem)
@@ -148,21 +110,23 @@ def answers_of_files(files: Files) -> Iterator[Answers]:
         voted = [row for row in read.rows if not row.origin]
         judged = [row for row in read.rows if row.origin]
         if voted or not judged:
-            yield replace(_answers("crowd", file, read, file.stem), rows=voted)
+            yield replace(_answers("crowd", file, read, file.stem), records=voted)
         if judged:
             answers = _answers("evaluation", file, read, file.stem)
-            yield replace(answers, rows=judged, left_out=0 if voted else answers.left_out)
+            yield replace(answers, records=judged, left_out=0 if voted else answers.left_out)
     for kind in ("generation", "true_false", "continuation"):
         for file, read in files.get(kind, {}).items():
             yield _answers(kind, file, read, model_of(file))
     yield from _claims(files)
 
 
-def _answers(kind: str, file: Path, read: Read[Any], name: str) -> Answers:
-    return Answers(kind=kind, name=name, rows=read.rows, files=(str(file),), left_out=left_out(read.faults))
+def _answers(kind: str, file: Path, read: Read[Any], name: str) -> Results:
+    return Results(
+        kind=kind, name=name, records=read.rows, files=(str(file),), left_out=left_out(read.faults)
+    )
 
 
-def _claims(files: Files) -> Iterator[Answers]:
+def _claims(files: Files) -> Iterator[Results]:
     """Yield claims with their marks, which stand in files of their own."""
     marks = files.get("claim_annotations", {})
     annotations = [row for read in marks.values() for row in read.rows]
@@ -176,7 +140,7 @@ def _claims(files: Files) -> Iterator[Answers]:
         answers = _answers("claims", file, read, name)
         yield replace(
             answers,
-            rows=joined.records,
+            records=joined.records,
             files=(str(file), *map(str, marks)),
             left_out=answers.left_out + faulty,
             remarks=(remark,),

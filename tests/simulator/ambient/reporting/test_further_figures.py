@@ -14,11 +14,12 @@ from simulator.ambient.data import load_examples
 from simulator.ambient.files.results import CROWD, LINGUISTS
 from simulator.ambient.generation import TOKENIZERS
 from simulator.ambient.records import ClaimRecord, CrowdRecord, Paraphrase
+from simulator.ambient.reporting.measures import Results
 from simulator.ambient.reporting.models import claims_results
 from simulator.ambient.reporting.people import kept_rewrites
 from simulator.ambient.reporting.sections import read_contents
 from simulator.ambient.reporting.settings import ReportSettings
-from simulator.ambient.reporting.sources import Answers, Context
+from simulator.ambient.reporting.sources import Context
 from simulator.duplicates import left_out
 from simulator.frames import Frames
 
@@ -125,6 +126,6 @@ def test_edit_f1_has_variants_without_stop_words_and_with_signs_one_by_one() -> 
 
 def test_claims_that_nobody_has_marked_are_flagged_all_the_same() -> None:
     claim = ClaimRecord(id="1", claim="c", cleaned="c", paraphrases=(Paraphrase("p", 0.9),))
-    found = claims_results(Answers(kind="claims", name="c", rows=[claim]), Context())
+    found = claims_results(Results(kind="claims", name="c", records=[claim]), Context())
     assert found.measure("flagged_of_all").value == 1
     assert found.measure("flagged").value is None and "nobody has marked" in found.measure("flagged").note

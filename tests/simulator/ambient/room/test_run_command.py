@@ -15,9 +15,10 @@ from simulator.ambient.files.dataset import DATASET
 from simulator.ambient.files.results import GENERATION
 from simulator.ambient.generation import generation_measures
 from simulator.ambient.playing import Options
+from simulator.ambient.reporting.measures import Results
 from simulator.ambient.reporting.models import generation_results
 from simulator.ambient.reporting.runs import run_measures
-from simulator.ambient.reporting.sources import Answers, Context
+from simulator.ambient.reporting.sources import Context
 from simulator.ambient.runs import ExampleSelection, refusal, suited_stem
 from simulator.ambient.trial_log import (
     claim_records,
@@ -184,7 +185,7 @@ def test_an_item_that_was_played_twice_is_one_item(askback, log_path):
         for run in ("x-annotate", "x-generate"):
             for told in run_measures(reader, run).values():
                 counts |= {name: value.n for name, value in told.measures.items() if value is not None}
-        answers = Answers(kind="generation", name="gold", rows=generation_records(reader, ["x-generate"]))
+        answers = Results(kind="generation", name="gold", records=generation_records(reader, ["x-generate"]))
     results = generation_results(answers, Context())
     counts |= {one.title: one.value.n for one in results.measures if one.key == "copy"}
     assert set(counts.values()) == {3}, counts
