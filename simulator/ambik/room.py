@@ -16,10 +16,9 @@ from simulator.ambik.players.robots import ROBOTS, MethodRobot, OfflineRobot
 from simulator.ambik.players.user import ITEM, ItemUser, ModelUser
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, RobotKnows, seats_of
 from simulator.ambik.score import score_rows
-from simulator.ambik.show import page_blocks
-from simulator.ambik.views import ParticipantView
 from simulator.errors import InputError
 from simulator.models import ChatModel
+from simulator.runner.declared_views import SeatPage
 from simulator.runner.rooms import ActiveEpisode, Room, Take, refuse_unknown
 from simulator.seats import Reply, Seat
 
@@ -89,10 +88,9 @@ class AmbikRoom(Room[graph.Table, graph.State]):
 
     def view(
         self, live: ActiveEpisode, state: graph.State, seat: str, ending: Ending | None, warning: str | None
-    ) -> ParticipantView:
+    ) -> SeatPage:
         """Return what a person in `seat` may see now."""
-        shown = show.participant_view(self.table(live), state, seat, ending, warning, live.stage)
-        return replace(shown, blocks=page_blocks(shown))
+        return show.seat_page(self.table(live), state, seat, ending, warning)
 
     def filled_in(self, reply: Reply, knows: Any) -> Reply:
         """See `Room.filled_in`: pages have boxes for what is offered, and a robot thinks of other actions."""

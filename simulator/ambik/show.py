@@ -1,4 +1,4 @@
-"""An episode as people see it (`views`), out of the graph's state and the item, and the pages made of it.
+"""The pages of an episode, out of the graph's state and the item, and what it shows when it has ended.
 
 A robot is shown what `playing.blinded` leaves; a user besides what a model as user is told: the clear task,
 which is their wish, and the data's answer.
@@ -18,7 +18,6 @@ from simulator.ambik.items import LANGUAGE, DecideItem, DraftItem, Item, PairIte
 from simulator.ambik.players.user import request_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, exchange_of, needs_question
 from simulator.ambik.score import is_right, right_in_the_end
-from simulator.ambik.views import ParticipantView
 from simulator.benchmark import Due, Move
 from simulator.blocks import (
     Block,
@@ -36,34 +35,79 @@ from simulator.blocks import (
     message,
 )
 from simulator.form_blocks import Choice, Field, Form, Part, Way, Ways
+from simulator.runner.declared_views import SeatPage
+from simulator.studies.graph import occasion
 from trees import Language
 
 _SEARCHED: Final = 12
 """So many things are seen at a glance; among more, one can be looked for."""
 
 
-def page_blocks(view: ParticipantView) -> tuple[Block, ...]:
-    """Return what somebody is shown at the stage of a view."""
-    if view.stage == "instructions":
-        return instructions(view.seat)
-    if view.stage == "done":
-        quiet = view.seat == USER and not any(move.seat == USER for move in view.moves)
-        return (Text(message("result.not_asked")),) if view.study and quiet else ()
-    if view.stage not in ("task", TELL):
-        return ()
-    if view.draft is not None:
-        return (pair_form(view.draft),)
-    talk, beside = Talk((*view.opening, *view.moves)), _beside(view)
-    if view.seat == USER:
-        cards = (Card(message("wish"), _wish(view)), Card(message("look"), beside, folded=True))
-        return (cards[0], talk, cards[1])
-    if not view.my_turn:
-        return (talk, Card(message("look"), beside))
-    return (
-        talk,
-        Part("", beside, beside=True),
-        decision(view.options, may_ask=view.may_ask, asked=bool(view.moves)),
+def seat_page(
+    table: graph.Table,
+    state: graph.State,
+    seat: str,
+    ending: Ending | None = None,
+    warning: str | None = None,
+) -> SeatPage:
+    """Return what a person in `seat` may see after `state`."""
+    live, due = table.live, None if ending else graph.due(table, state)
+    my_turn = due is not None and due.seat == seat
+    stage = live.stage or ("task" if due else "done")
+    people = tuple(other for other, who in live.seats.items() if who.kind == "person" and other != seat)
+    return SeatPage(
+        episode_id=live.episode.id,
+        seat=seat,
+        people=people,
+        language=LANGUAGE,
+        stage=stage,
+        due=Due(seat, KINDS[seat]) if my_turn or seat == USER else None,
+        my_turn=my_turn,
+        waits_for=people[0] if stage == "gather" else "" if due is None or my_turn else due.seat,
+        blocks=_blocks(table, state, seat, stage, my_turn=my_turn),
+        moves=_moves(state) if stage in ("task", "done", TELL) and seat != ANNOTATOR else (),
+        first=live.first,
+        number=len(state["said"]),
+        ending=ending,
+        warning=warning,
     )
+
+
+def _moves(state: graph.State) -> tuple[Move, ...]:
+    return tuple(Move(who, kind, text) for who, kind, text, _ in state["said"])
+
+
+def _blocks(
+    table: graph.Table, state: graph.State, seat: str, stage: str, *, my_turn: bool
+) -> tuple[Block, ...]:
+    """Return what somebody is shown at a stage."""
+    item, rules, moves = table.item, table.rules, _moves(state)
+    if stage == "instructions":
+        return instructions(seat)
+    if stage == "done":
+        quiet = seat == USER and all(move.seat != USER for move in moves)
+        in_study = occasion(table.live.episode.options) != "play"
+        return (Text(message("result.not_asked")),) if in_study and quiet else ()
+    if stage not in ("task", TELL):
+        return ()
+    if isinstance(item, DraftItem):
+        return (pair_form(item.draft),)
+    # Only the scene and the step are given in this context (spec 5).
+    whole = seat == USER or rules.context == "full_plan"
+    told = [(USER, item.instruction)] if whole else []
+    for question, answer in exchange_of(item, rules.dialogue):
+        told += [(ROBOT, question), (USER, answer)]
+    talk = Talk([*(Move(who, "", text) for who, text in told if text), *moves])
+    beside = _beside(item, item.previous if whole else ())
+    if seat == USER:
+        wish = request_of(item, rules.language)
+        detail = [Detail(message("detail"), Text(wish.detail))] if wish.detail else []
+        wanted = Card(message("wish"), [Text(wish.text, "strong", wish.language), *detail])
+        return (wanted, talk, Card(message("look"), beside, folded=True))
+    if not my_turn:
+        return (talk, Card(message("look"), beside))
+    form = decision(table.offered, may_ask=not graph.must_act(table, state))
+    return (talk, Part("", beside, beside=True), form)
 
 
 def instructions(seat: str) -> tuple[Block, ...]:
@@ -76,26 +120,23 @@ def instructions(seat: str) -> tuple[Block, ...]:
     return (points, Part(message("form.types"), type_guide())) if seat == ANNOTATOR else (points,)
 
 
-def _wish(view: ParticipantView) -> tuple[Block, ...]:
-    detail = [Detail(message("detail"), Text(view.detail))] if view.detail else []
-    return (Text(view.wish, "strong", view.wish_language), *detail)
-
-
-def _beside(view: ParticipantView) -> tuple[Block, ...]:
+def _beside(item: DecideItem, previous: Sequence[str]) -> tuple[Block, ...]:
     """Return the kitchen, and the plan as far as it is there."""
-    things = Chips(view.scene, search=len(view.scene) > _SEARCHED)
-    kitchen: list[Block] = [things if view.scene else Text(message("scene.empty"), "muted")]
-    if view.appliances:
-        kitchen += [Text(message("scene.appliances"), "muted"), Chips(view.appliances)]
+    things, appliances = item.about.objects, item.about.appliances
+    kitchen: list[Block] = [
+        Chips(things, search=len(things) > _SEARCHED) if things else Text(message("scene.empty"), "muted")
+    ]
+    if appliances:
+        kitchen += [Text(message("scene.appliances"), "muted"), Chips(appliances)]
     plan: Sequence[Block] = ()
-    if view.step:
-        first = () if view.previous else (Text(message("plan.first"), "muted"),)
-        plan = (Plan((*view.previous, view.step), len(view.previous)), *first)
+    if item.step:
+        first = () if previous else (Text(message("plan.first"), "muted"),)
+        plan = (Plan((*previous, item.step), len(previous)), *first)
     parts = ((message("scene.heading"), kitchen), (message("plan.heading"), plan))
     return tuple(Part(heading, blocks) for heading, blocks in parts if blocks)
 
 
-def decision(options: Sequence[str], *, may_ask: bool, asked: bool) -> Form:
+def decision(options: Sequence[str], *, may_ask: bool) -> Form:
     """Return the form of a robot: what may be meant, then an action or a question.
 
     `options`: that can be marked; without any, they are written.
@@ -106,7 +147,7 @@ def decision(options: Sequence[str], *, may_ask: bool, asked: bool) -> Form:
         marked = Field("marked", "choices", choices=choices, keys="123456789")
     act = Field("act", "entry", picks="marked")
     if not may_ask:
-        why = Text(message("no_more" if asked else "no_questions"))
+        why = Text(message("no_more"))
         return Form((marked, Ways([Way("act", (why, act), "d")])), keys=message("keys.act"))
     ask = (Field("ask", "text", own_words=True), Text(message("ask_note"), "muted"))
     return Form(
@@ -133,66 +174,6 @@ TELL: Final = "tell"
 """The study's stage at which a user is shown the task all the same."""
 KINDS: Final[Mapping[str, str]] = {ROBOT: "decide", USER: "answer", ANNOTATOR: "annotate"}
 """The turns of each seat."""
-
-
-def participant_view(
-    table: graph.Table,
-    state: graph.State,
-    seat: str,
-    ending: Ending | None = None,
-    warning: str | None = None,
-    stage: str = "",
-) -> ParticipantView:
-    """Return what a person in `seat` may see after `state`."""
-    due = None if ending else graph.due(table, state)
-    my_turn = due is not None and due.seat == seat
-    stage = stage or ("task" if due else "done")
-    seats = table.live.seats.items()
-    people = tuple(other for other, who in seats if who.kind == "person" and other != seat)
-    awaited = people[0] if stage == "gather" else "" if due is None or my_turn else due.seat
-    return ParticipantView(
-        episode_id=table.live.episode.id,
-        seat=seat,
-        people=people,
-        language=LANGUAGE,
-        stage=stage,
-        due=Due(seat, KINDS[seat]) if my_turn or seat == USER else None,
-        my_turn=my_turn,
-        waits_for=awaited,
-        first=table.live.first,
-        number=len(state["said"]),
-        ending=ending,
-        warning=warning,
-        **(_shown(table, state, seat, my_turn=my_turn) if stage in ("task", "done", TELL) else {}),
-    )
-
-
-def _shown(table: graph.Table, state: graph.State, seat: str, *, my_turn: bool) -> dict[str, Any]:
-    if isinstance(table.item, DraftItem):
-        return {"draft": table.item.draft}
-    item, rules = table.item, table.rules
-    # Only the scene and the step are given in this context (spec 5).
-    whole = seat == USER or rules.context == "full_plan"
-    task = item.instruction if whole else ""
-    shown = {
-        "scene": item.about.objects,
-        "appliances": item.about.appliances,
-        "task": task,
-        "previous": item.previous if whole else (),
-        "step": item.step,
-        "opening": (*([Move(USER, "", task)] if task else []), *_told(exchange_of(item, rules.dialogue))),
-        "moves": tuple(Move(who, kind, text) for who, kind, text, _ in state["said"]),
-    }
-    if seat == ROBOT:
-        may_ask = my_turn and not graph.must_act(table, state)
-        return shown | {"options": table.offered, "may_ask": may_ask}
-    wish = request_of(item, rules.language)
-    return shown | {"wish": wish.text, "wish_language": wish.language, "detail": wish.detail}
-
-
-def _told(exchanges: Sequence[tuple[str, str]]) -> Iterator[Move]:
-    for question, answer in exchanges:
-        yield from (Move(ROBOT, "", question), Move(USER, "", answer))
 
 
 FIELDS: Final = (

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kitchen_pages import seen
 
 from logs import LogReader, LogWriter, erase_participant
 from simulator import frames
@@ -73,13 +74,13 @@ def answer(view: Any, right: list[str]) -> Reply:
         "relabel": lambda: {"move": {"labels": ["neutral"] * len(view.shown.pairs), "comment": "Hm."}},
         "annotate": lambda: {
             "move": {"delete": "It is absurd."}
-            if view.__class__.__module__.startswith("simulator.ambik")
+            if "delete" in seen(view).fields
             else {"discard": "not_fluent", "labels": [], "rewrites": [], "comment": ""}
         },
         "decide": lambda: {
-            "move": {"marked": list(view.options[:2]), "ask": "Which of them?"}
-            if view.may_ask
-            else {"marked": [], "act": view.options[0]}
+            "move": {"marked": list(seen(view).options[:2]), "ask": "Which of them?"}
+            if seen(view).may_ask
+            else {"marked": [], "act": seen(view).options[0]}
         },
         "answer": lambda: {"text": "The one on the left."},
         "instructions_again": lambda: {"text": "ready"},

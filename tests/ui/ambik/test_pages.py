@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 from seated import Visit, draft_of, enter, item_of, pair_fields, play, task_of
 from visiting import Page, Unmarked, words
 
 from logs import LogReader, LogWriter
-from logs.rows import Ending, Turn
+from logs.rows import Ending, Episode, Turn
 from simulator.ambik.annotation.form import ORDER
 from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.data import load_guidelines
+from simulator.ambik.graph import State
 from simulator.ambik.intents import parse_intent
-from simulator.ambik.items import Item, Pair, PairItem, Scenario, ScenarioItem
+from simulator.ambik.items import DraftItem, Item, Pair, PairItem, Scenario, ScenarioItem
+from simulator.ambik.room import ROOM
 from simulator.ambik.sessions import Play
-from simulator.ambik.show import KINDS, Sets, broken_off, filled_in, page_blocks, picture, reveal
+from simulator.ambik.show import KINDS, Sets, broken_off, filled_in, picture, reveal
 from simulator.ambik.terms import AMBIGUITIES, TASK_TYPES, Member
-from simulator.ambik.views import ParticipantView
-from simulator.benchmark import Due, Move
 from simulator.blocks import Block, Chips, Talk
 from simulator.errors import Trouble
-from simulator.runner.declared_views import Result
+from simulator.runner.declared_views import Result, SeatPage
+from simulator.runner.rooms import ActiveEpisode
 from simulator.tables.builtin import read_yaml
 from ui.actions import Actions
 from ui.declared.pages import STEPS, end_page, link_to, rule_fields, step_page, task_page
@@ -41,34 +43,48 @@ SEATS = [seat.name for seat in BENCHMARK.seats]
 SCENE = tuple(f"thing {n}" for n in range(15))
 
 
-def view(stage: str, seat: str = "robot", **more: object) -> ParticipantView:
+def view(
+    stage: str,
+    seat: str = "robot",
+    item: Item | None = None,
+    *,
+    said: Sequence[Sequence[str]] | None = None,
+    people: Sequence[str] = (),
+    study: bool = False,
+    warning: str | None = None,
+    ending: Ending | None = None,
+) -> SeatPage:
     """What somebody is shown at a stage; the task's are called by the move that is due, or ``wait``."""
-    other = {"robot": "user", "user": "robot"}.get(seat, "")
-    task = stage in (*KINDS.values(), "wait")
-    given: dict[str, object] = {"task": "Bring the milk.", "step": "Take the milk.", "scene": SCENE} | more
-    shown = ParticipantView(
-        episode_id="e",
-        number=2,
-        stage="task" if task else stage,
-        seat=seat,
-        language="en",
-        due=Due(seat, KINDS[seat]),
-        my_turn=stage != "wait",
-        waits_for=other if stage in ("wait", "gather", "tell") else "",
-        opening=(Move("user", "", str(given["task"])),),
-        **given,  # type: ignore[arg-type]
+    item = milk() if item is None else item
+    waits_for_user = stage == "answer" or (stage == "wait" and seat == "robot")
+    said = (QUESTION if waits_for_user else ()) if said is None else said
+    annotates = isinstance(item, DraftItem)
+    seats = [SimpleNamespace(name=name, kind="person" if name in (seat, *people) else "") for name in SEATS]
+    options = {"task": "annotate" if annotates else "decide", "questions": 1, "study": study}
+    episode = Episode(id="e", run_id="r", item_hash="h", language="en", seats={}, seed=0, options=options)
+    live = ActiveEpisode(
+        episode=episode,
+        item=item,
+        seats={each.name: each for each in seats[2:] if annotates} or {each.name: each for each in seats[:2]},  # type: ignore[misc]
+        record=lambda turn: asyncio.sleep(0),
+        stage="" if stage in (*KINDS.values(), "wait") else stage,
     )
-    return replace(shown, blocks=page_blocks(shown))
+    state = State(said=[list(line) for line in said], since=0.0, move={})
+    return replace(ROOM.view(live, state, seat, ending, warning), study=study, number=2)
+
+
+QUESTION = (("robot", "decide", "Which?", "asks"),)
+ANSWERED = (*QUESTION, ("user", "answer", "This.", ""))
 
 
 def page_of(
-    shown: ParticipantView, invitations: Mapping[str, Invitation] = MappingProxyType({}), language: str = "en"
+    shown: SeatPage, invitations: Mapping[str, Invitation] = MappingProxyType({}), language: str = "en"
 ) -> str:
     make = task_page if shown.stage == "task" else step_page
     return make(here(shown, language), invitations)
 
 
-def here(shown: ParticipantView, language: str = "en") -> Here:
+def here(shown: SeatPage, language: str = "en") -> Here:
     return Here(frame=Frame(strings(language)), link=LINK, steps=STEPS, view=shown)
 
 
@@ -100,7 +116,7 @@ async def every_page(actions: Actions, log: Log, language: str = "en") -> list[s
     await visit.begin()
     pages.append(visit.html)
     pages.append(page_of(view("wait", warning="ModelError: no key"), language=language))
-    pages.append(page_of(view("decide", may_ask=True), language=language))
+    pages.append(page_of(view("decide"), language=language))
     return pages
 
 
@@ -159,7 +175,7 @@ async def test_a_users_page_tells_what_a_model_as_user_is_told(
     item = task_of(log[1], visit.episode)
     assert item.pair.clear in words(visit.html)
     assert item.pair.answer in words(visit.html) and said in words(visit.html)
-    assert said not in words(page_of(view("answer", "user", wish="Bring the oat milk.")))
+    assert said not in words(page_of(view("answer", "user", milk(answer=""))))
 
 
 async def test_the_step_at_which_the_plans_part_is_filled_in(actions: Actions, log: Log) -> None:
@@ -170,9 +186,9 @@ async def test_the_step_at_which_the_plans_part_is_filled_in(actions: Actions, l
     first = next((str(place) for place, differs in enumerate(apart, 1) if differs), "")
     assert step_of(visit.html) == first
     parting = replace(draft, plan=("Boil.", "Take the pan."), ambiguous_plan=("Boil.", "Take a pan."))
-    assert step_of(page_of(view("annotate", "annotator", draft=parting))) == "2"
+    assert step_of(page_of(view("annotate", "annotator", DraftItem(draft=parting)))) == "2"
     alike = replace(parting, ambiguous_plan=parting.plan)
-    assert step_of(page_of(view("annotate", "annotator", draft=alike))) == ""
+    assert step_of(page_of(view("annotate", "annotator", DraftItem(draft=alike)))) == ""
 
 
 def step_of(html: str) -> str | None:
@@ -207,21 +223,23 @@ def end_of(seat: str, item: Item, turns: Sequence[Turn] = (), *, study: bool = F
     return ended(view("done", seat, study=study), reveal(seat, item, turns, study=study, sets=sets))
 
 
-def milk(member: Member = "ambiguous", intent: str = "oat milk", **fields: object) -> PairItem:
-    """A task about milk, one of two."""
+def milk(
+    member: Member = "ambiguous", intent: str = "oat milk", options: tuple[str, ...] = (), **fields: object
+) -> PairItem:
+    """A task about milk, one of two, among many things."""
     given: dict[str, object] = {
-        "objects": ("oat milk", "soy milk"),
+        "objects": ("oat milk", "soy milk", *SCENE),
         "scene": "oat milk, soy milk",
         "clear": "Bring the oat milk.",
         "ambiguous": "Bring the milk.",
         "question": "Which?",
         "answer": "Oat milk.",
-        "clear_plan": (),
-        "ambiguous_plan": (),
-        "step": None,
+        "clear_plan": ("Take the oat milk.",),
+        "ambiguous_plan": ("Take the milk.",),
+        "step": 0,
     }
     pair = Pair(id="p", type="preferences", intent=parse_intent(intent), **given | fields)  # type: ignore[arg-type]
-    return PairItem(pair=pair, member=member)
+    return PairItem(pair=pair, member=member, options=options)
 
 
 def fruit() -> ScenarioItem:
@@ -232,7 +250,7 @@ def fruit() -> ScenarioItem:
     return ScenarioItem(scenario=scenario)
 
 
-def ended(shown: ParticipantView, blocks: Sequence[Block] | None) -> str:
+def ended(shown: SeatPage, blocks: Sequence[Block] | None) -> str:
     result = None if blocks is None else Result(language="en", moves=(), blocks=tuple(blocks))
     return end_page(here(shown), BENCHMARK, result)
 
@@ -266,27 +284,26 @@ async def test_candidates_stand_in_the_order_of_the_guidelines(actions: Actions,
 
 
 def test_a_long_list_of_things_can_be_filtered() -> None:
-    assert "data-search" in page_of(view("decide", options=("a",), may_ask=True))
-    assert "data-search" not in page_of(view("decide", scene=SCENE[:5], may_ask=True))
-    assert "Nothing is listed here" in words(page_of(view("decide", scene=(), may_ask=True)))
+    assert "data-search" in page_of(view("decide", item=milk(options=("a",))))
+    assert "data-search" not in page_of(view("decide", item=milk(objects=SCENE[:5])))
+    assert "Nothing is listed here" in words(page_of(view("decide", item=milk(objects=()))))
 
 
 def test_keys_are_offered_for_nine_options() -> None:
-    page = Page(page_of(view("decide", options=tuple(f"do {n}" for n in range(12)), may_ask=True)))
+    page = Page(page_of(view("decide", item=milk(options=tuple(f"do {n}" for n in range(12))))))
     assert [attrs["data-key"] for tag, attrs in page.tags if tag == "input" and "data-key" in attrs] == list(
         "123456789"
     )
 
 
 def test_the_robot_writes_its_own_where_nothing_is_offered() -> None:
-    html = page_of(view("decide", may_ask=False))
+    html = page_of(view("decide", said=ANSWERED))
     assert "Write down everything" in words(html)
-    assert "nothing can be asked" in words(html)
+    assert "You have asked already" in words(html)
 
 
 def test_the_question_that_is_due_is_said_once() -> None:
-    asked = view("answer", "user", wish="Bring the oat milk.", moves=(Move("robot", "decide", "Which?"),))
-    assert words(page_of(asked)).count("Which?") == 1
+    assert words(page_of(view("answer", "user"))).count("Which?") == 1
 
 
 def test_a_page_that_waits_looks_again_unless_there_is_trouble() -> None:
@@ -313,17 +330,13 @@ def test_trouble_is_told_in_the_language_of_the_page() -> None:
 
 
 def test_what_a_user_wants_stands_at_the_top_as_the_instructions_say() -> None:
-    text = words(
-        page_of(
-            view("answer", "user", moves=(Move("robot", "decide", "Which?"),), wish="Bring the oat milk.")
-        )
-    )
+    text = words(page_of(view("answer", "user")))
     assert text.index("Bring the oat milk.") < text.index("Bring the milk.") < text.index("Which?")
 
 
 @pytest.mark.each("language", LANGUAGES)
 def test_a_user_sees_what_they_want_before_they_tell_the_robot(language: str) -> None:
-    shown = view("tell", "user", study=True, wish="Bring the oat milk.", detail="Oat milk.")
+    shown = view("tell", "user", study=True)
     html = page_of(shown, language=language)
     text = words(html)
     assert (
@@ -343,7 +356,7 @@ def test_the_link_is_at_hand_until_the_seat_is_taken() -> None:
     for taken in (False, True):
         host = {"user": Invitation("/play?t=x", taken=taken)}
         for stage in ("instructions", "gather", "decide", "wait"):
-            page = Page(page_of(view(stage, may_ask=True, people=("user",)), host))
+            page = Page(page_of(view(stage, people=("user",)), host))
             (invite,) = [
                 attrs for tag, attrs in page.tags if tag == "details" and "ab-invite" in attrs["class"]
             ]
@@ -402,9 +415,8 @@ def test_sets_stand_side_by_side() -> None:
 
 
 def test_a_user_whom_the_robot_did_not_ask_is_told_so() -> None:
-    said = (Move("robot", "decide", "Which?"), Move("user", "answer", "This."))
     assert "nothing to ask you" in words(ended(view("done", "user", study=True), None))
-    assert "nothing to ask you" not in words(ended(view("done", "user", study=True, moves=said), None))
+    assert "nothing to ask you" not in words(ended(view("done", "user", study=True, said=ANSWERED), None))
     assert "nothing to ask you" not in words(ended(view("done", study=True), None))
 
 
@@ -426,9 +438,8 @@ def test_what_people_typed_is_shown_as_typed() -> None:
     page = Page(end_of("robot", milk(ambiguous=EVIL), decided(EVIL, (EVIL, EVIL), marked=(EVIL,))))
     assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
     assert page.texts.count(EVIL) == 5
-    page = Page(
-        page_of(view("decide", task=EVIL, step=EVIL, options=(EVIL,), moves=(Move("user", "answer", EVIL),)))
-    )
+    evil = milk(ambiguous=EVIL, ambiguous_plan=(EVIL,), step=0, options=(EVIL,))
+    page = Page(page_of(view("decide", item=evil, said=(*QUESTION, ("user", "answer", EVIL, "")))))
     assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from kitchen_pages import seen
+
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Run, Turn
 from simulator.ambik.benchmark import BENCHMARK
@@ -202,7 +204,7 @@ async def people(writer: LogWriter, reader: LogReader) -> None:
     known = {one.clear: one for one in drafts}
     for number, who in enumerate(("di", "ed")):
         await take_part(
-            sessions, pairs, who, lambda view, number=number: form(known[view.draft.clear], number)
+            sessions, pairs, who, lambda view, number=number: form(known[seen(view).fields["clear"]], number)
         )
     writer.flush()
 
@@ -226,8 +228,8 @@ async def take_part(
 
 def marked(view: Any, number: int) -> dict[str, Any]:
     """Two actions and a question at first, then the first action; the last person asks nothing."""
-    first, second, *_ = view.options
-    if number == 2 or not view.may_ask:
+    first, second, *_ = seen(view).options
+    if number == 2 or not seen(view).may_ask:
         return {"marked": [first], "act": first}
     return {"marked": [first, second][: 2 - number] or [first], "ask": SECRET}
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import typer
 from click.testing import Result
+from kitchen_pages import seen
 from rich.console import Console
 from shared_data import SHARED
 from typer.testing import CliRunner
@@ -114,8 +115,9 @@ async def _person(path: Path) -> None:
         while view.stage != "done":
             reply = Reply(text="ready")
             if view.stage == "task":
-                asks = {"marked": list(view.options[:2]), "ask": "Which of the two?"}
-                reply = Reply(move=asks if view.may_ask else {"marked": [], "act": view.options[0]})
+                shown = seen(view)
+                asks = {"marked": list(shown.options[:2]), "ask": "Which of the two?"}
+                reply = Reply(move=asks if shown.may_ask else {"marked": [], "act": shown.options[0]})
             view = await sessions.submit(episode, "robot", reply, number=view.number)
     episode = await sessions.start(seat="annotator", others={}, rules={})
     view = await sessions.view(episode, "annotator")

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from random import Random
 
 import pytest
+from kitchen_pages import seen
 from served import doing
 
 from simulator.ambik.annotation.form import PairFormError
@@ -25,7 +26,7 @@ READY = Reply(text="ready")
 async def test_a_person_as_robot(play, submit, item, act, ask):
     played = await play(item, "person", questions=1)
     view = played.view("robot")
-    assert (doing(view), view.seat, view.task, view.scene, view.options) == (
+    assert (doing(view), view.seat, seen(view).task, seen(view).scene, seen(view).options) == (
         "instructions",
         "robot",
         "",
@@ -34,22 +35,27 @@ async def test_a_person_as_robot(play, submit, item, act, ask):
     )
     played = await submit(played, "robot", READY)
     view = played.view("robot")
-    assert (doing(view), view.number, view.may_ask) == ("decide", 1, True)
-    assert (view.task, view.step, view.previous) == (
+    assert (doing(view), view.number, seen(view).may_ask) == ("decide", 1, True)
+    shown = seen(view)
+    assert (shown.task, shown.step, shown.previous) == (
         "Carry a tray to the guests.", "Lift a tray.", ("Wash your grippers.",),
     )  # fmt: skip
-    assert view.scene == item.pair.objects and "oven" in view.appliances
-    assert sorted(view.options) == sorted(item.options)
+    assert shown.scene == item.pair.objects and "oven" in shown.appliances
+    assert sorted(shown.options) == sorted(item.options)
     played = await submit(played, "robot", ask("Figs or dates?", *item.options[:2]))
     payload = played.payload()
-    assert (payload["method"], payload["offered"], payload["person"]) == ("person", list(view.options), True)
+    assert (payload["method"], payload["offered"], payload["person"]) == (
+        "person",
+        list(seen(view).options),
+        True,
+    )
     assert payload["prediction_set"] == list(item.options[:2])
     view = played.view("robot")
     assert [(move.seat, move.text) for move in view.moves] == [
         ("robot", "Figs or dates?"),
         ("user", item.pair.answer),
     ]
-    assert (doing(view), view.may_ask) == ("decide", False)
+    assert (doing(view), seen(view).may_ask) == ("decide", False)
     # Their words are held in their own turn alone.
     assert "question" not in played.payload("answer")
     played = await submit(played, "robot", act("Lift the figs and bow.", item.options[0]))
@@ -76,7 +82,7 @@ async def test_a_person_as_robot(play, submit, item, act, ask):
 async def test_until_the_end_a_robot_sees_nothing_of_the_answer(play, submit, item, ask):
     played = await play(item, "person", ["In the tray."] * 2, questions=2)
     for reply in (READY, ask("Which?"), ask("And which?")):
-        assert (played.view("robot").wish, played.view("robot").detail) == ("", "")
+        assert (seen(played.view("robot")).wish, seen(played.view("robot")).detail) == ("", "")
         told = json.dumps(asdict(played.view("robot")), default=str).lower()
         assert not [word for word in ("zz", "preferences", "purple", "p1", "ambiguous") if word in told]
         played = await submit(played, "robot", reply)
@@ -95,12 +101,16 @@ async def test_a_person_marks_what_is_offered(play, submit, item, act):
 async def test_a_person_as_user(play, submit, item, act, ask):
     played = await play(item, [ask("Figs or dates?"), act("Lift the date tray.")], "person", questions=1)
     assert played.kinds == []
-    assert (doing(played.view("user")), played.view("user").wish) == ("instructions", "")
+    assert (doing(played.view("user")), seen(played.view("user")).wish) == ("instructions", "")
     played = await submit(played, "user", READY)
     view = played.view("user")
-    assert (doing(view), view.moves[-1].text, view.wish) == ("answer", "Figs or dates?", item.pair.clear)
-    assert view.detail == item.pair.answer
-    assert view.options == () and not view.may_ask
+    assert (doing(view), view.moves[-1].text, seen(view).wish) == (
+        "answer",
+        "Figs or dates?",
+        item.pair.clear,
+    )
+    assert seen(view).detail == item.pair.answer
+    assert seen(view).options == () and not seen(view).may_ask
     assert "zzsecret" not in json.dumps(asdict(view))
     with pytest.raises(SeatError):
         await submit(played, "user", Reply(text=" "))
@@ -147,14 +157,15 @@ async def test_in_a_study_consent_comes_first_and_only_once(play, submit, item, 
 async def test_without_the_plan_a_person_sees_scene_and_step(play, submit, item):
     played = await submit(await play(item, "person", context="action_only"), "robot", READY)
     view = played.view("robot")
-    assert (view.task, view.previous, view.step) == ("", (), "Lift a tray.")
+    assert (seen(view).task, seen(view).previous, seen(view).step) == ("", (), "Lift a tray.")
 
 
 async def test_an_annotator_sees_the_draft_once_the_guidelines_are_read(play, submit, draft):
     played = await play(draft, annotator="person", task="annotate")
-    assert (doing(played.view("annotator")), played.view("annotator").draft) == ("instructions", None)
+    assert (doing(played.view("annotator")), seen(played.view("annotator")).fields) == ("instructions", {})
     played = await submit(played, "annotator", READY)
-    assert (doing(played.view("annotator")), played.view("annotator").draft) == ("annotate", draft.draft)
+    assert doing(played.view("annotator")) == "annotate"
+    assert seen(played.view("annotator")).fields["clear"] == draft.draft.clear
     played = await submit(played, "annotator", Reply(move={"delete": "absurd"}))
     assert played.payload("annotate")["private"] == ["form", "problems"]
     verdict, form = reveal("annotator", *ROOM.replay(draft, played.turns, ()))
@@ -167,19 +178,13 @@ async def test_two_people_read_at_the_same_time_and_see_nothing_before_both_are_
         begun = await submit(await play(item, "person", "person", questions=1), first, READY)
         for seat in ("robot", "user"):
             view = begun.view(seat)
-            assert (view.task, view.opening, view.scene, view.step, view.wish, view.detail) == (
-                "",
-                (),
-                (),
-                "",
-                "",
-                "",
-            )
+            shown = seen(view)
+            assert (shown.told, shown.scene, shown.step, shown.wish, shown.detail) == ((), (), "", "", "")
         with pytest.raises(SeatError):
             await submit(begun, first, READY)
         both = await submit(begun, second, READY)
         assert (doing(both.view("robot")), doing(both.view("user"))) == ("decide", "wait")
-        assert both.view("user").wish == item.pair.clear
+        assert seen(both.view("user")).wish == item.pair.clear
 
 
 async def test_whatever_is_said_the_log_is_the_state(play, submit, item, act, ask):

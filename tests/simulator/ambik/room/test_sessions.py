@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import asdict, replace
 
 import pytest
+from kitchen_pages import seen
 from served import Server, doing
 
 from simulator import catalog
@@ -19,7 +20,7 @@ from simulator.ambik.kitchen.reasoning import kitchen_options
 from simulator.ambik.sessions import AmbikSessions, drawn_item
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS
 from simulator.ambik.trial_log import decisions, exchanges_of, forms, played_of
-from simulator.blocks import message
+from simulator.blocks import Text, message
 from simulator.errors import ConflictError, InputError
 from simulator.runner.finding import load_room
 from simulator.seats import Reply
@@ -66,10 +67,12 @@ def reply_to(view):
             return Reply(text="yes")
         case "instructions" | "tell":
             return Reply(text="ready")
-        case "decide" if view.may_ask:
-            return Reply(move={"marked": list(view.options[:2]), "ask": "Which of them?", "keys_used": True})
+        case "decide" if seen(view).may_ask:
+            return Reply(
+                move={"marked": list(seen(view).options[:2]), "ask": "Which of them?", "keys_used": True}
+            )
         case "decide":
-            return Reply(move={"marked": [], "act": view.options[0]})
+            return Reply(move={"marked": [], "act": seen(view).options[0]})
         case "answer":
             return Reply(text="The one on the left.")
     return Reply(move={"delete": "It is absurd."})
@@ -186,14 +189,14 @@ async def test_a_killed_server_and_a_double_click_lose_and_double_nothing(server
     seats = {"robot": "person", **ITSELF}
     episode = await server.sessions.start_item(drawn_item("preferences", 7), seats, options, name="robot")
     view = await server.sessions.submit(episode, "robot", Reply(text="ready", key="k0"), number=0)
-    reply = Reply(move={"marked": list(view.options), "ask": "Which?"}, key="k1")
+    reply = Reply(move={"marked": list(seen(view).options), "ask": "Which?"}, key="k1")
     shown = await server.sessions.submit(episode, "robot", reply, number=view.number)
     assert await server.again().submit(episode, "robot", reply, number=view.number) == shown
     assert len(server.reader.turns(episode)) == 3
     with pytest.raises(ConflictError):
         late = Reply(move={"act": "Wait."}, key="k2")
         await server.sessions.submit(episode, "robot", late, number=view.number)
-    keyed = Reply(move={"act": view.options[0]}, key="k3")
+    keyed = Reply(move={"act": seen(view).options[0]}, key="k3")
     await asyncio.gather(*(server.sessions.submit(episode, "robot", keyed) for _ in range(5)))
     assert len(server.reader.turns(episode)) == 4
     assert (await server.again().view(episode, "robot")).stage == "done"
@@ -247,8 +250,15 @@ async def test_no_set_of_a_user_passes_by_unseen_where_the_robot_acts_at_once(se
         )
         sessions = server.sessions
         pair = server.item(entry.episode_id).pair
-        assert (view.stage, view.wish, view.task, view.moves) == ("tell", pair.clear, pair.ambiguous, ())
+        assert (view.stage, seen(view).wish, seen(view).task, view.moves) == (
+            "tell",
+            pair.clear,
+            pair.ambiguous,
+            (),
+        )
         assert await to_the_end(server, entry.episode_id, "user") == ["tell"]
+        done = await server.sessions.view(entry.episode_id, "user")
+        assert done.blocks == (Text(message("result.not_asked")),)
     assert sessions.sets(entry.episode_id)[:2] == (3, 3)
     assert (await sessions.next_set(entry.episode_id)).refusal == "done"
 
@@ -262,7 +272,7 @@ async def test_whoever_does_not_consent_or_withdraws_leaves_nothing(server):
     for reply in (Reply(text="yes"), Reply(text="ready")):
         await sessions.submit(entry.episode_id, "robot", reply)
     words = "Zzwords that bob alone would say"
-    marked = list((await sessions.view(entry.episode_id, "robot")).options[:1])
+    marked = list(seen(await sessions.view(entry.episode_id, "robot")).options[:1])
     await sessions.submit(entry.episode_id, "robot", Reply(move={"marked": marked, "ask": words}))
     await sessions.submit(entry.episode_id, "robot", Reply(move={"marked": [], "act": "milk"}))
     await sessions.withdraw(entry.episode_id)
@@ -407,7 +417,7 @@ async def test_two_people_are_paired_in_a_study(server):
     for entry in entries:
         for _ in range(2):
             view = await sessions.view(entry.episode_id, entry.seat)
-            assert view.stage in ("consent", "instructions") and not view.opening
+            assert view.stage in ("consent", "instructions") and not seen(view).told
             await sessions.submit(entry.episode_id, entry.seat, reply_to(view), number=view.number)
     steps = []
     for _ in range(12):
