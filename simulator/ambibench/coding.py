@@ -24,7 +24,7 @@ from simulator.desks import ALL, Case, Desk
 from simulator.errors import InputError
 from simulator.judging import Form, JudgingForm, Opinions, third_decides
 from simulator.judging.agreement import cluster_kappa
-from simulator.runner.logged import played_to_end
+from simulator.runner.logged import played_items
 from simulator.stats import Interval
 
 Category = Literal["correct", "incorrect", "other"]
@@ -172,9 +172,7 @@ def _show(text: str, feature: Feature) -> list[Block]:
 
 
 def _of_run(reader: LogReader, run_id: str) -> Iterator[tuple[str, str, Feature]]:
-    items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
-    for episode, turns, _ in played_to_end(reader, run_id, reader.uncounted_participants(run_id)):
-        item = items[episode.item_hash]
+    for episode, item, turns, _ in played_items(reader, run_id, item_from_row):
         texts = [turn.text for turn in turns if turn.payload.get("kind") == "text"]
         if isinstance(item, Prompt) and item.setting == "verbalise" and texts:
             yield episode.id, texts[-1], item.salient

@@ -7,10 +7,10 @@ item as it was played, so a log can be scored without its data set.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from logs import LogReader
-from logs.rows import Ending, Episode, Run, Turn
+from logs.rows import Run, Turn
 from simulator.ambient.continuations import Sampled, kl_options
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.generation import gold_rewrites
@@ -30,32 +30,10 @@ from simulator.ambient.records import (
     TrueFalseRecord,
 )
 from simulator.ambient.true_false import true_false_prompt
-from simulator.runner.logged import ENDED, played_to_end, required_run
+from simulator.runner.logged import ENDED, PlayedItem, played_items, required_run
 from simulator.seeds import derive_seed
 
 RecordT = TypeVar("RecordT")
-
-
-class Played(NamedTuple):
-    """An episode that was played to its end."""
-
-    episode: Episode
-    item: Any
-    turns: Sequence[Turn]
-    ending: Ending
-
-    def payloads(self, kind: Kind) -> list[Mapping[str, Any]]:
-        """Return the payloads of one kind, in order."""
-        return payloads(self.turns, kind)
-
-    def payload(self, kind: Kind) -> Mapping[str, Any]:
-        """Return the only payload of its kind; empty if there is none."""
-        return next(reversed(self.payloads(kind)), {})
-
-    @property
-    def annotator(self) -> str:
-        """The person's pseudonym, or who sat there."""
-        return self.episode.participant_id or self.episode.seats[ANNOTATOR]
 
 
 def payloads(turns: Iterable[Turn], kind: Kind) -> list[Mapping[str, Any]]:
@@ -63,7 +41,12 @@ def payloads(turns: Iterable[Turn], kind: Kind) -> list[Mapping[str, Any]]:
     return [turn.payload for turn in turns if turn.payload.get("kind") == kind]
 
 
-def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[Played, ...]:
+def payload(played: PlayedItem, kind: Kind) -> Mapping[str, Any]:
+    """Return the only payload of its kind in an episode; empty if there is none."""
+    return next(reversed(payloads(played.turns, kind)), {})
+
+
+def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[PlayedItem, ...]:
     """Return the episodes of some runs that were played to their end, in the order in which they ended.
 
     `aborted`: also those of models' tasks that a failing seat aborted; what was not answered in them is
@@ -77,26 +60,23 @@ def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) 
     return tuple(sorted(every, key=lambda played: (played.ending.created_at, played.episode.id)))
 
 
-def _played(reader: LogReader, run_id: str, aborted: bool) -> Iterator[Played]:
-    required_run(reader, run_id, BENCHMARK)
-    items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
-    gone = reader.uncounted_participants(run_id)
-    for episode, turns, ending in played_to_end(reader, run_id, gone, aborted=aborted):
-        item = items[episode.item_hash]
-        if ending.status in ENDED:
-            yield Played(episode, item, tuple(turns), ending)
-        elif has_silence(item):
-            yield Played(episode, item, with_silence(item, episode, tuple(turns)), ending)
+def _played(reader: LogReader, run: str, aborted: bool) -> Iterator[PlayedItem]:
+    required_run(reader, run, BENCHMARK)
+    for played in played_items(reader, run, item_from_row, aborted=aborted):
+        if played.ending.status in ENDED:
+            yield played
+        elif has_silence(played.item):
+            yield played._replace(turns=with_silence(played.item, played.episode, tuple(played.turns)))
 
 
 # ---- records, one for each row of a results file
 
 
-def _crowd(workers: Sequence[Played]) -> Iterator[CrowdRecord]:
+def _crowd(workers: Sequence[PlayedItem]) -> Iterator[CrowdRecord]:
     """Yield the votes on one item; its workers in the order of completion."""
     item = workers[0].item
-    plausible = [worker.payload("plausible")["answers"] for worker in workers]
-    relabelled = [worker.payload("relabel")["answers"] for worker in workers]
+    plausible = [payload(worker, "plausible")["answers"] for worker in workers]
+    relabelled = [payload(worker, "relabel")["answers"] for worker in workers]
     asked = item.task == "crowd"
     yield CrowdRecord(
         id=item.example_id,
@@ -105,17 +85,17 @@ def _crowd(workers: Sequence[Played]) -> Iterator[CrowdRecord]:
         side=item.side,
         interpretations=tuple(candidate.sentence for candidate in item.candidates),
         labels=tuple(candidate.label for candidate in item.candidates),
-        original=tuple(worker.payload("label")["answer"] for worker in workers) if asked else (),
+        original=tuple(payload(worker, "label")["answer"] for worker in workers) if asked else (),
         relabelled=tuple(zip(*relabelled, strict=True)),
         plausible=tuple(zip(*plausible, strict=True)),
         origin=item.origin,
     )
 
 
-def _linguists(annotators: Sequence[Played]) -> Iterator[LinguistRecord]:
+def _linguists(annotators: Sequence[PlayedItem]) -> Iterator[LinguistRecord]:
     """Yield what was said of one example; who discarded it is not among its annotations."""
     example = annotators[0].item.example
-    forms = [(annotator.annotator, annotator.payload("annotate")) for annotator in annotators]
+    forms = [(annotator.who(ANNOTATOR), payload(annotator, "annotate")) for annotator in annotators]
     kept = [(who, form) for who, form in forms if form["discard"] is None]
     yield LinguistRecord(
         id=example.id,
@@ -132,7 +112,7 @@ def _linguists(annotators: Sequence[Played]) -> Iterator[LinguistRecord]:
     )
 
 
-def _generation(played: Played) -> Iterator[GenerationRecord]:
+def _generation(played: PlayedItem) -> Iterator[GenerationRecord]:
     item = played.item
     for turn in played.turns:
         if turn.payload.get("kind") == "generate":
@@ -151,9 +131,9 @@ def _generation(played: Played) -> Iterator[GenerationRecord]:
             )
 
 
-def _true_false(played: Played) -> Iterator[TrueFalseRecord]:
+def _true_false(played: PlayedItem) -> Iterator[TrueFalseRecord]:
     item = played.item
-    for payload in played.payloads("true_false"):
+    for payload in payloads(played.turns, "true_false"):
         template, rewrite = payload["template"], payload["rewrite"]
         yield TrueFalseRecord(
             id=item.example_id,
@@ -167,7 +147,7 @@ def _true_false(played: Played) -> Iterator[TrueFalseRecord]:
         )
 
 
-def _continuation(played: Played) -> Iterator[ContinuationRecord]:
+def _continuation(played: PlayedItem) -> Iterator[ContinuationRecord]:
     yield continuation_record(played.item, played.turns)
 
 
@@ -208,8 +188,8 @@ def sampled_options(item: ContinueItem, turns: Iterable[Turn]) -> tuple[Sampled,
     )
 
 
-def _nli(played: Played) -> Iterator[NliRecord]:
-    example, labelled = played.item.example, played.payloads("nli")
+def _nli(played: PlayedItem) -> Iterator[NliRecord]:
+    example, labelled = played.item.example, payloads(played.turns, "nli")
     predicted = {payload["pair"]: frozenset(payload["prediction"]) for payload in labelled}
     # Imported files may tell of original pairs alone.
     whole = all(payload.get("readings", True) for payload in labelled)
@@ -226,8 +206,8 @@ def _nli(played: Played) -> Iterator[NliRecord]:
     )
 
 
-def _claim(played: Played) -> Iterator[ClaimRecord]:
-    item, scored = played.item, played.payload("claim")
+def _claim(played: PlayedItem) -> Iterator[ClaimRecord]:
+    item, scored = played.item, payload(played, "claim")
     texts = ("id", "claim", "cleaned", "justification", "rating", "person", "venue", "url")
     yield ClaimRecord(
         **{name: getattr(item, name) for name in texts},
@@ -237,13 +217,13 @@ def _claim(played: Played) -> Iterator[ClaimRecord]:
     )
 
 
-_OF_ITEM: Final[Mapping[Task, Callable[[Sequence[Played]], Iterator[Any]]]] = {
+_OF_ITEM: Final[Mapping[Task, Callable[[Sequence[PlayedItem]], Iterator[Any]]]] = {
     "crowd": _crowd,
     "evaluate": _crowd,
     "annotate": _linguists,
 }
 """Tasks in which several people answer to one item; their answers are one record."""
-_OF_EPISODE: Final[Mapping[Task, Callable[[Played], Iterator[Any]]]] = {
+_OF_EPISODE: Final[Mapping[Task, Callable[[PlayedItem], Iterator[Any]]]] = {
     "generate": _generation,
     "true_false": _true_false,
     "continue": _continuation,
@@ -254,12 +234,12 @@ JUDGED: Final = frozenset(_OF_ITEM)
 """Tasks of judgments, which have no wrong answer that silence could be (`payloads.has_silence`)."""
 
 
-def records_of(played: Iterable[Played], task: Task) -> tuple[Any, ...]:
+def records_of(played: Iterable[PlayedItem], task: Task) -> tuple[Any, ...]:
     """Return the records of the episodes of a task: by item where people judge, else episode by episode."""
     episodes = [episode for episode in played if episode.item.task == task]
     if task in _OF_EPISODE:
         return tuple(record for episode in episodes for record in _OF_EPISODE[task](episode))
-    items: dict[str, list[Played]] = {}
+    items: dict[str, list[PlayedItem]] = {}
     for episode in episodes:
         items.setdefault(episode.episode.item_hash, []).append(episode)
     ordered = sorted(

@@ -11,15 +11,13 @@ from urllib.parse import quote
 
 from logs import LogReader
 from logs.rows import Run
-from simulator.ambik.items import BENCHMARK
 from simulator.ambik.measuring.people_sets import SetPair, compare_sets
 from simulator.ambik.naming import bare
 from simulator.ambik.playing import is_calibrated
 from simulator.ambik.reporting.exporting import form_lines
 from simulator.ambik.reporting.sections import sets_section
 from simulator.ambik.research_episode import TARGET, episode, kept_read, laid, share, type_name
-from simulator.ambik.terms import CONFORMAL
-from simulator.ambik.trial_log import decisions, task_of_run
+from simulator.ambik.trial_log import conformal_runs, decisions, task_of_run
 from simulator.bar_blocks import Amount, Amounts
 from simulator.blocks import Card, Chips, Passage, Span, Text, message
 from simulator.jsonlines import write_lines
@@ -62,7 +60,7 @@ def _targets(look: Look, usual: str) -> Setting:
 
 def people_sets(look: Look) -> Sequence[Shown]:
     """Return what people hold for possible beside models' prediction sets on the same tasks."""
-    models = _conformal_runs(look.reader)
+    models = [*conformal_runs(look.reader)]
     if not models:
         return Text(message("research.no_models"), "muted"), Passage([Span(COMMAND)])
     beside, target = look.chosen.get("beside", ""), look.chosen.get(TARGET, "")
@@ -104,17 +102,6 @@ def _task(pairs: Sequence[SetPair]) -> Card:
     return Card(item.id, [Chips([type_name(item)]), Text(item.instruction), Amounts(rows, head)])
 
 
-def _conformal_runs(reader: LogReader) -> list[str]:
-    """Return the runs of conformal methods with a threshold, newest first."""
-    return [
-        run.id
-        for run in reversed(reader.runs())
-        if run.benchmark == BENCHMARK
-        and (run.config.get("options") or {}).get("method") in CONFORMAL
-        and run.config["options"].get("calibration")
-    ]
-
-
 def _has_people(reader: LogReader, run: Run) -> bool:
     return (run.config.get("seats") or {}).get("robot") == "person" and _decides(reader, run)
 
@@ -144,7 +131,7 @@ RESEARCH: Final = ResearchPages(
         Part(
             name="sets",
             show=people_sets,
-            settings=lambda look: (Setting("beside", _conformal_runs(look.reader)), _targets(look, "")),
+            settings=lambda look: (Setting("beside", [*conformal_runs(look.reader)]), _targets(look, "")),
             where=_has_people,
         ),
     ),

@@ -19,7 +19,7 @@ from simulator.ambik.score import is_right
 from simulator.ambik.sets.predicting import Prepared, calibrate, outcome_prepared, prepared, recalibrated
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import CONFORMAL
-from simulator.ambik.trial_log import Played, calibration_of, decisions, decisions_of, options_of
+from simulator.ambik.trial_log import calibration_of, decisions, decisions_of, options_of
 from simulator.blocks import (
     Block,
     Card,
@@ -38,6 +38,7 @@ from simulator.blocks import (
 )
 from simulator.form_blocks import Part
 from simulator.research import Look
+from simulator.runner.logged import PlayedItem
 from simulator.word_diff import word_diff
 
 LEAST: Final = 0.05
@@ -243,7 +244,7 @@ def _decided(reader: LogReader, entry: Entry) -> tuple[Decision, ...]:
     ending = reader.ending(id)
     if ending is None:
         return (entry.decision,)
-    played = Played(reader.episode(id), entry.item, tuple(reader.turns(id)), ending)
+    played = PlayedItem(reader.episode(id), entry.item, tuple(reader.turns(id)), ending)
     return decisions_of(played) or (entry.decision,)
 
 

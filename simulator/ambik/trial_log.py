@@ -7,61 +7,35 @@ its data set. Who reads a run of another benchmark gets an `InputError`, of one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Final, NamedTuple
+from itertools import islice
+from typing import Final
 
 from logs import LogReader
-from logs.rows import Ending, Episode, Run, Turn
+from logs.rows import Episode, Run, Turn
 from simulator.ambik.forms import read_pair_form
 from simulator.ambik.items import BENCHMARK, DecideItem, DraftItem, Item, PairItem, item_from_row
 from simulator.ambik.payloads import read_decision
-from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options, needs_question
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, needs_question
 from simulator.ambik.records import ABORTED, Calibrated, Decision, Exchange, PairForm
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.terms import CONFORMAL
-from simulator.runner.logged import ENDED, played_to_end, required_run
+from simulator.runner.logged import ENDED, PlayedItem, played_items, required_run, sitter
 
 _RUNS_SHOWN: Final = 5
 
 
-class Played(NamedTuple):
-    """An episode that was played to its end."""
-
-    episode: Episode
-    item: Item
-    turns: Sequence[Turn]
-    ending: Ending
-
-    def of(self, kind: Kind) -> list[Turn]:
-        """Return the turns of one kind, in order."""
-        return [turn for turn in self.turns if turn.payload.get("kind") == kind]
-
-    def who(self, seat: str) -> str:
-        """Return the person's pseudonym, or who sat there."""
-        return _who(self.episode, seat)
-
-
-def _who(episode: Episode, seat: str) -> str:
-    name = episode.seats.get(seat, "")
-    return episode.participant_id or name if name == "person" else name
-
-
-def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[Played, ...]:
+def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[PlayedItem, ...]:
     """Return the episodes of runs that were played to their end, in the order in which they began.
 
     `aborted`: also those that a failing seat aborted, as unsuccessful: where nothing was decided they have a
     decision without any action and with the wrong answer to whether to ask, and nothing is right in the end.
     """
-    episodes = list[Played]()
+    episodes = list[PlayedItem]()
     for run in runs:
         required_run(reader, run, BENCHMARK)
-        gone = reader.uncounted_participants(run)
-        items = {row.hash: item_from_row(row) for row in reader.items(run)}
-        episodes += (
-            Played(episode, items[episode.item_hash], tuple(turns), ending)
-            for episode, turns, ending in played_to_end(reader, run, gone, aborted=aborted)
-        )
+        episodes += played_items(reader, run, item_from_row, aborted=aborted)
     return tuple(episodes)
 
 
@@ -70,12 +44,12 @@ def decisions(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) 
     return first_decisions(played_of(reader, runs, aborted=aborted))
 
 
-def first_decisions(episodes: Iterable[Played]) -> tuple[Decision, ...]:
+def first_decisions(episodes: Iterable[PlayedItem]) -> tuple[Decision, ...]:
     """Return the first decision of each episode in which a robot decided."""
     return tuple(made[0] for made in map(_decided, episodes) if made)
 
 
-def exchanges_of(episodes: Iterable[Played]) -> tuple[Exchange, ...]:
+def exchanges_of(episodes: Iterable[PlayedItem]) -> tuple[Exchange, ...]:
     """Return the episodes in which the robot could ask, before and after what it was told."""
     return tuple(
         Exchange.of(made, robot=played.who(ROBOT), user=played.who(USER), aborted=_is_aborted(played))
@@ -89,7 +63,7 @@ def forms(reader: LogReader, runs: Iterable[str]) -> tuple[PairForm, ...]:
     return forms_of(played_of(reader, runs))
 
 
-def forms_of(episodes: Iterable[Played]) -> tuple[PairForm, ...]:
+def forms_of(episodes: Iterable[PlayedItem]) -> tuple[PairForm, ...]:
     """Return what annotators filled in."""
     return tuple(
         replace(
@@ -102,11 +76,11 @@ def forms_of(episodes: Iterable[Played]) -> tuple[PairForm, ...]:
     )
 
 
-def _is_aborted(played: Played) -> bool:
+def _is_aborted(played: PlayedItem) -> bool:
     return played.ending.status not in ENDED
 
 
-def _decided(played: Played) -> tuple[Decision, ...]:
+def _decided(played: PlayedItem) -> tuple[Decision, ...]:
     """Return the decisions of an episode; of one that broke off before any, that nothing was decided."""
     made = decisions_of(played)
     if made or not _is_aborted(played) or isinstance(played.item, DraftItem):
@@ -127,7 +101,7 @@ def _decided(played: Played) -> tuple[Decision, ...]:
     return (nothing,)
 
 
-def decisions_of(played: Played) -> tuple[Decision, ...]:
+def decisions_of(played: PlayedItem) -> tuple[Decision, ...]:
     """Return all decisions of an episode, in order, each with the answer that it got."""
     if isinstance(played.item, DraftItem):
         return ()
@@ -143,7 +117,7 @@ def decision(turn: Turn, episode: Episode, item: DecideItem, *, answer: str = ""
     made = read_decision(
         turn.payload, item, episode_id=episode.id, run=episode.run_id, answer=answer, seconds=turn.seconds
     )
-    return replace(made, generator=_who(episode, ROBOT)) if made.method == "person" else made
+    return replace(made, generator=sitter(episode, ROBOT)) if made.method == "person" else made
 
 
 def options_of(reader: LogReader, run_id: str) -> Options:
@@ -186,14 +160,16 @@ def offered_by(reader: LogReader, run_id: str) -> dict[str, tuple[str, ...]]:
 
 def conformal_sets(reader: LogReader, item: PairItem) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return prediction sets of the newest conformal runs that have played the same task, by run."""
-    sets: list[tuple[str, tuple[str, ...]]] = []
+    sets = ((run, _set_on(reader, run, item)) for run in conformal_runs(reader))
+    return tuple(islice(((run, texts) for run, texts in sets if texts is not None), _RUNS_SHOWN))
+
+
+def conformal_runs(reader: LogReader) -> Iterator[str]:
+    """Yield the runs of conformal methods with a threshold, newest first."""
     for run in reversed(reader.runs()):
-        options = run.config.get("options", {})
-        conformal = options.get("method") in CONFORMAL and options.get("calibration")
-        if run.benchmark == BENCHMARK and conformal and len(sets) < _RUNS_SHOWN:
-            predicted = _set_on(reader, run.id, item)
-            sets += [] if predicted is None else [(run.id, predicted)]
-    return tuple(sets)
+        options = run.config.get("options") or {}
+        if run.benchmark == BENCHMARK and options.get("method") in CONFORMAL and options.get("calibration"):
+            yield run.id
 
 
 def _set_on(reader: LogReader, run_id: str, item: PairItem) -> tuple[str, ...] | None:

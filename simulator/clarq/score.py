@@ -22,7 +22,7 @@ from logs.rows import Episode, Judgment, Score, Turn
 from simulator.clarq.compose import contains
 from simulator.clarq.data import read_item
 from simulator.runner import rooms
-from simulator.runner.logged import ENDED, PlayedToEnd, played_to_end
+from simulator.runner.logged import ENDED, PlayedItem, played_items
 from simulator.runner.turns import task_turns
 from simulator.seats import Line
 from trees import Language, Task
@@ -245,18 +245,14 @@ def score_run(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) 
     judgments: dict[str, list[Judgment]] = {}
     for judgment in reader.judgments(run_id=run_id):
         judgments.setdefault(judgment.episode_id or "", []).append(judgment)
-    tasks = {item.hash: read_item(item) for item in reader.items(run_id)}
-    gone = reader.uncounted_participants(run_id)
-    played = played_to_end(reader, run_id, gone, aborted=not exclude_aborted)
-    scored = (
-        _scored(episode, tasks[episode.episode.item_hash], judgments.get(episode.episode.id, ()))
-        for episode in played
-    )
+    played = played_items(reader, run_id, read_item, aborted=not exclude_aborted)
+    scored = (_scored(episode, judgments.get(episode.episode.id, ())) for episode in played)
     order = attrgetter("task.language", "task.type", "task.id", "episode.repeat")
     return tuple(sorted(scored, key=order))
 
 
-def _scored(played: PlayedToEnd, task: Task, judgments: Sequence[Judgment]) -> Scored:
+def _scored(played: PlayedItem, judgments: Sequence[Judgment]) -> Scored:
+    task: Task = played.item
     automatic = score_episode(task, played.turns, [row for row in judgments if row.kind != REVIEW_SUCCESS])
     scores = score_episode(task, played.turns, judgments) if judgments else automatic
     if played.ending.status not in ENDED:

@@ -10,11 +10,11 @@ Which episodes count is one rule for all benchmarks (`seat_failed`):
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from logs import LogReader, Played
-from logs.rows import Ending, Episode, Run, Turn
+from logs.rows import Ending, Episode, Item, Run, Turn
 from simulator.errors import InputError
 
 ENDED: Final = ("completed", "truncated")
@@ -37,6 +37,23 @@ class PlayedToEnd(NamedTuple):
     episode: Episode
     turns: Sequence[Turn]
     ending: Ending
+
+
+class PlayedItem(NamedTuple):
+    """An episode that counts (see the module), with its item and its turns in order."""
+
+    episode: Episode
+    item: Any
+    turns: Sequence[Turn]
+    ending: Ending
+
+    def of(self, kind: str) -> list[Turn]:
+        """Return the turns of one kind, in order."""
+        return [turn for turn in self.turns if turn.payload.get("kind") == kind]
+
+    def who(self, seat: str) -> str:
+        """Return the person's pseudonym, or who sat there."""
+        return sitter(self.episode, seat)
 
 
 class Endings(NamedTuple):
@@ -115,6 +132,24 @@ def played_to_end(
             continue
         if ending.status in ENDED or (aborted and seat_failed(played.episode, ending)):
             yield PlayedToEnd(played.episode, played.turns, ending)
+
+
+def played_items(
+    reader: LogReader, run: str, read_item: Callable[[Item], Any], *, aborted: bool = False
+) -> Iterator[PlayedItem]:
+    """Yield what `played_to_end` does, each with its item; nothing of people who do not count.
+
+    `read_item`: makes an item of its row.
+    """
+    items = {row.hash: read_item(row) for row in reader.items(run)}
+    for played in played_to_end(reader, run, reader.uncounted_participants(run), aborted=aborted):
+        yield PlayedItem(played.episode, items[played.episode.item_hash], played.turns, played.ending)
+
+
+def sitter(episode: Episode, seat: str) -> str:
+    """Return who sat in a seat: a person by their pseudonym, if they have one, others by their name."""
+    name = episode.seats.get(seat, "")
+    return episode.participant_id or name if name == PERSON else name
 
 
 def seat_failures(reader: LogReader, runs: Iterable[str]) -> Mapping[str, int]:

@@ -24,6 +24,7 @@ from simulator.ambient.examples import Example
 from simulator.ambient.intervals import Count, Values
 from simulator.ambient.items import BENCHMARK, AnnotateItem, item_from_row
 from simulator.ambient.labels import LABEL_SETS, LABELS, LabelSet
+from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.records import LinguistRecord
 from simulator.ambient.trial_log import played_of
 from simulator.errors import InputError
@@ -278,7 +279,7 @@ def _read(reader: LogReader, run_id: str) -> dict[str, Annotated]:
         person = played.episode.participant_id
         others = [form for form in forms[key] if person is None or form.worker != person]
         form = Form(
-            worker=played.annotator,
+            worker=played.who(ANNOTATOR),
             annotation=read_annotation(turn.payload),
             seconds=turn.seconds,
             merged=bool(turn.payload.get("merged")),

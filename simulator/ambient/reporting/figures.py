@@ -17,9 +17,10 @@ from logs import LogReader
 from simulator.ambient.continuations import Sampled, log_odds
 from simulator.ambient.items import ContinueItem, NliItem
 from simulator.ambient.labels import LABELS, SHOWN, parse_labels
+from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.reporting.measures import Results
 from simulator.ambient.reporting.models import template_phrases
-from simulator.ambient.trial_log import played_of, sampled_options
+from simulator.ambient.trial_log import payloads, played_of, sampled_options
 from simulator.errors import InputError
 from simulator.figures import Bars, Figure, Level, Panel, Table, Venn
 from simulator.figures.files import PAGE
@@ -79,7 +80,7 @@ def log_odds_figure(reader: LogReader, runs: Sequence[str], instance: str) -> Fi
         item = played.item
         if not isinstance(item, ContinueItem) or instance not in (item.id, item.example_id):
             continue
-        if not any(payload["continuations"] for payload in played.payloads("continue")):
+        if not any(payload["continuations"] for payload in payloads(played.turns, "continue")):
             raise InputError(f"{instance}: only estimates are in {played.episode.run_id}, no continuations")
         marks = log_odds_bars(sampled_options(item, played.turns))
         panel = Panel("", "log-odds, lower end of the bin (nats)", "continuations", marks, y_range=None)
@@ -120,10 +121,12 @@ def probabilities_figure(reader: LogReader, runs: Sequence[str], pair: str) -> F
         item = played.item
         if not isinstance(item, NliItem) or item.example.id != id or int(number) >= len(item.pairs):
             continue
-        payload: Any = next((each for each in played.payloads("nli") if each["pair"] == int(number)), None)
+        payload: Any = next(
+            (each for each in payloads(played.turns, "nli") if each["pair"] == int(number)), None
+        )
         logits = payload["logits"] if payload else None
         if logits and set(logits) == set(LABELS):
-            name = played.annotator
+            name = played.who(ANNOTATOR)
             marks[name] = Bars(name, LABELS, expit([logits[label] for label in LABELS]).tolist())
             texts = item.pairs[int(number)]
     if texts is None:

@@ -32,13 +32,13 @@ from simulator.ambient.prompts import prompt
 from simulator.ambient.reporting.measures import Results, wording
 from simulator.ambient.room import ROOM
 from simulator.ambient.score import score_rows
-from simulator.ambient.trial_log import JUDGED, Played, played_of, records_of
+from simulator.ambient.trial_log import JUDGED, played_of, records_of
 from simulator.ambient.true_false import true_false_measures
 from simulator.figures import Cell, Column, Table
 from simulator.frames import Frames
 from simulator.jsonlines import write_lines
 from simulator.reporting import Section, slug
-from simulator.runner.logged import required_run
+from simulator.runner.logged import PlayedItem, required_run
 from simulator.stats import Interval
 from simulator.tables.spec import TableSpec
 from simulator.whole import file_name
@@ -76,7 +76,7 @@ def run_measures(reader: LogReader, run: str, *, exclude_aborted: bool = False) 
     return {task: _measured(played, task) for task in dict.fromkeys(episode.item.task for episode in played)}
 
 
-def _measured(played: Sequence[Played], task: Task) -> Measured:
+def _measured(played: Sequence[PlayedItem], task: Task) -> Measured:
     own = [episode for episode in played if episode.item.task == task]
     records, words = records_of(own, task), wording()["summary"][task]
     outcome = _MEASURED[task](records)
@@ -90,7 +90,7 @@ def _measured(played: Sequence[Played], task: Task) -> Measured:
     return Measured(measures, {title: getattr(count, "value", count) for title, count in counts.items()})
 
 
-def _scored(played: Sequence[Played]) -> dict[str, Interval | None]:
+def _scored(played: Sequence[PlayedItem]) -> dict[str, Interval | None]:
     """Return the mean scores of linguists' single annotations."""
     measures: dict[str, Interval | None] = {}
     for title, metric in {"set is the dataset's": "exact", "several labels": "ambiguous"}.items():
@@ -249,7 +249,7 @@ def item_lines(reader: LogReader, run: str) -> Iterator[dict[str, Any]]:
         yield {
             "task": item.task,
             "item_id": item.id,
-            "model": played.annotator,
+            "model": played.who(ANNOTATOR),
             "prompt": (results[0].get("prompt") or prompt(item)) if generated else None,
             "in_context": [shot.id for shot in item.shots] if generated else [],
             "output": [turn.text for turn in played.turns],

@@ -31,7 +31,7 @@ from simulator.ambik.files.pairs import export_pairs
 from simulator.ambik.forms import form_record, read_pair_form
 from simulator.ambik.items import BENCHMARK, Draft, DraftItem, Pair, item_from_row
 from simulator.ambik.records import PairForm
-from simulator.ambik.trial_log import Played, forms, forms_of, played_of
+from simulator.ambik.trial_log import forms, forms_of, played_of
 from simulator.blocks import Block, Card, Facts, Heading, Revision, Text, Words, message
 from simulator.desk_forms import Field, Offer, Values
 from simulator.desks import Case, Desk
@@ -39,7 +39,7 @@ from simulator.errors import InputError
 from simulator.figures import Table
 from simulator.judging import DecidingForm, DeskFormError, JudgingForm, Opinions
 from simulator.reporting import Section
-from simulator.runner.logged import required_run
+from simulator.runner.logged import PlayedItem, required_run
 from simulator.word_diff import Piece, word_diff
 
 NEEDED: Final = 2
@@ -120,7 +120,7 @@ def cases(reader: LogReader, run_id: str) -> tuple[DraftCase, ...]:
     if not drafts:
         message = f"{run_id} has no drafts that annotators make pairs of."
         raise InputError(message, code="no_drafts", run=run_id)
-    played: defaultdict[str, list[Played]] = defaultdict(list)
+    played: defaultdict[str, list[PlayedItem]] = defaultdict(list)
     for episode in played_of(reader, [run_id]):
         played[episode.episode.item_hash].append(episode)
     decisions = DECIDING.read(reader, run_id)
@@ -132,7 +132,9 @@ def _drafts(reader: LogReader, run_id: str) -> dict[str, Draft]:
     return {key: item.draft for key, item in items if isinstance(item, DraftItem)}
 
 
-def _case(key: str, draft: Draft, played: Sequence[Played], decision: Opinions[Decision] | None) -> DraftCase:
+def _case(
+    key: str, draft: Draft, played: Sequence[PlayedItem], decision: Opinions[Decision] | None
+) -> DraftCase:
     # Of several forms of one annotator the last counts.
     opinions = Opinions({form.annotator: form for form in forms_of(played)})
     kept = [form_values(form) for form in opinions.blind.values() if form.pair is not None]

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from logs import LogReader, LogWriter
 from logs.rows import Episode as EpisodeRow
@@ -254,17 +254,11 @@ def _run(batch: Batch) -> Run:
         "dataset_version": first.fields.dataset_version,
         "software_version": first.details.version,
     }
-    robot, user = (seats.get(seat) == PERSON for seat in (ROBOT, USER))
-    setups: dict[tuple[bool, bool], Setup] = {
-        (True, True): "H2H",
-        (True, False): "H2L",
-        (False, True): "L2H",
-        (False, False): "L2L",
-    }
+    letters = ("H" if seats.get(seat) == PERSON else "L" for seat in (ROBOT, USER))
     return Run(
         id=batch.run,
         benchmark=BENCHMARK,
-        setup=setups[robot, user],
+        setup=cast(Setup, "2".join(letters)),
         seed=0,
         config={
             "imported": batch.file.name,

@@ -169,7 +169,9 @@ async def test_a_study_with_nine_workers_per_item(house, tmp_path):
     after = crowd_records(made.reader, [made.study.run_id])
     assert sum(len(record.original) for record in after) == before - len(mine)
     assert not [
-        line for line in form_lines(made.reader, made.study.run_id) if line["annotator"] == first.annotator
+        line
+        for line in form_lines(made.reader, made.study.run_id)
+        if line["annotator"] == first.who("annotator")
     ]
 
 
