@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -29,6 +29,10 @@ _CLAUSE: Final = re.compile(
     re.I,
 )
 """Between questions in a row."""
+_OPEN_CLAUSE: Final = re.compile(
+    r"(?<=[?!.])|[,;]?\s+and\s+(?=(?:(?:in|on|from|of) )?(?:what|which|where|how)\b)|[,，、;；]\s*"
+)
+"""Between what one sentence asks openly: what is it, and where is it?"""
 _IDENTIFIER: Final = re.compile(r"(?<![a-z0-9_#])([a-z_]+#\d+)")
 _QUALITIES: Final = "red|green|blue|large|small|big|little|open|closed|dusty|clean"
 _CONTRACTIONS: Final = (
@@ -96,9 +100,18 @@ def read_question(world: World, text: str) -> Question:
     if official := _official().get(_unpunctuated(spelt)):
         return official
     sentences = [_core(question) for question in _questions(mended(spelt))]
-    words = _unpunctuated(" ".join(sentences))
-    if any(pattern.search(words) for pattern in _never()):
+    if any(pattern.search(_unpunctuated(" ".join(sentences))) for pattern in _never()):
         return Question()
+    whole = _read(world, sentences)
+    clauses = [clause for sentence in sentences for clause in _OPEN_CLAUSE.split(sentence) if clause.strip()]
+    parts = [part for part in (_read(world, [clause]) for clause in clauses) if part != Question()]
+    asks = _together([ask for part in parts for ask in part.asks])
+    return Question(asks) if all(part.asks for part in parts) and {*asks} > {*whole.asks} else whole
+
+
+def _read(world: World, sentences: Sequence[str]) -> Question:
+    """Return what plain sentences ask."""
+    words = _unpunctuated(" ".join(sentences))
     named = (mention for sentence in sentences for mention in _Sentence(world, sentence).mentions())
     mentions = tuple(dict.fromkeys(named))
     asks = [key for key, patterns in _open() if any(pattern.search(words) for pattern in patterns)]
@@ -149,13 +162,19 @@ def _chosen(asks: list[str], words: str, alternatives: bool, named: bool) -> tup
         asks = asks or ["clear"]
     if "destination" in asks:
         asks = [key for key in asks if key not in ("place", "task")]
+    elsewhere = bool({"place", "destination", "task"} & {*asks})
+    if elsewhere and "clear" not in asks and not re.search(table()["what_and_where"], words):
+        asks = [key for key in asks if key != "type"]
+    return _together(asks)
+
+
+def _together(asks: Collection[str]) -> tuple[str, ...]:
+    """Return what is asked, without what the answer to another part of it tells."""
     if "clear" in asks:
         # Said clearly, everything about the thing is said; where it is to go is another question.
-        return tuple(key for key in asks if key in ("clear", "destination"))
+        return tuple(dict.fromkeys(key for key in asks if key in ("clear", "destination")))
     if "look" in asks:
         asks = [key for key in asks if key not in ("type", "color", "size", "states")]
-    if {"place", "destination", "task"} & {*asks} and not re.search(table()["what_and_where"], words):
-        asks = [key for key in asks if key != "type"]
     return tuple(dict.fromkeys("attribute" if key == "material" else key for key in asks))
 
 
@@ -287,12 +306,14 @@ class _Sentence:
     def _named(self) -> list[_Span]:
         """Return what means something, in order; a room that only says which place is meant does not."""
         words, taken = self.words, self.taken
+        spans = list(self._spans())
         zh = rf"{table()['doing_zh']}[^,]{{0,6}}?(?:{table()['deeds_zh']})"
         for verb in re.finditer(rf"{table()['doing']}(?:{table()['deeds']})\b|{zh}", words):
-            # "Should I clean it" asks what to do, not whether it is clean.
-            taken[verb.start() : verb.end()] = [True] * (verb.end() - verb.start())
+            # "Should I clean it" asks what to do, not whether it is clean; 要洗发水 is no washing.
+            if not any(span.start < verb.end() < span.end for span in spans):
+                taken[verb.start() : verb.end()] = [True] * (verb.end() - verb.start())
         named: list[_Span] = []
-        for span in self._spans():
+        for span in spans:
             if not any(taken[span.start : span.end]):
                 taken[span.start : span.end] = [True] * (span.end - span.start)
                 named.append(span)

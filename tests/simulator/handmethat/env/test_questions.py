@@ -259,6 +259,23 @@ def test_asking_for_several_things_costs_their_sum(mug: Task) -> None:
     assert question_cost("nothing of the kind") == table()["costs"]["other"]
 
 
+def test_each_open_clause_is_answered_for_itself(scene, make_task, mug: Task) -> None:
+    task = make_task(*scene, Meaning("bring_me", describe({"type": "mug", "inside": "box#1"})))
+    for text, language in (("What is it and where is it?", "en"), ("要什么东西，在哪儿？", "zh")):
+        assert {*answer(task, text, language).key.split("+")} == {"type", "place"}
+    assert answer(mug, "Hello, what is it?").key == "type"
+
+
+def test_what_is_to_be_done_to_is_no_yes_or_no_question(mug: Task) -> None:
+    for text in ("what am I supposed to carry?", "What should get wet?", "要把什么弄湿？"):
+        assert answer(mug, text).key == "type"
+
+
+def test_a_verb_does_not_hide_the_thing_that_begins_like_it(scene) -> None:
+    named = read_question(scene[0], "要洗发水还是洗碗机？").mentions
+    assert len(named) == 2
+
+
 def test_an_answer_names_containers_so_that_they_can_be_used(scene, make_task) -> None:
     task = make_task(*scene, Meaning("bring_me", describe({"inside": "box#1"})))
     assert answer(task, "where is it").text == "It is in the green box (box#1)."
