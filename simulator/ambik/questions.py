@@ -36,6 +36,7 @@ Heard = Literal["", "open", "yes", "no"]
 """What a question is: not understood, one for what is open, or one that a yes or a no begins to answer."""
 
 _SENTENCE: Final = re.compile(r"(?<=[.?!;:。？！；：])\s*|\n+")
+_CONTRACTED: Final = re.compile(r"(?<=\w)'(?:d|ll|ve|re|m)\b")
 _FIND: Final = re.compile(r"\bwhere('s| is| are| can i find| do i find| should i find| did| will i find)\b")
 _VERB: Final = re.compile(r"\b(?:i|we|you want me to)\s+([a-z]+)")
 _BY_WHAT: Final = re.compile(r"\b(?:use|with)\b")
@@ -49,7 +50,7 @@ _GENERIC: Final = ("kind", "type", "sort", "variety", "one", "option", "thing", 
 
 def hear(pair: Pair, question: str) -> Heard:
     """Return what a question asks for, of what is open in the ambiguous task of a pair."""
-    text = in_english(question).lower().replace("’", "'")
+    text = _CONTRACTED.sub("", in_english(question).lower().replace("’", "'"))
     asked = content_of(in_english(pair.question))
     if asked and content_of(text) == asked:
         return "open"
