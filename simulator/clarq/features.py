@@ -154,9 +154,10 @@ class Reading:
     def features(self) -> Features:
         """The features of the available nodes."""
         columns = [self.index.column[node] for node in self.available]
-        return Features(self._asked_features()[:, columns], self._node_features(columns))
+        return Features(self.asked_features[:, columns], self._node_features(columns))
 
-    def _asked_features(self) -> Floats:
+    @cached_property
+    def asked_features(self) -> Floats:
         """Return the features of every asking and node of the tree, in the order of `ASKED`."""
         index, language = self.index, self._situation.task.language
         focused = [() if self.pointing else foci(asking, language) for asking in self._askings]

@@ -61,13 +61,13 @@ class Coefficients:
     strict: float
     leniency: float
 
-    def asked_logits(self, features: Features) -> Floats:
-        """Return what each asking adds to a node's logit; shape (askings, nodes)."""
-        return np.asarray(features.asked @ self._asked)
+    def asked_logits(self, asked: Floats) -> Floats:
+        """Return what each asking adds to a node's logit, by their features; shape (askings, nodes)."""
+        return np.asarray(asked @ self._asked)
 
     def logits(self, features: Features) -> Floats:
         """Return log-odds that a node is accepted in the first pass; shape (nodes,)."""
-        asked = self.asked_logits(features)
+        asked = self.asked_logits(features.asked)
         top = asked.max(axis=0)
         together = top + np.log(np.exp(asked - top).sum(axis=0))
         return np.asarray(together + features.node @ self._node + self.strict)
@@ -208,6 +208,10 @@ class Judged:
         """Positions of the nodes that the multi-info provider gives."""
         return tuple(np.flatnonzero(self.style.several.odds(self.shares) > 0).tolist())
 
+    def fit(self, node: str) -> float:
+        """Return how well a node, available or given, fits what is asked: log-odds by its askings alone."""
+        return float(self._fits[self.reading.index.column[node]])
+
     @cached_property
     def reasons(self) -> Floats:
         """The features of the rejection, in the order of `REASONS`."""
@@ -263,5 +267,11 @@ class Judged:
         return self.style.ranking.chances(self.logits)
 
     @cached_property
+    def _fits(self) -> Floats:
+        """Of every node of the tree."""
+        asked = self.style.ranking.asked_logits(self.reading.asked_features)
+        return np.asarray(np.logaddexp.reduce(asked, axis=0))
+
+    @cached_property
     def _asked_logits(self) -> Floats:
-        return self.style.ranking.asked_logits(self.reading.features)
+        return self.style.ranking.asked_logits(self.reading.features.asked)

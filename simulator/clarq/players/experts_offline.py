@@ -23,6 +23,9 @@ _VARIANTS = 5  # every Response II template offers so many wordings
 _ASKS_FOR_HELP = patterns("asks_for_help")
 # What asks for something, beside what `Reading.asked` finds: people leave question marks out.
 _ASKS = patterns("asks_something")
+_LACKS = patterns("lacks")
+_ASKS_AGAIN = patterns("asks_again")
+_OPEN_ENDED = patterns("open_ended")
 _REPEATS = 0.35  # similarity to a given node from which a question counts as answered already
 
 
@@ -51,7 +54,7 @@ class OfflineExperts:
         for index in (single(judged), *several(judged)):
             if index is not None:
                 return Classification(TurnType.ANSWERABLE, reason("heard", node=index))
-        return unanswered_type(situation, judged.reading)
+        return unanswered_type(situation, judged)
 
     async def walk(self, situation: Situation, *, multi: bool) -> Choice:
         """Return the likeliest outcome of the walk, or every node that is likelier than not (multi-info)."""
@@ -72,9 +75,7 @@ class OfflineExperts:
         """Return a line for the type, in one of several wordings, if possible not one said just before."""
         language = situation.task.language
         before = [line.text for line in situation.lines[-4:] if line.seat == "provider"]
-        repeated = (
-            _said_already(situation, self._judge(situation).reading) if type is TurnType.REPEATED else ""
-        )
+        repeated = _said_already(situation, self._judge(situation)) if type is TurnType.REPEATED else ""
         name = (TurnType.UNANSWERABLE if type is TurnType.ANSWERABLE else type).name.lower()
         text = ""
         for offset in range(_VARIANTS):
@@ -98,7 +99,7 @@ class OfflineExperts:
 def single(judged: Judged) -> str | None:
     """Return the node that the single-info provider gives."""
     reading = judged.reading
-    if not reading.available or not asks_about_task(reading):
+    if not reading.available or not asks_about_task(reading) or asked_again(judged):
         return None
     if reading.pointing:
         return _pointed_at(reading, judged.chances)
@@ -108,7 +109,7 @@ def single(judged: Judged) -> str | None:
 def several(judged: Judged) -> tuple[str, ...]:
     """Return the nodes that the multi-info provider gives."""
     reading = judged.reading
-    if reading.pointing or not reading.available or not asks_about_task(reading):
+    if reading.pointing or not reading.available or not asks_about_task(reading) or asked_again(judged):
         return tuple(filter(None, [single(judged)]))
     return tuple(reading.available[position] for position in judged.several)
 
@@ -129,7 +130,22 @@ def asks_about_task(reading: Reading) -> bool:
     """
     if reading.personal or not reading.on_topic:
         return False
-    return reading.pointing or bool(reading.asked) or bool(_ASKS[reading.language].search(reading.utterance))
+    asks = (reading.asked, _ASKS[reading.language].search(reading.utterance), lacks(reading))
+    return reading.pointing or any(map(bool, asks))
+
+
+def lacks(reading: Reading) -> bool:
+    """Return True if a brief utterance says what somebody lacks, cannot do or does not know."""
+    return reading.brief and bool(_LACKS[reading.language].search(reading.utterance))
+
+
+def asked_again(judged: Judged) -> str | None:
+    """Return the given node that a brief utterance asks for once more, in so many words."""
+    reading = judged.reading
+    if not (reading.brief and reading.given and _ASKS_AGAIN[reading.language].search(reading.utterance)):
+        return None
+    best = max((*reading.given, *reading.available), key=judged.fit)
+    return best if best in reading.given else None
 
 
 def _pointed_at(reading: Reading, chances: Floats) -> str | None:
@@ -144,10 +160,13 @@ def _pointed_at(reading: Reading, chances: Floats) -> str | None:
     return None if best is None else reading.available[best]
 
 
-def unanswered_type(situation: Situation, reading: Reading) -> Classification:
+def unanswered_type(situation: Situation, judged: Judged) -> Classification:
     """Return the type of an utterance that no available node answers."""
+    reading = judged.reading
     about = reading.index.about
-    if not reading.asked:
+    if again := asked_again(judged):
+        return Classification(TurnType.REPEATED, reason("answered", node=again))
+    if not reading.asked and not lacks(reading):
         if reading.stated & about:
             return Classification(TurnType.WHOLE_TASK, reason("sums_up"))
         return Classification(TurnType.VAGUE, reason("empty"))
@@ -156,6 +175,8 @@ def unanswered_type(situation: Situation, reading: Reading) -> Classification:
             return Classification(TurnType.WHOLE_TASK, reason("all"))
         return Classification(TurnType.VAGUE, reason("anything_else"))
     if reading.personal or not reading.on_topic:
+        if not reading.personal and _OPEN_ENDED[reading.language].search(reading.utterance):
+            return Classification(TurnType.VAGUE, reason("anything_else"))
         return Classification(TurnType.UNRELATED, reason("off_task"))
     repeated = _most_like_given(situation, reading)
     if repeated and repeated[1] >= max(_REPEATS, float(reading.likeness.max())):
@@ -170,11 +191,12 @@ def _most_like_given(situation: Situation, reading: Reading) -> tuple[str, float
     return max(given, key=lambda pair: pair[1], default=None)
 
 
-def _said_already(situation: Situation, reading: Reading) -> str:
+def _said_already(situation: Situation, judged: Judged) -> str:
     """Return the text that answers what is asked again: the likest given node's, else the opening."""
     tree = situation.frontier.tree
-    likest = _most_like_given(situation, reading)
-    return tree.by_index[likest[0]].text if likest else tree.opening
+    likest = _most_like_given(situation, judged.reading)
+    node = asked_again(judged) or (likest and likest[0])
+    return tree.by_index[node].text if node else tree.opening
 
 
 REASONS: Final[Mapping[str, str]] = table("reasons")

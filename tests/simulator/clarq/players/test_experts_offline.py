@@ -75,6 +75,11 @@ def experts():
         (CHINESE, "我应该用哪种油，鲸油还是橄榄油？", (), "1"),
         (CHINESE, "这里有两个地窖，灯芯在北地窖还是南地窖？", (), "2"),
         (CHINESE, "地窖锁着，应该用铜钥匙还是铁钥匙？", ("2",), "2.1"),
+        # What somebody lacks, cannot do or does not know, they ask for.
+        (ENGLISH, "I have two kinds of oil and can't tell them apart", (), "1"),
+        (ENGLISH, "I don't have a wick", (), "2"),
+        (CHINESE, "灯芯我没有", (), "2"),
+        (CHINESE, "地窖我进不去", ("2",), "2.1"),
     ],
 )
 async def test_a_plain_question_gets_its_node(experts, task, utterance, given, wanted):
@@ -135,11 +140,17 @@ async def test_words_are_not_repeated_in_a_row(experts):
         (ENGLISH, "Who won the football game yesterday evening?", ("1",), TurnType.UNRELATED),
         (ENGLISH, "Is there anything else?", ("1",), TurnType.VAGUE),
         (ENGLISH, "Thanks a lot.", ("1",), TurnType.VAGUE),
+        (ENGLISH, "what else?", ("1",), TurnType.VAGUE),
+        (ENGLISH, "Is that all?", ("1",), TurnType.VAGUE),
+        (ENGLISH, "which oil was it again", ("1",), TurnType.REPEATED),
+        (ENGLISH, "I don't have any more questions about the oil.", ("1",), TurnType.WHOLE_TASK),
         (CHINESE, "那么我往灯里加鲸油，再擦亮镜片。", ("1",), TurnType.WHOLE_TASK),
         (CHINESE, "镜片要在港口擦亮多长时间？", ("1",), TurnType.UNANSWERABLE),
         (CHINESE, "抱歉，哪种油够亮？", ("1",), TurnType.REPEATED),
         (CHINESE, "昨天晚上的足球比赛谁赢了？", ("1",), TurnType.UNRELATED),
         (CHINESE, "还有其他的吗？", ("1",), TurnType.VAGUE),
+        (CHINESE, "就这些吗", ("1",), TurnType.VAGUE),
+        (CHINESE, "哪种油来着", ("1",), TurnType.REPEATED),
     ],
 )
 async def test_what_no_node_answers_has_a_type(experts, task, utterance, given, wanted):
