@@ -21,12 +21,12 @@ from simulator.ambik.annotation.form import ORDER
 from simulator.ambik.items import BENCHMARK, draft_record
 from simulator.ambik.making.drafting import Asker, Decoding, Made, NotAsked, about, first_open, make
 from simulator.ambik.making.scenes import Scene, draw_scenes, scene_record
+from simulator.field_options import options_of
 from simulator.generation import counted, each, open_model, resumable, say, write_study
 from simulator.jsonlines import write_lines
 from simulator.runner.command import refuse_idle_options, service_name
-from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
-from simulator.runner.options import FolderOption, SeedOption
-from trees import Language
+from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models, takes
+from simulator.runner.options import FolderOption
 
 ANSWERS: Final = "answers.jsonl"
 SCENES: Final = "scenes.jsonl"
@@ -39,42 +39,33 @@ _HEAD: Final = """\
 # Before people are invited: add pay (a draft takes 3 to 4 minutes), completion codes and a completion URL,
 # and the study's own texts. The path of the data is absolute; change it where the folder moves.
 """
-_USUAL: Final = Decoding()
 _DIFFERS: Final = "model, server, seed, language or decoding"
 _NAMED: Final = 5
 _SHOWN: Final = 160
 
 
 @asks_models
+@takes("decoding", options_of(Decoding), Decoding)
 def generate_ambik(
     out: FolderOption,
     model: Annotated[
         str | None, typer.Option(help="provider/model that writes tasks and plans; without: scenes alone")
     ] = None,
     scenes: Annotated[int, typer.Option(min=1, help="how many; the same seed begins with the same")] = 100,
-    tries: Annotated[
-        int, typer.Option(min=1, help="tasks asked for in a scene before it is given up")
-    ] = _USUAL.tries,
-    temperature: Annotated[float, typer.Option(min=0.0, help="of clear tasks")] = _USUAL.temperature,
-    max_tokens: Annotated[int, typer.Option(min=1, help="of an answer")] = _USUAL.max_tokens,
-    language: Annotated[Language, typer.Option(help="of the instructions; tasks are English")] = "en",
-    seed: SeedOption = 0,
+    decoding: Decoding = Decoding(),  # noqa: B008
     concurrency: Annotated[int, typer.Option(min=1, help="scenes at a time")] = 8,
     flags: ModelFlags = NO_FLAGS,
     log: LogOption = None,
 ) -> None:
     """Make drafts of new pairs for annotators. The same command again continues where it stopped."""
     console = Console()
-    drawn = draw_scenes(scenes, seed)
+    drawn = draw_scenes(scenes, decoding.seed)
     path = log or default_path()
-    options = flags.options(path, seed=seed)
+    options = flags.options(path, seed=decoding.seed)
     refuse_idle_options(options, asked=model is not None)
     if model is None:
         say(console, f"Scenes: {len(drawn)}, in {write_scenes(drawn, out)}.")
         return
-    decoding = Decoding(
-        tries=tries, temperature=temperature, max_tokens=max_tokens, seed=seed, language=language
-    )
     service = service_name(model, options)
     with resumable(out / ANSWERS, console, done="written", place=out) as journal:
         own = about(service, decoding)
@@ -99,7 +90,7 @@ def generate_ambik(
             return [made[scene.id] for scene in drawn]
 
         made = asyncio.run(ask())
-    _finish(made, out, console, model=model, seed=seed)
+    _finish(made, out, console, model=model, seed=decoding.seed)
 
 
 async def _made_already(known: Asker, scenes: Sequence[Scene]) -> tuple[dict[str, Made], list[Scene]]:

@@ -14,7 +14,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
+
+from typer import Option
 
 from simulator.ambik.annotation.form import ORDER
 from simulator.ambik.data import load_pairs
@@ -26,7 +28,9 @@ from simulator.ambik.prompts import TURNS, Prompt, read_line, rendered, request_
 from simulator.ambik.terms import APPLIANCES, Ambiguity, table
 from simulator.generation import Journal, key_of
 from simulator.models import ChatModel, Refused
+from simulator.runner.options import SeedOption
 from simulator.seeds import derive_seed
+from trees import Language
 
 Role = Literal["task", "plan", "safety", "common_sense_knowledge", "preferences", "rewrite"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
@@ -133,18 +137,13 @@ Reason = Literal["refused", "no task", "not in the scene", "no candidate"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoding:
-    """The decoding of a model's drafts.
+    """The decoding of a model's drafts; all that follows from a task is asked for at temperature 0."""
 
-    Attributes:
-        tries: tasks that are asked for in a scene before it is given up.
-        temperature: of tasks; all that follows from a task is asked for at 0.
-    """
-
-    tries: int = 1
-    temperature: float = 0.7
-    max_tokens: int = 300
-    seed: int = 0
-    language: str = "en"
+    tries: Annotated[int, Option(min=1, help="tasks asked for in a scene before it is given up")] = 1
+    temperature: Annotated[float, Option(min=0.0, help="of clear tasks")] = 0.7
+    max_tokens: Annotated[int, Option(min=1, help="of an answer")] = 300
+    language: Annotated[Language, Option(help="of the instructions; tasks are English")] = "en"
+    seed: SeedOption = 0
 
 
 @dataclass(frozen=True, slots=True)
