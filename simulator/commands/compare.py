@@ -32,9 +32,23 @@ REMARKS: Final = (
     "Runs are compared on the items and languages that both have; repeats of an item are averaged first.",
     "Difference: second less first, with a 95 % bootstrap interval over items; those of a pair are one draw.",
     "p: the two runs are exchanged item by item: McNemar's exact test for shares; for others exact where 13 "
-    "items or fewer differ, else in 9,999 draws. Holm: adjusted over this table.",
+    "items or fewer differ, else in 9,999 draws. Holm: adjusted over the pairs of a metric.",
     f"Detectable: the smallest difference that so many items would show with power {POWER} at level {LEVEL}, "
     "given how much the differences of these items vary.",
+)
+
+
+_HEADS: Final = (
+    "metric",
+    "first",
+    "second",
+    "items",
+    Column("mean of first", 3),
+    Column("mean of second", 3),
+    Column("difference", 3, scale_by="metric"),
+    Column("p", 4, never_zero=True),
+    Column("Holm", 4, never_zero=True),
+    Column("detectable", 3),
 )
 
 
@@ -74,17 +88,19 @@ def comparison(
     if unknown := [name for name in metrics if name not in present]:
         raise InputError(f"--metric {unknown[0]}: these runs have {', '.join(present)}.")
     chosen = [present[name] for name in (metrics or present)]
-    tables = [metric_table(frame, chosen, ["run"], benchmark.cluster)]
+    rows: list[list[Cell]] = []
     for metric in chosen:
-        rows = [
+        pairs = (
             _compared(frame, metric, first, second, benchmark.cluster)
             for first, second in combinations(names, 2)
-        ]
-        tables.append(_table(metric, [row for row in rows if row is not None]))
-    if all(not table.rows for table in tables[1:]):
+        )
+        compared = [pair for pair in pairs if pair is not None]
+        adjusted = holm([pair[6] for pair in compared])
+        rows += ([metric.title, *pair[:7], p, pair[7]] for pair, p in zip(compared, adjusted, strict=True))
+    if not rows:
         raise InputError("These runs share no item that is scored in two of them.")
-    kept = [tables[0], *(table for table in tables[1:] if table.rows)]
-    section = Section(name="comparison", title="Paired by item", tables=kept, remarks=REMARKS)
+    tables = [metric_table(frame, chosen, ["run"], benchmark.cluster), Table(_HEADS, rows, "Differences")]
+    section = Section(name="comparison", title="Paired by item", tables=tables, remarks=REMARKS)
     return Report(title=f"{benchmark.title}: {' and '.join(names)}", sections=[section])
 
 
@@ -164,21 +180,3 @@ def _compared(
         else mcnemar_or_permutation(baseline.tolist(), other.tolist(), clusters, differences),
         detectable(differences),
     )
-
-
-def _table(metric: Metric, rows: Sequence[tuple[Any, ...]]) -> Table:
-    adjusted = holm([row[6] for row in rows])
-    cells: list[list[Cell]] = [[*row[:7], p, row[7]] for row, p in zip(rows, adjusted, strict=True)]
-    digits = 3 if metric.is_share else 2
-    heads: list[Column | str] = [
-        "first",
-        "second",
-        "items",
-        Column("mean of first", digits),
-        Column("mean of second", digits),
-        Column("difference", digits),
-        Column("p", 4, never_zero=True),
-        Column("Holm", 4, never_zero=True),
-        Column("detectable", digits),
-    ]
-    return Table(heads, cells, metric.title)

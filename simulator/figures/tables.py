@@ -46,12 +46,14 @@ class Column:
         digits: after the point, in LaTeX and in the terminal.
         times: what numbers are multiplied with there: 100 for per cent.
         never_zero: a number that these digits would make 0 is shown as less than the smallest: a p-value.
+        scale_by: name of a column; drawn intervals have a scale for each of its values. Default: one for all.
     """
 
     name: str
     digits: int = 2
     times: float = 1
     never_zero: bool = False
+    scale_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,8 +115,8 @@ def test_a_metric_is_a_function_and_a_line(log, benchmark, capsys):
             .tables[0]
         )
         assert "shouts" in [head.name for head in table.heads]
-        tables = comparison(reader, [first, second], ["shouts"]).sections[0].tables
-        assert [table.title for table in tables] == ["Means over episodes", "shouts"]
+        _, differences = comparison(reader, [first, second], ["shouts"]).sections[0].tables
+        assert [row[0] for row in differences.rows] == ["shouts"]
     rows = len(askback.load_log(log).frame())
     score_command(first, log=log)
     assert len(askback.load_log(log).frame()) == rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -89,9 +90,18 @@ def estimate(interval: Interval, column: Column) -> Cell:
 
 
 def cells(table: Table) -> list[list[Cell | str]]:
-    """Return the rows of a table: estimates, and texts; the bars of a column share a scale."""
-    scales = [_scale(head, [row[at] for row in table.rows]) for at, head in enumerate(table.heads)]
-    return [list(map(_cell, row, table.heads, scales)) for row in table.rows]
+    """Return the rows of a table: estimates, and texts; the bars of a column share a scale (`Column`)."""
+    names, columns = [head.name for head in table.heads], []
+    for at, head in enumerate(table.heads):
+        groups = [row[names.index(head.scale_by)] if head.scale_by else "" for row in table.rows]
+        values = defaultdict[Value, list[Value]](list)
+        for group, row in zip(groups, table.rows, strict=True):
+            values[group].append(row[at])
+        scales = {group: _scale(head, each) for group, each in values.items()}
+        columns.append(
+            [_cell(row[at], head, scales[group]) for group, row in zip(groups, table.rows, strict=True)]
+        )
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def numbers(table: Table) -> list[bool]:

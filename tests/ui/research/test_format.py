@@ -1,8 +1,9 @@
 import pytest
 
+from simulator.figures import Column, Table
 from simulator.stats import Interval
 from ui.research.address import Address
-from ui.research.format import cell, count, dollars, number, scale
+from ui.research.format import Cell, cell, cells, count, dollars, number, scale
 
 
 @pytest.mark.each(
@@ -33,6 +34,16 @@ def test_a_cell_places_its_interval_on_the_columns_scale():
     assert one.zero == two.zero == 50
     assert one.low < one.at < one.high == two.low < two.at < two.high
     assert one.low + two.high == pytest.approx(100)
+
+
+def test_metrics_in_one_column_have_a_scale_each():
+    points, share = Interval(20.0, 10.0, 30.0, 9), Interval(-0.2, -0.3, -0.1, 9)
+    rows = [["score", points], ["success", share], ["score", points.times(-1)]]
+    _, alone = cells(Table(["metric", "difference"], rows))[1]
+    _, apart = cells(Table(["metric", Column("difference", scale_by="metric")], rows))[1]
+    assert isinstance(alone, Cell) and isinstance(apart, Cell)
+    assert alone.high - alone.low < 1 < 25 < apart.high - apart.low
+    assert cells(Table(["metric"], [])) == []
 
 
 def test_a_scale_of_one_value_has_a_width():
