@@ -197,3 +197,20 @@ def form_record(form: PairForm) -> dict[str, Any]:
         | {name: pair[name] for name in PairFields.__dataclass_fields__ if name in _OF_PAIR}
         | {"intent": pair["intent"] or ""}
     )
+
+
+def field_text(pair: Pair, name: str) -> str:
+    """Return a field of a pair as it is shown and compared word by word; steps are counted from 1."""
+    value = getattr(pair, name)
+    if value is None:
+        return ""
+    match name:
+        case "step":
+            return str(value + 1)
+        case "intent":
+            return str(value.text)
+        case "variants":
+            return "\n".join(variant.text for variant in value)
+        case "clear_plan" | "ambiguous_plan":
+            return "\n".join(value)
+    return ", ".join(value) if isinstance(value, tuple) else str(value)

@@ -7,16 +7,18 @@ which is their wish, and the data's answer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from logs.rows import Ending, Turn
 from simulator.ambik import graph
 from simulator.ambik.annotation.page import pair_form, type_guide
 from simulator.ambik.data import load_guidelines
+from simulator.ambik.forms import field_text, read_pair_form
 from simulator.ambik.intents import Concept
 from simulator.ambik.items import LANGUAGE, DecideItem, DraftItem, Item, PairItem
 from simulator.ambik.players.user import request_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, exchange_of, needs_question
+from simulator.ambik.records import PairForm
 from simulator.ambik.score import is_right, right_in_the_end
 from simulator.benchmark import Due, Move
 from simulator.blocks import (
@@ -204,15 +206,14 @@ def reveal(
         sets: of runs on the same item.
     """
     if isinstance(item, DraftItem):
-        form: Mapping[str, Any] = next(
-            (turn.payload["form"] for turn in turns if turn.payload.get("kind") == "annotate"), {}
-        )
-        deleted = "deleted" if form.get("delete") else "pair"
+        said = (turn.payload["form"] for turn in turns if turn.payload.get("kind") == "annotate")
+        form = next((read_pair_form(item.draft, move) for move in said), None)
+        deleted = "deleted" if form is not None and form.delete else "pair"
         lead = message(f"result.lead.{deleted if study else f'played_{deleted}'}")
         heading, kicker = message(f"result.heading.{deleted}"), message("result.kicker_annotator")
         return (
             Verdict(heading, lead, True, kicker=kicker),
-            Card(message("result.form"), (Facts(filled_in(form)),)),
+            Card(message("result.form"), (Facts([*filled_in(form)] if form is not None else []),)),
         )
     decided = [turn.payload for turn in turns if turn.payload.get("kind") == "decide"]
     first, last = (decided[0], decided[-1]) if decided else ({}, {})
@@ -292,19 +293,11 @@ def _sets(seat: str, item: DecideItem, marked: Sequence[str], sets: Sets) -> Ite
         yield Text(message("result.no_runs"), "muted")
 
 
-def filled_in(form: Mapping[str, Any]) -> list[tuple[Words, Words]]:
-    """Return what an annotator filled in, in the form's order, with its names and steps from 1."""
-    shown: dict[str, Words] = {}
+def filled_in(form: PairForm) -> Iterator[tuple[Words, Words]]:
+    """Yield what an annotator filled in, in the form's order, with its names and steps from 1."""
     for name in FIELDS:
-        value = form.get(name)
-        if value is None or value in ("", []):
-            continue
-        if name == "type":
-            shown[name] = message(f"type.{value}")
-        elif name == "one_ambiguity":
-            shown[name] = message("result.yes")
-        elif isinstance(value, list):
-            shown[name] = (", " if name in ("objects", "shortlist") else "\n").join(value)
-        else:
-            shown[name] = str(value + 1) if name == "step" else value
-    return [(message(f"field.{name}"), value) for name, value in shown.items()]
+        pair = form.pair if hasattr(form.pair, name) else None
+        text = getattr(form, name, "") if pair is None else field_text(pair, name)
+        if text:
+            named = {"type": message(f"type.{text}"), "one_ambiguity": message("result.yes")}
+            yield message(f"field.{name}"), named.get(name, text)

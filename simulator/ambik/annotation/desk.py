@@ -28,7 +28,7 @@ from simulator.ambik.annotation.agreement import (
 from simulator.ambik.annotation.form import ORDER, check_fields, check_pair_form, errors_of
 from simulator.ambik.annotation.page import sentence_of
 from simulator.ambik.files.pairs import export_pairs
-from simulator.ambik.forms import form_record, read_pair_form
+from simulator.ambik.forms import field_text, form_record, read_pair_form
 from simulator.ambik.items import BENCHMARK, Draft, DraftItem, Pair, item_from_row
 from simulator.ambik.records import PairForm
 from simulator.ambik.trial_log import forms, forms_of, played_of
@@ -164,23 +164,6 @@ def flow(reader: LogReader, run_id: str) -> dict[str, int]:
     drafts = states.total()
     counts = {name: states[name] for name in ("due", "agreed", "consolidated", "deleted")}
     return {"drafts": drafts, "annotated": drafts - states["open"], **counts}
-
-
-def field_text(pair: Pair, name: str) -> str:
-    """Return a field of a pair as it is shown and compared word by word; steps are counted from 1."""
-    value = getattr(pair, name)
-    if value is None:
-        return ""
-    match name:
-        case "step":
-            return str(value + 1)
-        case "intent":
-            return str(value.text)
-        case "variants":
-            return "\n".join(variant.text for variant in value)
-        case "clear_plan" | "ambiguous_plan":
-            return "\n".join(value)
-    return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def form_values(form: PairForm) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from logs.rows import Ending, Episode, Turn
 from simulator.ambik.annotation.form import ORDER
 from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.data import load_guidelines
+from simulator.ambik.forms import read_pair_form
 from simulator.ambik.graph import State
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.items import DraftItem, Item, Pair, PairItem, Scenario, ScenarioItem
@@ -206,8 +207,9 @@ async def test_the_form_is_the_studys_step_of_the_task(actions: Actions) -> None
 async def test_the_end_shows_a_form_as_it_was_filled_in(actions: Actions, log: Log) -> None:
     visit = await play(actions, "annotator")
     await visit.begin()
-    fields = pair_fields(draft_of(log[1], visit.episode))
-    named = {name.name: value for name, value in filled_in(fields)}
+    draft = draft_of(log[1], visit.episode)
+    fields = pair_fields(draft)
+    named = {name.name: value for name, value in filled_in(read_pair_form(draft, fields))}
     assert [*named][:2] == ["field.clear", "field.objects"]
     assert named["field.step"] == str(fields["step"] + 1)
     assert named["field.objects"] == ", ".join(fields["objects"])

@@ -9,7 +9,8 @@ import pytest
 
 from logs import erase_participant
 from logs.rows import Participant
-from simulator.ambik.annotation.desk import DECIDING, KEPT, PAIRS, DraftCase, cases, field_text, flow
+from simulator.ambik.annotation.desk import DECIDING, KEPT, PAIRS, DraftCase, cases, flow
+from simulator.ambik.forms import field_text
 from simulator.ambik.items import Draft
 from simulator.ambik.records import PairForm
 from simulator.blocks import Revision
