@@ -39,6 +39,10 @@ _SIDES = ("desks", "research")
 """Sides of a benchmark that researchers see, each with words in a file of its own."""
 
 
+_MARKS = {"; ": "；", ", ": "，"}
+"""The marks between texts in a list: in English, and in the language of phrases."""
+
+
 class Strings:
     """The texts of one language, by dotted name."""
 
@@ -77,13 +81,27 @@ class Strings:
         return {name[len(head) :]: text for name, text in self.texts.items() if name.startswith(head)}
 
     def phrase(self, text: str) -> str:
-        """Return an English text of a report in this language; as it is where no phrase is known for it."""
+        """Return an English text of a report in this language; as it is where no phrase is known for it.
+
+        What stands in a field whose name begins with ``text`` is put into it likewise, one text or a list.
+        """
         if (known := self.phrases.get(text)) is not None:
             return known
         for pattern, translated in self.patterns:
             if match := pattern.fullmatch(text):
-                return translated.format(**match.groupdict())
+                fields = match.groupdict().items()
+                return translated.format(
+                    **{name: self._listed(said) if name.startswith("text") else said for name, said in fields}
+                )
         return text
+
+    def _listed(self, text: str) -> str:
+        """Return a text, or several with marks between them, in this language."""
+        if (said := self.phrase(text)) == text:
+            mark = next((mark for mark in _MARKS if mark in text), None)
+            if mark is not None:
+                return _MARKS[mark].join(map(self._listed, text.split(mark)))
+        return said
 
     @cached_property
     def patterns(self) -> tuple[tuple[re.Pattern[str], str], ...]:

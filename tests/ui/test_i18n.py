@@ -1,14 +1,28 @@
 import re
 import string
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 from texts import own_texts
 
+from logs import LogReader, LogWriter
 from simulator import catalog
 from simulator.benchmark import Benchmark
+from simulator.commands.compare import comparison
 from simulator.commands.starting import run_form
+from simulator.errors import InputError
+from simulator.frames import Frames
+from simulator.reporting import Section
+from simulator.reports import build_report
 from ui.i18n import LANGUAGES, choose, strings
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "golden"))
+
+from golden_log import unpack
 
 EN, ZH = strings("en"), strings("zh")
 
@@ -41,6 +55,31 @@ def test_phrases_of_reports_are_chinese_and_name_what_they_hold() -> None:
 def test_the_options_of_runs_are_explained_in_chinese(benchmark: Benchmark[Any, Any]) -> None:
     helps = {field.option.help for field in run_form(benchmark, ()).fields} - {""}
     assert [text for text in sorted(helps) if not re.search("[\u4e00-\u9fff]", ZH.phrase(text))] == []
+
+
+@pytest.mark.slow
+@pytest.mark.each("benchmark", catalog.installed())
+def test_reports_of_all_kinds_of_runs_are_chinese(benchmark: Benchmark[Any, Any], tmp_path: Path) -> None:
+    log = unpack(tmp_path)
+    with LogWriter(log, durable=False), LogReader(log) as reader:
+        runs = [run.id for run in reader.runs() if run.benchmark == benchmark.name]
+        sections: list[Section] = []
+        for run in runs:
+            with suppress(InputError):  # a run that failed
+                sections += build_report(benchmark, Frames(log=reader, runs=(run,))).sections
+        with suppress(InputError):  # of different tasks
+            sections += comparison(reader, runs[:3]).sections
+    assert sections
+    texts = {text for section in sections for text in said(section) if re.search("[a-z]{2} [a-z]{2}", text)}
+    assert sorted(text for text in texts if not re.search("[\u4e00-\u9fff]", ZH.phrase(text))) == []
+
+
+def said(section: Section) -> Iterator[str]:
+    yield from (section.title, *section.remarks)
+    for table in section.tables:
+        yield from (table.title, *(head.name for head in table.heads))
+    for figure in section.figures:
+        yield from (figure.title, figure.caption)
 
 
 def test_chinese_is_chinese() -> None:
