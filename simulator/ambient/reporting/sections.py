@@ -368,7 +368,7 @@ def crowd_table(frame: pd.DataFrame) -> tuple[Table, Table] | None:
         [title, *(cell.rounded for cell in wide[key]), replace(wide[key].iloc[0], paper=printed[key]).printed]
         for key, title in _CROWD.items()
     ]
-    shown.append(["rows", *(str(sizes[name]) for name in wide.index), ""])
+    shown.append(["rows", *(str(sizes[name]) for name in wide.index), "the whole file"])
     title = "Crowdworkers' votes"
     return (
         Table(["", *wide.index, "in the paper"], shown, title),
