@@ -99,6 +99,12 @@ def package_name(group: str, name: str) -> str:
     return _package_of(_points(group)[name])
 
 
+def is_ours(name: str) -> bool:
+    """Return True if a benchmark comes with Askback."""
+    point = _points(BENCHMARKS).get(name)
+    return point is not None and _package_of(point) == _OURS
+
+
 def _importable_part(group: str, name: str) -> Callable[..., Any] | None:
     return attempt(f"{group}: {name}", lambda: extension(group, name))
 

@@ -20,6 +20,7 @@ import pandas as pd
 from logs import LogReader
 from logs.rows import Judgment, ModelCall, Run
 from simulator import catalog
+from simulator.benchmark import Benchmark
 from simulator.reporting import Problems
 from simulator.runner.logged import ENDED, MODEL_FAILURE, erased_episodes, seat_failed, took_part
 from simulator.studies.questions import ASKED_AFTER, ASKED_BEFORE, TRIED
@@ -108,16 +109,17 @@ def episodes(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = 
 
     Scores are columns called like their metrics; the latest score of the latest attempt counts. An episode
     that a failing seat aborted has no scores of its own and gets what
-    `simulator.benchmark.Metric.unsuccessful` says, in the metrics that its run has (the headline, if none).
+    `simulator.benchmark.Metric.unsuccessful` says, in the metrics that its run has: all that are declared,
+    or, of a benchmark with a room of its own, those that were scored (the headline, if none).
 
     Raises:
         NotInLog: if there is no such run.
     """
-    rows = [
-        row for run in dict.fromkeys(runs) for row in _episodes_of(reader, reader.run(run), exclude_aborted)
-    ]
-    frame = pd.DataFrame(rows)
-    return frame.reindex(columns=[*EPISODE_COLUMNS, *(name for name in frame if name not in EPISODE_COLUMNS)])
+    read = [reader.run(run) for run in dict.fromkeys(runs)]
+    frame = pd.DataFrame([row for run in read for row in _episodes_of(reader, run, exclude_aborted)])
+    # A section of a report can name what is declared, whether or not something was scored.
+    declared = (name for run in read for name in _declared_metrics(catalog.find(run.benchmark)))
+    return frame.reindex(columns=list(dict.fromkeys((*EPISODE_COLUMNS, *frame, *declared))))
 
 
 def turns(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
@@ -204,14 +206,21 @@ def calls(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).rename(columns={"episode_id": "episode", "id": "call"})
 
 
+def _declared_metrics(benchmark: Benchmark[Any, Any]) -> tuple[str, ...]:
+    """Return the metrics that every run of a benchmark has; none of one with a room of its own."""
+    return tuple(metric.name for metric in benchmark.metrics) if benchmark.room is None else ()
+
+
 def _episodes_of(reader: LogReader, run: Run, exclude_aborted: bool) -> Iterable[dict[str, Any]]:
-    metrics = catalog.find(run.benchmark).metrics
+    benchmark = catalog.find(run.benchmark)
+    metrics = benchmark.metrics
     items, endings = {row.hash: row.name for row in reader.items(run.id)}, reader.endings(run.id)
     scores: dict[str, dict[str, float | None]] = {}
     for score in reader.scores(run_id=run.id, latest=True):
         scores.setdefault(score.episode_id, {})[score.metric] = score.value
-    # With several kinds of items, a benchmark has metrics that do not apply to this run.
-    scored = {metric for values in scores.values() for metric in values} or {metrics[0].name}
+    # With several kinds of items, a benchmark with a room has metrics that do not apply to this run.
+    scored = {metric for values in scores.values() for metric in values}
+    scored |= {*_declared_metrics(benchmark)} or ({metrics[0].name} if not scored else set())
     unsuccessful = {metric.name: metric.unsuccessful for metric in metrics if metric.name in scored}
     erased, excluded = erased_episodes(reader, run.id), frozenset(reader.exclusions(run.id))
     failures = Counter(

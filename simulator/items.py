@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from trees.faults import Fault, task_error
 ItemT = TypeVar("ItemT", bound=BaseModel)
 BUILTIN: Final = "builtin"
 SUFFIXES: Final = (".yaml", ".yml", ".json")
+_KEY: Final = "items_of:"
 _HEAD: Final = 4096  # characters in which `items_of` stands
 
 
@@ -52,6 +53,9 @@ class ItemFiles(Generic[ItemT]):
         """
         path = self.builtin if data == BUILTIN else datasets.locate(data, self.benchmark, BUILTIN).path
         files = find_item_files(self.benchmark, path)
+        if not path.exists():
+            hint = "; is it among the package-data of pyproject.toml?" if data == BUILTIN else "."
+            raise InputError(f"{path}: there is no such file{hint}")
         if not files:
             raise InputError(f"{path}: no file of items; one begins with `items_of: {self.benchmark}`.")
         items: list[ItemT] = []
@@ -66,7 +70,7 @@ class ItemFiles(Generic[ItemT]):
 def find_item_files(benchmark: str, path: Path) -> tuple[Path, ...]:
     """Return the files of a benchmark's items in a folder and those below; a file itself if it is one."""
     files = [path] if path.is_file() else path.rglob("*") if path.is_dir() else []
-    return tuple(sorted(file for file in files if _is_of(benchmark, file)))
+    return tuple(sorted(file for file in files if _named_by(file) == benchmark))
 
 
 def read_items(model: type[ItemT], file: Path) -> tuple[list[ItemT], list[Fault]]:
@@ -97,6 +101,25 @@ def item_checker(benchmark: Benchmark[Any, Any]) -> Checker:
         partial(find_item_files, benchmark.name),
         partial(check_item_files, benchmark),
     )
+
+
+def stray_checker(known: Collection[str]) -> Checker:
+    """Return what `askback check` says of items of a benchmark that is none of `known`."""
+
+    def find(path: Path) -> tuple[Path, ...]:
+        files = path.rglob("*") if path.is_dir() else [path]
+        return tuple(sorted(file for file in files if _named_by(file) not in (None, *known)))
+
+    def check(files: Sequence[Path]) -> tuple[Fault, ...]:
+        there = f"there are: {', '.join(known)}"
+        return tuple(
+            Fault(
+                str(file), "", 1, "format", f"items_of: no benchmark is called {_named_by(file)!r}; {there}"
+            )
+            for file in files
+        )
+
+    return Checker("items of a benchmark that is not installed", find, check)
 
 
 def check_item_files(benchmark: Benchmark[Any, Any], files: Sequence[Path]) -> tuple[Fault, ...]:
@@ -134,12 +157,14 @@ def register_items(benchmark: Benchmark[Any, Any]) -> Callable[[Path, str, bool]
     return lambda path, name, partial: datasets.add(name, benchmark.name, path, select, check)
 
 
-def _is_of(benchmark: str, file: Path) -> bool:
+def _named_by(file: Path) -> str | None:
+    """Return the benchmark that a file says its items are of; None if it says none."""
     if file.suffix.lower() not in SUFFIXES or not file.is_file():
-        return False
+        return None
     with file.open(encoding="utf-8-sig", errors="replace") as opened:
         head = opened.read(_HEAD).replace('"', "").replace(" ", "")
-    return any(line.strip("{,\r") == f"items_of:{benchmark}" for line in head.replace(",", "\n").split("\n"))
+    lines = (line.strip("{,\r") for line in head.replace(",", "\n").split("\n"))
+    return next((line.removeprefix(_KEY) for line in lines if line.startswith(_KEY)), None)
 
 
 def _entry_lines(root: yaml.Node | None) -> Iterator[int]:

@@ -10,6 +10,8 @@ import logging
 import sysconfig
 import traceback
 from collections.abc import Callable
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -19,6 +21,7 @@ T = TypeVar("T")
 _ROOT: Final = Path(__file__).parents[1]
 _PARTS: Final = ("askback", "logs", "personas", "simulator", "trees", "ui")
 _OURS: Final = tuple(f"{_ROOT / part}/" for part in _PARTS)
+_GROUPS: Final = ("benchmarks", "models", "seats", "scorers")
 _STANDARD: Final = f"{sysconfig.get_path('stdlib')}/"
 _warned: Final = set[str]()
 _log = logging.getLogger(__name__)
@@ -50,11 +53,31 @@ def fault_in(what: str, error: Exception) -> AskbackError:
 
 def described(error: Exception) -> str:
     """Return an exception in a sentence; one that nobody raised on purpose with its kind and place."""
+    return str(error) if isinstance(error, AskbackError) else traced(error)
+
+
+def traced(error: Exception) -> str:
+    """Return an exception with its kind; one that nobody raised on purpose with its place, too."""
     if isinstance(error, AskbackError):
-        return str(error)
+        return f"{type(error).__name__}: {error}"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_theirs(frame.filename)]
+    # What they call (pandas, say) raises; what they can mend is the line that called it.
+    frames = [frame for frame in frames if _extends(frame.filename)] or frames
     place = f", {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}: {error}{place}"
+
+
+def _extends(file: str) -> bool:
+    """Return True if a file is part of a package that extends Askback, or of none that is installed."""
+    return "site-packages" not in file or any(name in file for name in _extensions())
+
+
+@cache
+def _extensions() -> tuple[str, ...]:
+    """Return how the files of packages that extend Askback can be told: their folder, or the module."""
+    points = (point for group in _GROUPS for point in entry_points(group=f"askback.{group}"))
+    names = dict.fromkeys(point.module.partition(".")[0] for point in points)
+    return tuple(part for name in names for part in (f"/{name}/", f"/{name}.py"))
 
 
 def _is_theirs(file: str) -> bool:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -151,7 +151,7 @@ class ResearchPages:
         parts: further parts of a run.
         links: ways on from a run.
         files: what can be downloaded of a run.
-        data: what can be browsed.
+        data: what can be browsed, in place of the items that a benchmark declares.
     """
 
     episode: Callable[[Look, str], Sequence[Shown]] = lambda look, id: ()
@@ -165,9 +165,10 @@ class ResearchPages:
 
 def research_pages(benchmark: Benchmark[Any, Any]) -> ResearchPages:
     """Return what a benchmark adds; by default its items can be browsed, if it declares them."""
-    if benchmark.research is not None:
-        return benchmark.research()
-    return ResearchPages(data=item_pages(benchmark) if benchmark.item is not None else None)
+    pages = ResearchPages() if benchmark.research is None else benchmark.research()
+    if pages.data is None and benchmark.item is not None:
+        return replace(pages, data=item_pages(benchmark))
+    return pages
 
 
 def item_pages(benchmark: Benchmark[Any, Any]) -> DataPages:

@@ -103,7 +103,7 @@ def test_helps_name_who_is_built_in():
 
 def test_what_benchmarks_bring_is_where_it_is_said_to_be(tmp_path):
     kinds = [checker.kind for checker in all_checkers()]
-    assert len({*kinds}) == len(kinds) == len(catalog.installed()) + 3, "studies, fleets and words beside"
+    assert len({*kinds}) == len(kinds) == len(catalog.installed()) + 4, "studies, fleets, words, stray items"
     for benchmark in catalog.installed():
         assert benchmark.register is not None
         with pytest.raises(InputError, match="gone"):

@@ -76,12 +76,14 @@ def check_files(paths: Sequence[Path]) -> tuple[Fault, ...]:
 
 def all_checkers() -> list[Checker]:
     """Return what checks each kind of file; the first that finds a file gets it, so greedy ones come last."""
+    from simulator.items import stray_checker
     from simulator.models import fleet
     from simulator.studies import checking
 
     installed = catalog.installed()
     own = [make(benchmark) for benchmark in installed for make in (_checker, prompt_checker)]
-    checkers = [checking.checker(), fleet.checker(), WORDS, *filter(None, own)]
+    stray = stray_checker([benchmark.name for benchmark in installed])
+    checkers = [checking.checker(), fleet.checker(), WORDS, stray, *filter(None, own)]
     return sorted(checkers, key=lambda checker: checker.greedy)
 
 

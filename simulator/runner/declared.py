@@ -13,7 +13,7 @@ and state (`GraphState`), and records its moves with `play_move`.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
@@ -32,6 +32,7 @@ from simulator.field_faults import first_fault
 from simulator.form_blocks import Form
 from simulator.model_forms import form_of, read_form
 from simulator.models import ChatModel
+from simulator.packages import fault_in
 from simulator.runner.declared_results import due_in, known_in, move_in, outcome_of, scores_of
 from simulator.runner.declared_seats import BuiltinSeat, PromptedSeat
 from simulator.runner.declared_views import Result, SeatPage
@@ -104,7 +105,8 @@ class Table:
         if due is None or due.seat != seat:
             raise SeatError(f"It is not the {seat}'s turn.", seat, code="not_due")
         if due.form is not None:
-            reply = replace(reply, move=read_form(due.form, reply.move or {}, seat))
+            filled = read_form(due.form, reply.move or {}, seat)
+            reply = replace(reply, text=reply.text.strip() or _in_line(filled.values()), move=filled)
         accept = partial(move_in, self.benchmark) if self.benchmark.accept else accept_reply
         move = accept(self.state(said), due, reply)
         payload = {"kind": move.kind, **({"payload": dict(move.payload)} if move.payload else {})}
@@ -128,14 +130,19 @@ def accept_reply(state: AnyState, due: Due, reply: Reply) -> Move:
     """
     text = reply.text.strip()
     if due.form is not None:
-        filled = reply.move or {}
-        return Move(due.seat, due.kind, text or ", ".join(map(str, filled.values())), filled)
+        return Move(due.seat, due.kind, text, reply.move or {})
     if not text:
         raise SeatError(f"The {due.seat} said nothing.", due.seat, code="nothing_said")
     if due.choices and text not in due.choices:
         known = ", ".join(due.choices)
         raise SeatError(f"The {due.seat} said {text!r}, none of {known}.", due.seat, code="no_choice")
     return Move(due.seat, due.kind, text)
+
+
+def _in_line(values: Iterable[Any]) -> str:
+    """Return what was filled in as a line; fields that were left empty are left out."""
+    lists = (value if isinstance(value, list | tuple) else [value] for value in values)
+    return ", ".join(str(value) for each in lists for value in each if value not in (None, ""))
 
 
 def moves_of(turns: Sequence[Turn]) -> tuple[Move, ...]:
@@ -392,4 +399,7 @@ class DeclaredAsking:
         self, item: Any, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
     ) -> Any:
         """Return the record of an episode; None if nobody could be asked anything in it."""
-        return self._record(self._room.final(item, turns, options))
+        try:
+            return self._record(self._room.final(item, turns, options))
+        except Exception as error:  # another's package
+            raise fault_in(f"{self._room.name}: record", error) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from personas.templates import describe, languages_of, render
 from simulator.benchmark import Player, SeatSpec
+from simulator.errors import InputError
 from simulator.models import ChatModel, Message, Request
 from simulator.seats import Kind, Reply, View
 
@@ -20,6 +21,8 @@ class BuiltinSeat:
     async def reply(self, view: View) -> Reply:
         """Return what the function says."""
         answer = self._player(view)
+        if not isinstance(answer, str | Reply):
+            raise InputError(f"{self.name} returned {answer!r}, no text and no Reply.")
         return Reply(text=answer) if isinstance(answer, str) else answer
 
 

@@ -16,6 +16,7 @@ from logs.rows import Ending, Event, Score, Turn
 from logs.writer import Posted
 from simulator.errors import SeatError
 from simulator.models import Malformed, ModelError, Refused, ServerDown
+from simulator.packages import traced
 from simulator.runner.rooms import ActiveEpisode, AnyRoom
 
 
@@ -101,7 +102,7 @@ async def execute(
     except LogError:
         raise
     except Exception as error:  # a fault in one seat's code must not take a run of thousands down
-        ending = _ending(live, "failed", "infrastructure", f"{type(error).__name__}: {error}")
+        ending = _ending(live, "failed", "infrastructure", traced(error))
         log.post(traceback_event(live))
     await recorder.settle()
     if ending is None:
@@ -123,7 +124,7 @@ async def finish(
         try:
             scores = room.score(live.item, turns, (), live.episode.options)
         except Exception as error:
-            ending = _ending(live, "failed", "scorer", f"{type(error).__name__}: {error}")
+            ending = _ending(live, "failed", "scorer", traced(error))
             log.post(traceback_event(live))
     for score in scores:
         log.post(score)

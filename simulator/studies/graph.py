@@ -42,7 +42,6 @@ from simulator.studies.files import Study
 from simulator.studies.questions import (
     ASKED_AFTER,
     ASKED_BEFORE,
-    MOST_TRIES,
     TRIED,
     Question,
     When,
@@ -83,7 +82,7 @@ class Step:
 
     Attributes:
         node: where on the way.
-        kind: of the turn: no other step of an episode has it, nor any turn of the benchmark's.
+        kind: of the turn: no other step of an episode has it.
         page: the stage that a participant's view names; default: the kind.
         wants: the answer without which nobody goes on, at a node with a way out; empty where any will do.
         when: in free play, in the first set of a study, in further ones.
@@ -119,13 +118,6 @@ REST: Final = "break"
 BREAK: Final = Step(node="instructions", kind=REST, when=("further",), option=REST)
 _TRY: Final = Step(node="comprehension", kind=TRIED, page="comprehension")
 _AGAIN: Final = Step(node="comprehension", kind="ready_", page="instructions_again")
-OWN_KINDS: Final = frozenset(
-    (
-        *(step.kind for step in (QUESTIONS_BEFORE, QUESTIONS_AFTER, DEBRIEFING, BREAK)),
-        *(f"{step.kind}{number}" for step in (_TRY, _AGAIN) for number in range(1, MOST_TRIES + 1)),
-    )
-)
-"""Kinds of the turns that answer a study's own steps."""
 
 
 class Due(NamedTuple):
@@ -195,8 +187,8 @@ def occasion(options: Mapping[str, Any]) -> Occasion:
 
 
 def line(turn: Turn) -> list[str]:
-    """Return a turn as the state holds it."""
-    return [turn.seat, turn.payload.get("kind", ""), turn.text]
+    """Return a turn as the state holds it; one of the task is of no kind, whatever the benchmark calls it."""
+    return [turn.seat, turn.payload["kind"] if ASIDE in turn.payload else "", turn.text]
 
 
 def own_steps(study: Study) -> tuple[Step, ...]:
@@ -225,7 +217,7 @@ def together(own: Sequence[Step], around: Sequence[Step]) -> tuple[Step, ...]:
 
 def declined(turns: Iterable[Turn]) -> bool:
     """Return True if somebody did not consent."""
-    return any(turn.payload.get("kind") == CONSENT.kind and turn.text == NO for turn in turns)
+    return any(line(turn)[1:] == [CONSENT.kind, NO] for turn in turns)
 
 
 def refused(table: Table, state: State) -> Due | None:

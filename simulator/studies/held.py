@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypedDict
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode
+from simulator import catalog
 from simulator.errors import InputError
 from simulator.models import ChatModel
 from simulator.packages import attempt
@@ -190,7 +191,7 @@ class HeldStudies(Sessions):
             desk,
             task=material.task,
             languages=material.languages,
-            builtin=self._builtin and desk.study.id in self._listed,
+            builtin=self._builtin and desk.study.id in self._listed and catalog.is_ours(desk.study.benchmark),
             preview=PREVIEW in desk.study.id,
         )
 

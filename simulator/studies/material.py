@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, partial
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
@@ -19,7 +20,7 @@ from simulator.benchmark import Benchmark, SeatSpec
 from simulator.errors import InputError
 from simulator.models import Needs
 from simulator.models.preflight import REMOTE
-from simulator.packages import attempt
+from simulator.packages import attempt, warn_once
 from simulator.studies.files import Study, find_studies, read_study
 from simulator.studies.quota import Cell, Place, quota_of, wanted_cells
 from simulator.studies.settings import StudySettings
@@ -300,7 +301,26 @@ def material_of(study: Study, reader: LogReader | None = None) -> StudyMaterial[
 
 
 def builtin_studies(benchmark: str) -> tuple[Study, ...]:
-    """Return the studies that come with a benchmark, but for those whose files are faulty."""
+    """Return the studies that come with a benchmark, but for those whose files are faulty.
+
+    An id that a benchmark before it has is that one's: a link could not tell the two apart.
+    """
+    own = _studies_of(benchmark)
+    if catalog.is_ours(benchmark):
+        return own
+    taken = dict[str, str]()
+    for name in takewhile(lambda name: name != benchmark, (each.name for each in catalog.installed())):
+        taken |= {study.id: name for study in _studies_of(name)}
+    for study in own:
+        if study.id in taken:
+            warn_once(
+                f"a study of {benchmark} is left out: {taken[study.id]} has one called {study.id!r}, too; "
+                "give it an id of its own"
+            )
+    return tuple(study for study in own if study.id not in taken)
+
+
+def _studies_of(benchmark: str) -> tuple[Study, ...]:
     folder = catalog.find(benchmark).folder
     return () if folder is None else _studies_in(benchmark, folder / "studies")
 

@@ -267,7 +267,7 @@ class Pairs:
             "language": study.language,
             **task_options(step, written(now)),
         }
-        seats = {
+        seats = {**self._material.seating} | {
             seat: "person" if seat in step.guests else study.pairing.partner[seat] for seat in study.people
         }
         item = self._material.item(step.cell, seed, study.language)

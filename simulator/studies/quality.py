@@ -20,8 +20,9 @@ import pandas as pd
 
 from logs import LogReader
 from simulator.runner.logged import erased_episodes
+from simulator.runner.turns import ASIDE
 from simulator.studies.files import Study
-from simulator.studies.graph import COMMENT, CONSENT, MISSED, OWN_KINDS, READY
+from simulator.studies.graph import MISSED
 from simulator.studies.questions import ASKED_AFTER, ASKED_BEFORE, TRIED
 
 FAST: Final = 1 / 3
@@ -33,7 +34,6 @@ _LONG_TEXT: Final = 40
 _SENTENCE: Final = 12
 _TEXTS: Final = 5
 _SCALES: Final = 3
-_BESIDE: Final = OWN_KINDS | {CONSENT.kind, READY.kind, COMMENT.kind}
 _OF_TURNS: Final = ("kind", "text", "seconds", "payload")
 COLUMNS: Final = (
     *("participant", "sets", "turn_seconds", "typed_per_second", "pasted"),
@@ -87,7 +87,7 @@ def _turns(reader: LogReader, study: Study) -> Iterator[dict[str, Any]]:
 
 
 def _row(study: Study, person: str, turns: pd.DataFrame) -> dict[str, Any]:
-    task = turns[~turns["kind"].isin(_BESIDE)]
+    task = turns[[ASIDE not in payload for payload in turns["payload"]]]
     texts = [text for text in task["text"] if len(text) >= _SENTENCE]
     long = task[(task["text"].str.len() >= _LONG_TEXT) & (task["seconds"] > 0)]
     typed = (long["text"].str.len() / long["seconds"]).max()

@@ -13,7 +13,7 @@ from logs.rows import Ending, Turn
 from simulator.errors import SeatError
 from simulator.runner.compiling import Machine
 from simulator.runner.rooms import ActiveEpisode, AnyRoom
-from simulator.runner.turns import due_since, make_turn
+from simulator.runner.turns import ASIDE, due_since, make_turn
 from simulator.seats import Reply
 from simulator.studies import graph
 from simulator.studies.graph import State, Step, Table
@@ -34,7 +34,6 @@ class StudyRoom:
         self._room = room
         self._around = tuple(around)
         self._own = own
-        self._kinds = {*(step.kind for step in around), *graph.OWN_KINDS}
 
     def __getattr__(self, name: str) -> Any:
         """Return what a study changes nothing about."""
@@ -42,9 +41,9 @@ class StudyRoom:
 
     def rebuild(self, turns: Sequence[Turn]) -> State:
         """Return the participation's state after `turns`."""
-        played = [turn for turn in turns if turn.payload.get("kind") not in self._kinds]
+        played = [turn for turn in turns if ASIDE not in turn.payload]
         task = self._room.rebuild(played)
-        if turns and turns[-1].payload.get("kind") in self._kinds:
+        if turns and ASIDE in turns[-1].payload:
             # Whoever is due next, in the task or after it, has been so since the last step.
             task = {**task, "since": due_since(turns)}
         return State(said=[graph.line(turn) for turn in turns], task=task, leaver="")

@@ -18,6 +18,7 @@ from simulator.benchmark import Due, Move, State
 from simulator.blocks import Block, Heading, Meter, Talk, Text
 from simulator.errors import InputError
 from simulator.model_forms import form_of
+from simulator.runner.turns import task_turns
 from simulator.studies.declared import DeclaredSessions
 from simulator.studies.files import read_study
 from ui import i18n
@@ -67,6 +68,9 @@ setup: H2L
 judgments_per_item: 1
 completion_codes: {complete: RATED-DONE}
 """
+
+
+KINDS = ("ready", "consent", "comment", "break", "debriefing", "questions_after", "comprehension_1")
 
 
 @pytest.fixture
@@ -121,6 +125,7 @@ async def test_a_form_is_made_of_a_model_checked_and_kept(rated: Actions, log: A
     assert turn.payload["payload"] == {
         "reason": EVIL, "points": 2, "marked": ["hard"], "other": [], "again": True, "minutes": None,
     }  # fmt: skip
+    assert turn.text == f"{EVIL}, 2, hard, True"
 
 
 async def test_who_begins_with_a_form_can_invite_somebody(rated: Actions) -> None:
@@ -150,6 +155,26 @@ async def test_a_study_whose_first_move_is_a_form_can_be_played(rated: Actions) 
     filled = {"reason": "so", "points": "1", "marked": [], "other": [], "again": False, "minutes": None}
     await rated.send(player.at | {"render": "render-00009", "number": 2, "filled": filled})
     assert "RATED-DONE" in await player.look()
+
+
+async def test_a_move_may_be_called_like_a_step_of_a_study(
+    rated: Actions, log: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def name_all(state: State[Any, Any]) -> Due | None:
+        count = len(state.moves)
+        return Due("asker", KINDS[count], ("no", "yes")) if count < len(KINDS) else None
+
+    object.__setattr__(rated.rooms["rated"].benchmark, "next_seat", name_all)
+    entered = await ask_for_place(rated, "rated-asker", "pid-1")
+    player = Player(rated, entered["go"])
+    await player.look()
+    for text in ("yes", "ready", *("no" for _ in KINDS)):
+        await player.say(text)
+    assert "RATED-DONE" in player.html
+    (episode,) = log[1].episodes()
+    assert log[1].ending(episode.id).status == "completed"
+    moves = task_turns(log[1].turns(episode.id))
+    assert tuple((turn.payload["kind"], turn.text) for turn in moves) == tuple((kind, "no") for kind in KINDS)
 
 
 async def test_a_sheet_keeps_the_order_of_its_view_and_tells_choices_in_words(

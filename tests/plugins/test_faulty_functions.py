@@ -24,10 +24,11 @@ import askback
 from logs import LogReader, LogWriter
 from personas.errors import TemplateError
 from simulator import catalog
+from simulator.asking import askings
 from simulator.benchmark import Benchmark, Due, Metric, Move
 from simulator.commands.report import tell
 from simulator.commands.score import added_scores, score_command
-from simulator.errors import AskbackError, InputError
+from simulator.errors import AskbackError, InputError, SeatError
 from simulator.frames import Frames
 from simulator.models import ScriptModel
 from simulator.reports import build_report, mean_of, print_runs
@@ -87,6 +88,48 @@ def test_what_a_function_may_not_return_fails_the_episode(spoil, path, cause, me
         endings = [reader.ending(each.id) for each in reader.episodes(run, latest=True)]
     assert [(ending.status, ending.cause) for ending in endings] == [("failed", cause)] * 2
     assert all(ending.message.startswith(f"InputError: spoilt: {message}") for ending in endings)
+
+
+@pytest.mark.parametrize("function", ["score", "knows"])
+def test_an_exception_is_told_with_the_place_in_the_package(spoil, path, function):
+    def look(*arguments: Any) -> Any:
+        return pd.DataFrame()["nothing"]
+
+    run = askback.run(spoil(**{function: look}), limit=1, log=path)
+    with LogReader(path) as reader:
+        (ending,) = [reader.ending(each.id) for each in reader.episodes(run, latest=True)]
+    place = f"{__file__}:{look.__code__.co_firstlineno + 1}"
+    assert ending.status == "failed" and ending.message == f"KeyError: 'nothing', {place}"
+
+
+def test_a_player_says_a_text_or_makes_a_reply(spoil, path):
+    asker, *others = catalog.find("twenty_questions").seats
+    odd = replace(asker, players={"offline/odd": lambda view: 7})
+    run = askback.run(spoil(seats=(odd, *others)), limit=1, log=path)
+    with LogReader(path) as reader:
+        (ending,) = [reader.ending(each.id) for each in reader.episodes(run, latest=True)]
+    assert ending.message == "InputError: offline/odd returned 7, no text and no Reply."
+
+
+def test_a_record_that_raises_is_told_in_a_sentence(spoil, path, monkeypatch):
+    asking = replace(catalog.find("twenty_questions").asking, record=lambda state: {}["nothing"])
+    benchmark = spoil(asking=asking)
+    monkeypatch.setitem(catalog._REGISTERED, "spoilt", benchmark)
+    run = askback.run(benchmark, limit=1, log=path)
+    with LogReader(path) as reader, pytest.raises(InputError, match=r"spoilt: record: KeyError: .*\.py:\d+"):
+        list(askings(reader, [run]))
+
+
+def test_metrics_that_are_declared_are_columns_whatever_came_of_the_run(spoil, path):
+    def give_up(state: Any, due: Any, reply: Any) -> Any:
+        raise SeatError("I give up.", due.seat, code="gave_up")
+
+    costs = (Metric("success", "success", unsuccessful=0.0), Metric("questions", "q", "q", unsuccessful=20.0))
+    aborted = askback.run(spoil(accept=give_up, metrics=costs), limit=2, log=path)
+    failed = askback.run(spoil(score=lambda state: {}["x"], metrics=costs), limit=2, seed=2, log=path)
+    log = askback.load_log(path)
+    assert log.frame(aborted)[["success", "questions"]].to_numpy().tolist() == [[0.0, 20.0]] * 2
+    assert log.frame(failed).dropna(subset=["success", "questions"]).empty
 
 
 def test_two_items_of_one_name_are_refused_before_anything_is_written(spoil, path):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from markup import office_at, page_at
 from visiting import no_models
 
 import askback
@@ -18,6 +19,7 @@ from personas import templates
 from simulator import catalog
 from simulator.commands.files import check_files
 from simulator.commands.score import score_command
+from simulator.deferred import later
 from simulator.errors import InputError
 from simulator.studies.declared import DeclaredSessions
 from simulator.studies.files import find_studies
@@ -154,6 +156,41 @@ def test_a_study_that_cannot_be_held_is_left_out(copied, told, tmp_path):
     assert "clarq-h2l" in standing and "twenty-questions-asker" not in standing
     (message,) = told()
     assert "study twenty-questions-asker is left out: " in message and "there is no questionss" in message
+
+
+def test_of_two_studies_of_one_id_the_later_is_left_out(copied, told, tmp_path):
+    study = copied / "studies" / "asker.yaml"
+    study.write_text(study.read_text("utf-8").replace("twenty-questions-asker", "clarq-h2l"), "utf-8")
+    assert all_builtin()["clarq-h2l"].benchmark == "clarq"
+    path = tmp_path / "log.sqlite"
+    with LogWriter(path, durable=False) as log, LogReader(path) as reader:
+        assert DeclaredSessions(catalog.find("twenty_questions"), log, reader, no_models).studies() == ()
+    (message,) = told()
+    assert "a study of twenty_questions is left out: clarq has one called 'clarq-h2l', too" in message
+
+
+def test_a_desk_that_cannot_be_made_is_left_out(copied, told, tmp_path, monkeypatch):
+    found = catalog.find("twenty_questions")
+    object.__setattr__(found, "desks", (later("twenty_questions:BENCHMARK"),))
+    path = tmp_path / "log.sqlite"
+    with LogWriter(path, durable=False) as log, LogReader(path) as reader:
+        html = page_at(office_at(log, reader), "/research/desk", "")["html"]
+    assert "Reviewing dialogues" in html
+    (message,) = told()
+    assert "a desk of twenty_questions is left out: TypeError" in message
+
+
+def test_items_that_were_not_installed_are_told_of_as_such(copied):
+    (copied / "items.yaml").unlink()
+    with pytest.raises(InputError, match=r"items\.yaml: there is no such file; .*package-data"):
+        catalog.find("twenty_questions").load("builtin")
+
+
+def test_items_of_a_benchmark_that_is_not_there_are_told_of_as_such(tmp_path):
+    file = tmp_path / "items.yaml"
+    file.write_text("items_of: twenty_question\nitems:\n- {name: a}\n- {name: b}\n", "utf-8")
+    (fault,) = check_files([file])
+    assert fault.line == 1 and fault.message.startswith("items_of: no benchmark is called 'twenty_question'")
 
 
 def test_a_folder_of_a_package_can_be_checked(copied):

@@ -14,6 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "ui"))  # fake_sessions, texts, visiting
 sys.path.insert(0, str(Path(__file__).parents[1] / "ui" / "research"))  # markup
 
+from fake_sessions import front
 from markup import office_at, page_at
 from pydantic import BaseModel, Field, PositiveInt
 from texts import texts_of, unused
@@ -22,7 +23,9 @@ from visiting import Page, ask_for_place, invitation_to, no_models, take_seat, w
 from logs import LogReader, LogWriter
 from simulator import catalog
 from simulator.benchmark import SeatSpec
+from simulator.blocks import Card, Heading, Talk, Text
 from simulator.errors import InputError
+from simulator.research import ResearchPages, research_pages
 from simulator.seats import Reply
 from simulator.studies.declared import DeclaredSessions
 from simulator.studies.files import read_study
@@ -279,6 +282,40 @@ async def test_two_participants_of_a_study_are_paired(installed: Path, log: Any,
     assert len(log[1].turns(task.id)) == 4
 
 
+async def test_a_seat_beside_two_who_are_paired_is_filled(
+    installed: Path, log: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "two.yaml"
+    file.write_text(PAIRED, encoding="utf-8")
+    benchmark = catalog.find("twenty_questions")
+    judge = SeatSpec(name="judge", players={"offline/fair": lambda view: "fair"})
+    benchmark = replace(benchmark, seats=(*benchmark.seats, judge))
+    monkeypatch.setitem(catalog._REGISTERED, benchmark.name, benchmark)
+    sessions = DeclaredSessions(benchmark, *log, no_models, studies=[read_study(file)])
+    for number in (1, 2):
+        entry = await sessions.enter(
+            "twenty-questions-two", identity={"PROLIFIC_PID": f"p{number}"},
+            participant_key=f"participant-key-000{number}", language="en",
+        )  # fmt: skip
+        for text in ("yes", "ready"):
+            await sessions.view(entry.episode_id, entry.seat)
+            await sessions.submit(entry.episode_id, entry.seat, Reply(text=text))
+        await sessions.view(entry.episode_id, entry.seat)
+    (task,) = log[1].episodes("study-twenty-questions-two")
+    assert task.seats == {"asker": "person", "answerer": "person", "judge": "offline/fair"}
+
+
+async def test_blocks_beside_cards_are_shown_with_the_seats_part(
+    room: DeclaredActions, log: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks = [Heading("seen by all"), Card("a card", [Text("in the card")]), Talk(())]
+    benchmark = replace(room.benchmark, view=lambda state, seat: blocks)
+    sessions, signer = DeclaredSessions(benchmark, *log, no_models, studies=[]), Signer(b"a secret for tests")
+    actions = Actions(signer, {**front(signer), benchmark.name: DeclaredActions(sessions, signer)})
+    shown = words(await (await begin(actions, item=ROSE)).look())
+    assert re.search(r"Your part .*yes or no.* seen by all .*a card .*in the card", shown)
+
+
 def test_no_benchmark_takes_the_address_of_another_page(room: DeclaredActions) -> None:
     room.sessions.benchmark = replace(room.benchmark, name="study")
     with pytest.raises(InputError, match="No benchmark can be called 'study'"):
@@ -308,3 +345,13 @@ def test_researchers_look_through_its_items(
     assert f"<strong>{first}</strong>" not in page("benchmark=twenty_questions&text=nothing-like-it")
     assert "no “nowhere”" in page("benchmark=twenty_questions&item=nowhere")
     assert "no data" in page("benchmark=twenty_questions&data=nowhere")
+
+
+def test_what_researchers_see_beside_the_items_takes_none_of_them_away(room: DeclaredActions) -> None:
+    more = ResearchPages(links=lambda reader, run: ())
+    assert research_pages(replace(room.benchmark, research=lambda: more)).data is not None
+
+
+def test_what_was_paid_in_a_paper_is_said_of_our_studies_alone(room: DeclaredActions) -> None:
+    assert [card.builtin for card in room.sessions.studies()] == [False]
+    assert catalog.is_ours("clarq") and not catalog.is_ours("nowhere")

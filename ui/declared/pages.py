@@ -206,14 +206,15 @@ def form_in(blocks: Sequence[Block]) -> Form | None:
 
 
 def side_cards(here: Here) -> list[Card]:
-    """Return the cards beside a conversation; blocks that stand in none are in one with the seat's part."""
+    """Return the cards beside a conversation, first that of the seat's part and of what stands in none."""
     texts, name = here.texts, f"{here.link.name}.instructions.{here.view.seat}"
     rest = [block for block in here.view.blocks if not isinstance(block, _AT_TALK)]
     cards = [block for block in rest if isinstance(block, Card)]
-    if cards or not (rest or name in texts.texts):
+    loose = [block for block in rest if not isinstance(block, Card)]
+    if not loose and (cards or name not in texts.texts):
         return cards
     goal = texts.get(name, "")
-    return [Card(texts("declared.play.side"), [*([Text(goal, "muted")] if goal else []), *rest])]
+    return [Card(texts("declared.play.side"), [*([Text(goal, "muted")] if goal else []), *loose]), *cards]
 
 
 def _places(blocks: Sequence[Block]) -> dict[str, Sequence[Block]]:

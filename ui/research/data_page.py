@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import gradio as gr
 
 from simulator import catalog, datasets
+from simulator.benchmark import Benchmark
 from simulator.blocks import Translated
 from simulator.errors import AskbackError, InputError
-from simulator.research import BUILTIN, Entry, Shown, research_pages
+from simulator.packages import attempt
+from simulator.research import BUILTIN, DataPages, Entry, Shown, research_pages
 from ui.i18n import Strings, problem_text
 from ui.research.blocks import Visit, part
 from ui.research.fields import Menu, put_menus
@@ -22,11 +24,16 @@ MOST: Final = 300
 _VALUES: Final = 40
 
 
+def _data_of(benchmark: Benchmark[Any, Any]) -> DataPages | None:
+    pages = attempt(f"what researchers see of {benchmark.name}", lambda: research_pages(benchmark))
+    return None if pages is None else pages.data
+
+
 def data_page(visit: Visit) -> str:
     """Show the benchmarks that have data, or those of one of them with the item that the address names."""
     at, t = visit.at, visit.t
     if not at.benchmark:
-        known = [(each, Words(t, each.name)) for each in catalog.installed() if research_pages(each).data]
+        known = [(each, Words(t, each.name)) for each in catalog.installed() if _data_of(each)]
         part(visit, "data_sets", benchmarks=known)
         return t("research.data.nav")
     benchmark = catalog.find(at.benchmark)

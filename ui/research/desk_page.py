@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
@@ -40,6 +41,7 @@ from simulator.errors import AskbackError, InputError, SeatError
 from simulator.form_blocks import Choice, Entries
 from simulator.forms import LONGEST
 from simulator.judging import DeskFormError
+from simulator.packages import attempt
 from simulator.word_diff import word_diff
 from ui.i18n import DECLARED, DEFAULT, Strings, problem_text, strings
 from ui.research.address import DESK, Address
@@ -356,8 +358,17 @@ def _shown(desk: Desk[Any], difference: Difference[Any]) -> ShownDifference:
     return ShownDifference(case, asked, by_rater, filled[-1])
 
 
+def _place(benchmark: Benchmark[Any, Any], desk: Callable[[], Desk[Any]], t: Strings) -> Place:
+    return Place(benchmark, desk(), t)
+
+
 def _places(t: Strings) -> tuple[Place, ...]:
-    return tuple(Place(benchmark, desk(), t) for benchmark in catalog.installed() for desk in benchmark.desks)
+    found = (
+        attempt(f"a desk of {benchmark.name}", partial(_place, benchmark, desk, t))
+        for benchmark in catalog.installed()
+        for desk in benchmark.desks
+    )
+    return tuple(place for place in found if place is not None)
 
 
 def place_at(visit: Visit) -> Place:

@@ -1,4 +1,5 @@
 import asyncio
+import re
 from dataclasses import asdict, replace
 
 import pytest
@@ -142,7 +143,7 @@ async def test_a_fault_of_the_scorer_is_no_crash(log, reader, lamp):
 
     outcome = await played(log, lamp, seats(), room=Unscored())
     assert (outcome.ending.status, outcome.ending.cause, outcome.scores) == ("failed", "scorer", ())
-    assert reader.ending("e0").message == "KeyError: '3'"
+    assert re.fullmatch(rf"KeyError: '3', {__file__}:\d+", reader.ending("e0").message)
     await log.aflush()
     assert len(reader.events(kind="exception", episode_id="e0")) == 1
 

@@ -94,6 +94,7 @@ def test_titles_and_texts_are_one_or_one_for_each_language(write: Write) -> None
         ("seat: robot", f"{PAIRED}\npairing: {{wait: 2}}", 6, "unknown key 'pairing.wait'"),
         ("seat: robot", f"{PAIRED}\npairing: {{grace_seconds: 0}}", 6, "greater than or equal to 2"),
         ("minutes: 10", "minute: 10", 8, "unknown key 'pay.minute'; did you mean 'minutes'?"),
+        ("seat: robot", "seat: robot\nlanguages: [en]", 5, "key 'languages' stands under `settings`"),
         ("amount: 2.5", "amount: -1", 8, "pay.amount: input should be greater than or equal to 0"),
         ("location: 5", "location: some", 7, "participants: must be a whole number from 1, or one for each"),
         ("location: 5", "place: 5", 1, "participants: place is not among the conditions"),
