@@ -76,14 +76,18 @@ def scores_of(benchmark: AnyBenchmark, state: AnyState, episode_id: str) -> tupl
     There may be others beside the metrics that are declared; one that is left out is undefined.
 
     Raises:
-        InputError: if one is no number, or others stand in the place of those that are declared, which a slip
-            of the pen does.
+        InputError: if one is no number, or a share beyond its bounds, or others stand in the place of those
+            that are declared, which a slip of the pen does.
     """
     assert benchmark.score is not None
     values, declared = benchmark.score(state), [metric.name for metric in benchmark.metrics]
     if {*values} - {*declared} and {*declared} - {*values}:
         known = f"{', '.join(values)}; its metrics are {', '.join(declared)}"
         raise _wrong(benchmark, "score", f"{known} (None for one that is undefined)")
+    for metric in benchmark.metrics:
+        value = values.get(metric.name)
+        if metric.is_share and isinstance(value, int | float) and (value < 0 or value > 1):
+            raise _wrong(benchmark, "score", f"{metric.name} {value}; a share lies between 0 and 1")
     try:
         return score_rows(episode_id, values, benchmark.scorer_version)
     except InputError as error:

@@ -66,6 +66,7 @@ def answers(**values: Any) -> Callable[[Any], Any]:
     ("cause", "message", "changed"),
     [
         ("scorer", "score returned succes; its metrics are", {"score": lambda state: {"succes": 1.0}}),
+        ("scorer", "score returned success 2.0; a share lies", {"score": answers(success=2.0)}),
         ("scorer", "score: questions is nan, neither a number", {"score": answers(questions=math.nan)}),
         ("scorer", "score: success is 'yes', neither a number", {"score": answers(success="yes")}),
         ("infrastructure", "outcome returned 'won', neither completed", {"outcome": lambda state: "won"}),
