@@ -337,8 +337,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(value) for value in adjusted]
 
 
-def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
-    """Return Cohen's kappa of two annotators on the same things; 1 if both always say the same one thing.
+def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
+    """Return Cohen's kappa of two annotators on the same things; None if both always say the same one thing.
 
     Raises:
         ValueError: if there is nothing to compare or the lengths differ.
@@ -349,7 +349,7 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
     observed = sum(a == b for a, b in zip(first, second, strict=True)) / n
     labels = set(first) | set(second)
     expected = sum((first.count(label) / n) * (second.count(label) / n) for label in labels)
-    return 1.0 if expected == 1 else (observed - expected) / (1 - expected)
+    return None if expected == 1 else (observed - expected) / (1 - expected)
 
 
 def _observations(values: Sequence[float]) -> Floats:

@@ -51,13 +51,13 @@ class Agreement(NamedTuple):
     Attributes:
         raters: the two, in the order of their names.
         observed: share of equal categories, with a bootstrap interval over outputs.
-        kappa: Cohen's, likewise; 1 if both always say the same one thing.
+        kappa: Cohen's, likewise; None if both always say the same one thing.
         differing: outputs that the two sorted differently; `decided` those of them that a third has sorted.
     """
 
     raters: tuple[str, str]
     observed: Interval
-    kappa: Interval
+    kappa: Interval | None
     differing: int
     decided: int
 

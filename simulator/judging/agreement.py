@@ -159,10 +159,10 @@ def cluster_kappa(
     clusters: Sequence[Hashable],
     *,
     resamples: int = RESAMPLES,
-) -> tuple[Interval, Interval]:
+) -> tuple[Interval, Interval | None]:
     """Return observed agreement of two raters and Cohen's kappa, with intervals from resampled clusters.
 
-    Kappa is 1 where both always give the same one answer, as `simulator.stats.cohen_kappa` has it.
+    Kappa is None where both always give the same one answer: chance alone would have them agree.
 
     Raises:
         ValueError: if there is nothing to compare or the lengths differ.
@@ -184,16 +184,15 @@ def cluster_kappa(
         drawn = sums.reshape(-1, len(label), len(label))
         expected = (drawn.sum(axis=1) * drawn.sum(axis=2)).sum(axis=1) / sums.sum(axis=1) ** 2
         certain = np.isclose(expected, 1)
-        return np.where(certain, 1.0, (observed(sums) - expected) / np.where(certain, 1.0, 1 - expected))
+        return np.where(certain, np.nan, (observed(sums) - expected) / np.where(certain, 1.0, 1 - expected))
 
     measures = {
         "observed": Measure(columns, observed, len(first), SHARE),
         "kappa": Measure(columns, kappa, len(first), _CHANCE_CORRECTED),
     }
     bounds = intervals(measures, resamples=resamples)
-    shared, corrected = bounds["observed"], bounds["kappa"]
-    assert shared is not None and corrected is not None  # there are ratings, and kappa of equals is 1
-    return shared, corrected
+    assert bounds["observed"] is not None  # there are ratings
+    return bounds["observed"], bounds["kappa"]
 
 
 def cohen_measure(

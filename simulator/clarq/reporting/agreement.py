@@ -188,8 +188,7 @@ def success_answers(scored: Iterable[Scored], judgments: Iterable[Judgment]) -> 
 def measures(answers: Sequence[Answers]) -> Table:
     """Return the share of equal answers to each question, and Cohen's κ.
 
-    It is 1 where both always give the same one answer; of a single answer, which says nothing of chance,
-    there is none.
+    There is none where both always give the same one answer, or of a single one: it says nothing of chance.
     """
     rows = []
     for question, group in pd.DataFrame(answers).groupby("question", sort=False):
@@ -204,7 +203,7 @@ class PairOfJudges(NamedTuple):
     Attributes:
         n: dialogues that both have decided.
         equal: of how many they say the same.
-        kappa: Cohen's; None for a single dialogue.
+        kappa: Cohen's; None where both always say the same one thing, or for a single dialogue.
     """
 
     first: str
