@@ -9,6 +9,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+sys.path.insert(
+    0, str(Path(__file__).parents[2] / "shared")
+)  # kitchen_pages, where this file is run by itself
+
 from kitchen_pages import seen
 
 from logs import LogReader, LogWriter
