@@ -14,6 +14,9 @@ from simulator.seats import Reply
 StateT = TypeVar("StateT", bound=Mapping[str, Any])
 ASIDE: Final = "study"
 """In the payload of a turn that answers what a study asks beside the task: at which node of its way."""
+_UNMARKED: Final = frozenset({"consent", "ready", "comment"})
+"""Kinds of such turns in logs from before they were marked."""
+_MARKED_SINCE: Final = "2026-11-24"
 
 
 def make_turn(
@@ -51,9 +54,15 @@ def make_turn(
     )
 
 
+def is_aside(turn: Turn) -> bool:
+    """Return True if a turn answers what a study asks beside the task, and is no move of the benchmark's."""
+    old = turn.created_at < _MARKED_SINCE and turn.payload.get("kind") in _UNMARKED
+    return ASIDE in turn.payload or old
+
+
 def task_turns(turns: Iterable[Turn]) -> tuple[Turn, ...]:
     """Return the turns of an episode's task, numbered from 0; what a study asked beside it is left out."""
-    task = (turn for turn in turns if ASIDE not in turn.payload)
+    task = (turn for turn in turns if not is_aside(turn))
     return tuple(turn if turn.number == n else replace(turn, number=n) for n, turn in enumerate(task))
 
 

@@ -36,7 +36,7 @@ from logs.rows import Turn
 from simulator.errors import InputError, SeatError
 from simulator.forms import NO, YES, checked_length, measured, read_consent
 from simulator.runner.rooms import ActiveEpisode, AnyRoom
-from simulator.runner.turns import ASIDE
+from simulator.runner.turns import ASIDE, is_aside
 from simulator.seats import Reply
 from simulator.studies.files import Study
 from simulator.studies.questions import (
@@ -188,7 +188,7 @@ def occasion(options: Mapping[str, Any]) -> Occasion:
 
 def line(turn: Turn) -> list[str]:
     """Return a turn as the state holds it; one of the task is of no kind, whatever the benchmark calls it."""
-    return [turn.seat, turn.payload["kind"] if ASIDE in turn.payload else "", turn.text]
+    return [turn.seat, turn.payload["kind"] if is_aside(turn) else "", turn.text]
 
 
 def own_steps(study: Study) -> tuple[Step, ...]:

@@ -20,7 +20,7 @@ import pandas as pd
 
 from logs import LogReader
 from simulator.runner.logged import erased_episodes
-from simulator.runner.turns import ASIDE
+from simulator.runner.turns import is_aside
 from simulator.studies.files import Study
 from simulator.studies.graph import MISSED
 from simulator.studies.questions import ASKED_AFTER, ASKED_BEFORE, TRIED
@@ -34,7 +34,7 @@ _LONG_TEXT: Final = 40
 _SENTENCE: Final = 12
 _TEXTS: Final = 5
 _SCALES: Final = 3
-_OF_TURNS: Final = ("kind", "text", "seconds", "payload")
+_OF_TURNS: Final = ("kind", "aside", "text", "seconds", "payload")
 COLUMNS: Final = (
     *("participant", "sets", "turn_seconds", "typed_per_second", "pasted"),
     *("same_text", "scales", "missed", "signs"),
@@ -82,12 +82,13 @@ def _turns(reader: LogReader, study: Study) -> Iterator[dict[str, Any]]:
                         "participant": person,
                         "episode": played.episode.id,
                         "kind": turn.payload.get("kind"),
-                        **{name: getattr(turn, name) for name in _OF_TURNS[1:]},
+                        "aside": is_aside(turn),
+                        **{name: getattr(turn, name) for name in _OF_TURNS[2:]},
                     }
 
 
 def _row(study: Study, person: str, turns: pd.DataFrame) -> dict[str, Any]:
-    task = turns[[ASIDE not in payload for payload in turns["payload"]]]
+    task = turns[~turns["aside"].astype(bool)]
     texts = [text for text in task["text"] if len(text) >= _SENTENCE]
     long = task[(task["text"].str.len() >= _LONG_TEXT) & (task["seconds"] > 0)]
     typed = (long["text"].str.len() / long["seconds"]).max()

@@ -13,7 +13,7 @@ from logs.rows import Ending, Turn
 from simulator.errors import SeatError
 from simulator.runner.compiling import Machine
 from simulator.runner.rooms import ActiveEpisode, AnyRoom
-from simulator.runner.turns import ASIDE, due_since, make_turn
+from simulator.runner.turns import due_since, is_aside, make_turn
 from simulator.seats import Reply
 from simulator.studies import graph
 from simulator.studies.graph import State, Step, Table
@@ -41,9 +41,9 @@ class StudyRoom:
 
     def rebuild(self, turns: Sequence[Turn]) -> State:
         """Return the participation's state after `turns`."""
-        played = [turn for turn in turns if ASIDE not in turn.payload]
+        played = [turn for turn in turns if not is_aside(turn)]
         task = self._room.rebuild(played)
-        if turns and ASIDE in turns[-1].payload:
+        if turns and is_aside(turns[-1]):
             # Whoever is due next, in the task or after it, has been so since the last step.
             task = {**task, "since": due_since(turns)}
         return State(said=[graph.line(turn) for turn in turns], task=task, leaver="")
