@@ -54,7 +54,15 @@ def test_no_report_gives_a_count_of_one_item_an_interval(tmp_path, monkeypatch):
     scores = {name: json.loads(ask("score", "run", name, "--json")) for name in ("clarq", "handmethat")}
     assert {place.rpartition(".")[2] for place in nulls(scores["clarq"])} == {"D", "L"}
     counts = {place.rpartition(".")[2] for place in nulls(scores["handmethat"])}
-    assert counts == {"score", "moves", "moves of success", "questions", "question cost", "raw sum"}
+    assert counts == {
+        "score",
+        "moves",
+        "moves of success",
+        "questions",
+        "question cost",
+        "raw sum",
+        "raw_sum",
+    }
     asking = json.loads(ask("report", "asking", "handmethat", "--json"))
     assert any(place.endswith("questions") for place in nulls(asking))
     table = ask("report", "handmethat", "handmethat", "--format", "csv").splitlines()

@@ -85,7 +85,7 @@ def test_other_mistakes_are_said(file, tmp_path):
         place_of(str(tmp_path / "nothing.yaml"))
     with pytest.raises(InputError, match="no server has the tag 'h100'; there are: a100, big"):
         place_of(f"{file}#h100")
-    with pytest.raises(InputError, match="give nothing beside it"):
+    with pytest.raises(InputError, match="give nothing else"):
         place_of([str(file), "http://a/v1"])
     with pytest.raises(InputError, match="--base-url: http://a/v1 is named twice"):
         place_of(["http://a/v1", "http://a/v1/"])
