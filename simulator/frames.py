@@ -219,8 +219,8 @@ def _episodes_of(reader: LogReader, run: Run, exclude_aborted: bool) -> Iterable
     for score in reader.scores(run_id=run.id, latest=True):
         scores.setdefault(score.episode_id, {})[score.metric] = score.value
     # With several kinds of items, a benchmark with a room has metrics that do not apply to this run.
-    scored = {metric for values in scores.values() for metric in values}
-    scored |= {*_declared_metrics(benchmark)} or ({metrics[0].name} if not scored else set())
+    scored = {metric for values in scores.values() for metric in values} | {*_declared_metrics(benchmark)}
+    scored = scored or {metrics[0].name}
     unsuccessful = {metric.name: metric.unsuccessful for metric in metrics if metric.name in scored}
     erased, excluded = erased_episodes(reader, run.id), frozenset(reader.exclusions(run.id))
     failures = Counter(

@@ -21,7 +21,6 @@ T = TypeVar("T")
 _ROOT: Final = Path(__file__).parents[1]
 _PARTS: Final = ("askback", "logs", "personas", "simulator", "trees", "ui")
 _OURS: Final = tuple(f"{_ROOT / part}/" for part in _PARTS)
-_GROUPS: Final = ("benchmarks", "models", "seats", "scorers")
 _STANDARD: Final = f"{sysconfig.get_path('stdlib')}/"
 _warned: Final = set[str]()
 _log = logging.getLogger(__name__)
@@ -61,7 +60,7 @@ def traced(error: Exception) -> str:
     if isinstance(error, AskbackError):
         return f"{type(error).__name__}: {error}"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_theirs(frame.filename)]
-    # What they call (pandas, say) raises; what they can mend is the line that called it.
+    # What they call (pandas, say) raises; what they can fix is the line that called it.
     frames = [frame for frame in frames if _extends(frame.filename)] or frames
     place = f", {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}: {error}{place}"
@@ -75,9 +74,10 @@ def _extends(file: str) -> bool:
 @cache
 def _extensions() -> tuple[str, ...]:
     """Return how the files of packages that extend Askback can be told: their folder, or the module."""
-    points = (point for group in _GROUPS for point in entry_points(group=f"askback.{group}"))
+    groups = [group for group in entry_points().groups if group.startswith("askback.")]
+    points = (point for group in groups for point in entry_points(group=group))
     names = dict.fromkeys(point.module.partition(".")[0] for point in points)
-    return tuple(part for name in names for part in (f"/{name}/", f"/{name}.py"))
+    return tuple(part for name in names if name not in _PARTS for part in (f"/{name}/", f"/{name}.py"))
 
 
 def _is_theirs(file: str) -> bool:

@@ -94,8 +94,8 @@ class Accounts:
                 self._read = (version, _FILE.validate_json(self._file.read_bytes()))
             except ValidationError as error:
                 raise InputError(
-                    f"{self._file} is spoilt: {error.errors()[0]['msg']}. Mend it, or delete it and make the "
-                    "accounts anew with `askback users add`."
+                    f"{self._file} is spoilt: {error.errors()[0]['msg']}. Fix it, or delete it and create "
+                    "the accounts again with `askback users add`."
                 ) from error
         return self._read[1]
 

@@ -43,6 +43,10 @@ _MARKS = {"; ": "；", ", ": "，"}
 """The marks between texts in a list: in English, and in the language of phrases."""
 
 
+def _field(named: re.Match[str]) -> str:
+    return rf"(?P<{named[1]}>{r'[0-9][0-9,]*' if named[1] == 'n' else '.+?'})"
+
+
 class Strings:
     """The texts of one language, by dotted name."""
 
@@ -105,9 +109,9 @@ class Strings:
 
     @cached_property
     def patterns(self) -> tuple[tuple[re.Pattern[str], str], ...]:
-        """The phrases with ``{named}`` fields, as what they match."""
+        """The phrases with ``{named}`` fields, as what they match; ``{n}`` is a number."""
         return tuple(
-            (re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+?)", re.escape(phrase))), translated)
+            (re.compile(re.sub(r"\\{(\w+)\\}", _field, re.escape(phrase))), translated)
             for phrase, translated in self.phrases.items()
             if "{" in phrase
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -94,13 +93,11 @@ def cells(table: Table) -> list[list[Cell | str]]:
     names, columns = [head.name for head in table.heads], []
     for at, head in enumerate(table.heads):
         groups = [row[names.index(head.scale_by)] if head.scale_by else "" for row in table.rows]
-        values = defaultdict[Value, list[Value]](list)
-        for group, row in zip(groups, table.rows, strict=True):
-            values[group].append(row[at])
-        scales = {group: _scale(head, each) for group, each in values.items()}
-        columns.append(
-            [_cell(row[at], head, scales[group]) for group, row in zip(groups, table.rows, strict=True)]
-        )
+        column = list(zip(groups, (row[at] for row in table.rows), strict=True))
+        scales = {
+            group: _scale(head, [value for each, value in column if each == group]) for group in {*groups}
+        }
+        columns.append([_cell(value, head, scales[group]) for group, value in column])
     return [list(row) for row in zip(*columns, strict=True)]
 
 
