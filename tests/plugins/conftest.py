@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "ui"))  # fake_sessions, visiting
+sys.path.insert(0, str(Path(__file__).parents[1] / "ui"))  # fake_sessions, texts, visiting
+sys.path.insert(0, str(Path(__file__).parents[1] / "ui" / "research"))  # markup
 
 from fake_sessions import front
 from packages import TWENTY_QUESTIONS, install

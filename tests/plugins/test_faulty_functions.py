@@ -5,13 +5,10 @@ from __future__ import annotations
 import logging
 import math
 import re
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "ui" / "research"))  # markup
 
 import pandas as pd
 import pytest

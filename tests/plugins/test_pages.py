@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlparse
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "ui"))  # fake_sessions, texts, visiting
-sys.path.insert(0, str(Path(__file__).parents[1] / "ui" / "research"))  # markup
-
 from fake_sessions import front
 from markup import office_at, page_at
 from pydantic import BaseModel, Field, PositiveInt

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from markup import office_at, page_at
 from typer.testing import CliRunner
 
 from logs import LogReader, LogWriter
@@ -21,10 +22,6 @@ from simulator import catalog, frames
 from simulator.commands.run import run_command
 from simulator.errors import InputError
 from simulator.runner.finding import load_room
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "ui" / "research"))  # markup
-
-from markup import office_at, page_at
 
 FOLDER = Path(__file__).parent / "twenty_questions"
 
