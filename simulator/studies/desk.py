@@ -10,13 +10,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from logs import LogConflict, LogReader, LogWriter, NotInLog, erase_participant, load_key
-from logs.rows import RESTORED, Participant, Run
+from logs.rows import RESTORED, WITHDREW, Participant, Run
 from simulator.errors import ConflictError, InputError
 from simulator.seeds import derive_seed
 from simulator.studies.admission import Admission, Code, Completion, completion_of
 from simulator.studies.files import Study
 from simulator.studies.interventions import Interventions
-from simulator.studies.ledger import FAILED_CHECK, place_id
+from simulator.studies.ledger import FAILED_CHECK, place_id, written
 from simulator.studies.openings import Openings
 from simulator.studies.pairing import PAID
 from simulator.studies.participation import study_item
@@ -24,7 +24,7 @@ from simulator.studies.people import Person, bind, came_by_link, recognise, rele
 from simulator.studies.places import REFUSED
 from simulator.studies.progress import StudyProgress, count_pairs, progress_of
 from simulator.studies.quota import Cell, Place, State, cell_name, quota_of
-from simulator.studies.withdrawal import AdmissionState, admission_event, restoring_event, withdrawal_event
+from simulator.studies.withdrawal import ADMISSION, AdmissionState
 
 CAME_BACK: Final = "study.came_back"
 
@@ -102,7 +102,7 @@ class StudyDesk(Openings, Interventions):
         await self.open()
         if self.admitting.state == state:
             return False
-        await self._log.write(admission_event(self.study, state, now=self._clock()))
+        await self.write_event(ADMISSION, closed=state != "open", state=state)
         return True
 
     async def admit(
@@ -231,9 +231,8 @@ class StudyDesk(Openings, Interventions):
         if not self.study.erase_after_days:
             return await self.withdrawn(participant)
         if participant not in self._reader.withdrawals():
-            now = self._clock()
-            erase_at = now + timedelta(days=self.study.erase_after_days)
-            await self._log.write(withdrawal_event(self.study, participant, now=now, erase_at=erase_at))
+            erase_at = self._clock() + timedelta(days=self.study.erase_after_days)
+            await self.write_event(WITHDREW, participant, erase_at=written(erase_at))
         async with self._lock:
             for place in self._required(participant):
                 await self._move(place, "withdrawn")
@@ -254,7 +253,7 @@ class StudyDesk(Openings, Interventions):
                 raise ConflictError(
                     f"{participant} has not withdrawn from study {self.study.id!r}, or is erased already."
                 )
-            await self._log.write(restoring_event(self.study, participant, now=self._clock()))
+            await self.write_event(RESTORED, participant)
             excluded = participant in self._reader.exclusions(self.study.run_id)
             for place in self._required(participant):
                 state: State = "excluded" if excluded else "completed" if place.completed_at else "returned"
@@ -348,7 +347,8 @@ class StudyDesk(Openings, Interventions):
         if not (place.live or place.state == "expired"):
             return told("already", place)
         begun = place.started_at is not None
-        await self._note(CAME_BACK, place)
+        details = {"place": place.id, "policy": resume.policy, "attempt": place.attempt}
+        await self.write_event(CAME_BACK, place.participant, **details)
         oldest = resume.max_age_minutes
         if begun and oldest is not None and self._clock() - place.since > timedelta(minutes=oldest):
             return told("too_late", await self._expire(place, "too late"))

@@ -139,7 +139,6 @@ class HeldStudies(Sessions):
         around = [step for step in self.around if step.paired]
         set_room: Any = StudyRoom(room, around, self._own_steps)
         pairs = Pairs(
-            self._log,
             self._reader,
             self._desks[material.study.id],
             material,

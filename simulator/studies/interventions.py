@@ -7,11 +7,10 @@ for anything (`sessions.StudySessions`); nothing of what was said is lost.
 from __future__ import annotations
 
 import secrets
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from logs.rows import EXCLUDED, INCLUDED, RESTORED, Event
+from logs.rows import EXCLUDED, INCLUDED, RESTORED
 from simulator.errors import ConflictError, InputError
-from simulator.studies.ledger import written
 from simulator.studies.places import Places
 from simulator.studies.quota import Place
 
@@ -55,7 +54,7 @@ class Interventions(Places):
                     who=participant,
                 )
             # The event first: a place that was freed and whose holder counts all the same would be worse.
-            await self._say(EXCLUDED, participant, by=by, reason=reason)
+            await self.write_event(EXCLUDED, participant, by=by, reason=reason)
             for place in self._required(participant):
                 await self._move(place, "excluded", reason=BY_RESEARCHER)
             return self._required(participant)
@@ -75,7 +74,7 @@ class Interventions(Places):
                 raise ConflictError(f"{participant} is not excluded from study {self.study.id!r}.")
             for place in places:
                 await self._move(place, "completed" if place.completed_at else "returned", reason=RESTORED)
-            await self._say(INCLUDED, participant, by=by)
+            await self.write_event(INCLUDED, participant, by=by)
             return self._required(participant)
 
     async def freed(self, participant: str, reason: str, *, by: str) -> Place:
@@ -95,7 +94,7 @@ class Interventions(Places):
                     who=participant,
                 )
             place = await self._move(place, "returned", reason=BY_RESEARCHER)
-            await self._say(FREED, participant, by=by, reason=reason)
+            await self.write_event(FREED, participant, by=by, reason=reason)
             return place
 
     async def messaged(self, participant: str, text: str, *, by: str) -> None:
@@ -107,7 +106,7 @@ class Interventions(Places):
         """
         text = _required_text(text, "a text")
         self._required(participant)
-        await self._say(MESSAGE, participant, by=by, text=text, id=secrets.token_hex(8))
+        await self.write_event(MESSAGE, participant, by=by, text=text, id=secrets.token_hex(8))
 
     def messages(self, participant: str) -> tuple[Message, ...]:
         """Return what somebody was written and has not acknowledged, oldest first."""
@@ -129,22 +128,12 @@ class Interventions(Places):
     async def acknowledged(self, participant: str, id: str) -> None:
         """Record that somebody has read a message; again, or of a message of nobody's, changes nothing."""
         if any(message.id == id for message in self.messages(participant)):
-            await self._say(MESSAGE_SEEN, participant, id=id)
+            await self.write_event(MESSAGE_SEEN, participant, id=id)
 
     def is_taken_away(self, participant: str, seed: int) -> bool:
         """Return True if a researcher took the place with that seed from its holder."""
         place = next((place for place in self.places_of(participant) if place.seed == seed), None)
         return place is not None and not place.live and place.reason == BY_RESEARCHER
-
-    async def _say(self, kind: str, participant: str, **details: Any) -> None:
-        event = Event(
-            kind=kind,
-            run_id=self.study.run_id,
-            participant_id=participant,
-            details=details,
-            created_at=written(self._clock()),
-        )
-        await self._log.write(event)
 
 
 def _required_text(text: str, what: str) -> str:

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from logs import LogConflict, LogReader, LogWriter
-from logs.rows import Episode, Event
+from logs import LogConflict, LogReader
+from logs.rows import Episode
 from simulator.errors import ConflictError
 from simulator.runner.sessions import Sessions
 from simulator.seats import Reply
@@ -80,7 +80,6 @@ class Pairs:
 
     def __init__(
         self,
-        log: LogWriter,
         reader: LogReader,
         desk: StudyDesk,
         material: StudyMaterial[Any],
@@ -90,7 +89,6 @@ class Pairs:
         abort: Callable[[str, str, str], Awaitable[None]],
         absent: Callable[[], Awaitable[object]],
     ) -> None:
-        self._log = log
         self._reader = reader
         self._desk = desk
         self._material = material
@@ -307,14 +305,8 @@ class Pairs:
             await self._event(PRESENT, episode)
 
     async def _event(self, kind: str, episode: Episode, **details: int) -> None:
-        event = Event(
-            kind=kind,
-            run_id=self._study.run_id,
-            participant_id=episode.participant_id,
-            details={"set": _guest(episode).set, **details},
-            created_at=written(self._desk.now()),
-        )
-        await self._log.write(event)
+        guest = _guest(episode)
+        await self._desk.write_event(kind, guest.participant, set=guest.set, **details)
 
 
 def _guest(episode: Episode) -> Guest:

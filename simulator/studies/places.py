@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from logs import LogConflict, LogReader, LogWriter, NotInLog
 from logs.rows import Event
@@ -119,18 +119,18 @@ class Places:
             ) from error
         return self._ledger.place(place.id)
 
-    async def _note(self, kind: str, place: Place) -> None:
+    async def write_event(self, kind: str, participant: str | None = None, **details: Any) -> None:
+        """Write an event of the study, and of a participant of it."""
         event = Event(
             kind=kind,
             run_id=self.study.run_id,
-            participant_id=place.participant,
-            details={"place": place.id, "policy": self.study.resume.policy, "attempt": place.attempt},
+            participant_id=participant,
+            details=details,
             created_at=written(self._clock()),
         )
         await self._log.write(event)
 
     async def _refuse(self, code: Code, participant: str | None = None) -> Admission:
         # Of somebody who gets no place nothing is kept but that they came.
-        event = Event(kind=REFUSED, run_id=self.study.run_id, details={"code": code})
-        await self._log.write(replace(event, created_at=written(self._clock())))
+        await self.write_event(REFUSED, code=code)
         return Admission(code=code, participant=participant)

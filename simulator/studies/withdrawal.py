@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from logs import Erasure, LogReader, erase_participant
-from logs.rows import RESTORED, WITHDREW, Event
 from simulator.studies.files import Study
-from simulator.studies.ledger import moment, written
+from simulator.studies.ledger import moment
 
 ERASE_EVERY: Final = 1800.0
 """Seconds between two looks for what is to be erased."""
@@ -35,22 +34,6 @@ class Withdrawal:
     participant: str
     run_id: str
     erase_at: datetime
-
-
-def withdrawal_event(study: Study, participant: str, *, now: datetime, erase_at: datetime) -> Event:
-    """Return the event that says that somebody withdrew."""
-    return Event(
-        kind=WITHDREW,
-        run_id=study.run_id,
-        participant_id=participant,
-        details={"erase_at": written(erase_at)},
-        created_at=written(now),
-    )
-
-
-def restoring_event(study: Study, participant: str, *, now: datetime) -> Event:
-    """Return the event that takes a withdrawal back."""
-    return Event(kind=RESTORED, run_id=study.run_id, participant_id=participant, created_at=written(now))
 
 
 def withdrawals(reader: LogReader) -> Mapping[str, Withdrawal]:
@@ -113,12 +96,6 @@ class Admitting(NamedTuple):
 
     state: AdmissionState
     since: datetime | None = None
-
-
-def admission_event(study: Study, state: AdmissionState, *, now: datetime) -> Event:
-    """Return the event that opens, pauses or closes a study for new participants."""
-    details = {"closed": state != "open", "state": state}
-    return Event(kind=ADMISSION, run_id=study.run_id, details=details, created_at=written(now))
 
 
 def admitting(reader: LogReader, study: Study) -> Admitting:
