@@ -38,6 +38,7 @@ types of YAML. What the other keys mean stands with `Study`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -257,6 +258,11 @@ class Study(Part):
     def runs(self) -> tuple[str, ...]:
         """All runs of the study; the scored one first."""
         return tuple(dict.fromkeys((self.run_id, self.sets_run)))
+
+    @property
+    def stale_after(self) -> timedelta:
+        """Return after how long a place whose holder has not moved is given to somebody else."""
+        return timedelta(minutes=self.stale_after_minutes)
 
     @property
     def content_hash(self) -> str:

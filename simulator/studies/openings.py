@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from logs import LogReader, LogWriter
 from simulator.studies.files import Study
@@ -35,18 +35,13 @@ class Openings(Places):
         self.quota: Quota = Quota(tuple(wanted), wanted) if wanted else items
         self._lobbies = Lobbies(reader, study, clock())
 
-    @property
-    def stale_after(self) -> timedelta:
-        """See `Place.stale`."""
-        return self._stale_after
-
     def now(self) -> datetime:
         """Return the present time."""
         return self._clock()
 
     def lobby(self) -> Lobby:
         """Return what the log holds of the pairing of a study with two seats."""
-        return self._lobbies.read(self.looked_up(), self._clock(), self._stale_after)
+        return self._lobbies.read(self.looked_up(), self._clock())
 
     def places_left(self) -> int:
         """Return how many people could get a place who came now, at most one of each seat's at a time."""
@@ -57,7 +52,7 @@ class Openings(Places):
             counts = self._taken(now)
             return sum(max(0, self.items.total - count) for count in counts.values())
         in_cells = dict.fromkeys(self.quota.wanted, 0)
-        for cell, count in counted(self.ledger(), now, self._stale_after).items():
+        for cell, count in counted(self.ledger(), now, self.study.stale_after).items():
             in_cells[self.quota.coarse[cell]] += count
         return sum(max(0, wanted - in_cells[cell]) for cell, wanted in self.quota.wanted.items())
 
@@ -67,23 +62,15 @@ class Openings(Places):
             seat = choose_seat(self._taken(now, places), self.items.total, seed)
             return None if seat is None else (seat,)
         had = [place.cell for place in mine if place.cell]
-        return choose(
-            self.quota,
-            places,
-            now=now,
-            stale_after=self._stale_after,
-            seed=seed,
-            had=had,
-            order=self.study.assignment,
-        )
+        counts = counted(places, now, self.study.stale_after)
+        return choose(self.quota, counts, seed=seed, had=had, order=self.study.assignment)
 
     def _has_room(self, places: Sequence[Place], cell: Cell, now: datetime) -> bool:
         if self.study.seats:
             return self._taken(now, places)[cell[0]] < self.items.total
-        return has_room(self.quota, places, cell, now=now, stale_after=self._stale_after)
+        return has_room(self.quota, counted(places, now, self.study.stale_after), cell)
 
     def _taken(self, now: datetime, places: Sequence[Place] | None = None) -> Mapping[str, int]:
         """Return how many of the wanted tasks are not to be had any more, by seat."""
         known = self.looked_up() if places is None else places
-        lobby = self._lobbies.read(known, now, self._stale_after)
-        return taken(lobby, self.study.pairing, self.study.people, now, self._stale_after)
+        return taken(self._lobbies.read(known, now), self.study.people)

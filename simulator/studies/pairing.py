@@ -21,10 +21,11 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
+from itertools import chain
 from random import Random
 from typing import Any, Final, Literal, NamedTuple
 
@@ -51,7 +52,6 @@ PAID: Final = (NO_PARTNER, PARTNER_LEFT, MODEL_FAILED)
 
 Standing = Literal["new", "waiting", "playing", "played", "lost"]
 _MOST_SECONDS_BETWEEN_BEATS: Final = 30.0
-_EVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class Guest(NamedTuple):
@@ -102,26 +102,27 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lobby:
-    """The state of a study's pairing, as the log holds it.
+    """The state of a study's pairing, as the log holds it now.
 
     Attributes:
+        stale_after: see `Place.stale`.
         tasks: in the order made.
-        guests: those in a set that is live.
-        stale: sets of theirs in which nothing has happened for long: their places can be given again.
-        moved: when something last happened in a set of theirs.
+        guests: those in a set that is live, with their places.
+        withdrawn: people who have, or who were excluded.
         seen: when a set's browser was last there, by the set.
         waiting: since when, and after which task, somebody waits or has waited, by the set.
         listening: since when somebody could be heard: while no server ran, nobody was silent.
     """
 
-    tasks: Sequence[Task] = ()
-    guests: Sequence[Guest] = ()
-    stale: frozenset[str] = frozenset()
-    moved: Mapping[str, datetime] = field(default_factory=dict)
-    withdrawn: frozenset[str] = frozenset()
-    seen: Mapping[str, datetime] = field(default_factory=dict)
-    waiting: Mapping[str, tuple[datetime, int]] = field(default_factory=dict)
-    listening: datetime = _EVER
+    pairing: Pairing
+    now: datetime
+    stale_after: timedelta
+    tasks: Sequence[Task]
+    guests: Mapping[Guest, Place]
+    withdrawn: frozenset[str]
+    seen: Mapping[str, datetime]
+    waiting: Mapping[str, tuple[datetime, int]]
+    listening: datetime
 
     def task(self, set: str) -> Task | None:
         """Return the newest task of a set."""
@@ -135,6 +136,38 @@ class Lobby:
         if task is None:
             return "new"
         return "playing" if task.status is None else "lost" if task.status == "aborted" else "played"
+
+    def is_silent(self, set: str, *since: datetime) -> bool:
+        """Return True if neither a set's browser nor `since` was later than the grace and a beat ago."""
+        heard, grace = (*since, *filter(None, [self.seen.get(set)])), self.pairing.grace_seconds
+        return not heard or self.now - max(heard) > timedelta(seconds=grace) + beat(self.pairing)
+
+    def is_gone(self, task: Task, set: str) -> bool:
+        """Return True if one of the people in a task has been silent for too long."""
+        return self.is_silent(set, task.made, self.listening)
+
+    def place_of(self, task: Task) -> Place:
+        """Return a task as the quota of items counts it."""
+        gone = any(guest.participant in self.withdrawn for guest in task.guests.values())
+        state: State = "started" if task.status is None else "completed"
+        if gone or task.status == "aborted":
+            state = "returned"
+        seen = (self.seen.get(guest.set, task.made) for guest in task.guests.values())
+        return Place(
+            id=task.episode_id,
+            number=task.number,
+            participant="",
+            state=state,
+            cell=task.cell,
+            seed=None,
+            attempt=0,
+            since=task.made,
+            moved_at=max(task.made, *seen),
+        )
+
+    def counts(self) -> Counter[Cell]:
+        """Return how many tasks count, by item."""
+        return counted(map(self.place_of, self.tasks), self.now, self.stale_after)
 
 
 class Meet(NamedTuple):
@@ -167,27 +200,7 @@ def beat(pairing: Pairing) -> timedelta:
     return timedelta(seconds=min(pairing.grace_seconds / 4, _MOST_SECONDS_BETWEEN_BEATS))
 
 
-def is_silent(lobby: Lobby, pairing: Pairing, set: str, now: datetime, *since: datetime) -> bool:
-    """Return True if a set's browser was not there for longer than the grace and a beat, nor `since` is."""
-    heard = (*since, *filter(None, [lobby.seen.get(set)]))
-    return not heard or now - max(heard) > timedelta(seconds=pairing.grace_seconds) + beat(pairing)
-
-
-def is_gone(lobby: Lobby, pairing: Pairing, task: Task, set: str, now: datetime) -> bool:
-    """Return True if one of the people in a task has been silent for too long."""
-    return is_silent(lobby, pairing, set, now, task.made, lobby.listening)
-
-
-def next_step(
-    lobby: Lobby,
-    pairing: Pairing,
-    quota: Quota,
-    *,
-    now: datetime,
-    stale_after: timedelta,
-    seed: int,
-    order: Assignment = "balanced",
-) -> Decision | None:
+def next_step(lobby: Lobby, quota: Quota, *, seed: int, order: Assignment = "balanced") -> Decision | None:
     """Return what is to be done now; None if nothing is.
 
     Whoever has waited longest is the first to get a partner; the item is the one of which most is wanted
@@ -195,23 +208,15 @@ def next_step(
 
     Args:
         lobby: what the log holds.
-        pairing: as the study says.
         quota: how many tasks are wanted of each item.
-        now: the present time.
-        stale_after: see `Place.stale`.
         seed: breaks ties.
         order: of the items; see `files.Study.assignment`.
     """
-    cell = partial(choose, quota, now=now, stale_after=stale_after, seed=seed, order=order)
-    steps = (
-        _partings(lobby, pairing, now),
-        _losses(lobby, pairing),
-        _meetings(lobby, pairing, cell, now),
-    )
-    return next((decision for decisions in steps for decision in decisions), None)
+    cell = partial(choose, quota, lobby.counts(), seed=seed, order=order)
+    return next(chain(_partings(lobby), _losses(lobby), _meetings(lobby, cell)), None)
 
 
-def _partings(lobby: Lobby, pairing: Pairing, now: datetime) -> Iterator[Decision]:
+def _partings(lobby: Lobby) -> Iterator[Decision]:
     here = {guest.set for guest in lobby.guests}
     for task in lobby.tasks:
         if task.status is not None or len(task.guests) < 2:
@@ -220,30 +225,27 @@ def _partings(lobby: Lobby, pairing: Pairing, now: datetime) -> Iterator[Decisio
             seat: max(task.made, lobby.seen.get(guest.set, task.made)) for seat, guest in task.guests.items()
         }
         for seat, guest in sorted(task.guests.items(), key=lambda each: heard[each[0]]):
-            if guest.set not in here or is_gone(lobby, pairing, task, guest.set, now):
+            if guest.set not in here or lobby.is_gone(task, guest.set):
                 yield Part(task, seat)
 
 
-def _losses(lobby: Lobby, pairing: Pairing) -> Iterator[Decision]:
+def _losses(lobby: Lobby) -> Iterator[Decision]:
     for guest in lobby.guests:
         task = lobby.task(guest.set)
         if task is None or lobby.standing(guest.set) != "lost":
             continue
         if task.cause == guest.seat:
             yield Dismiss(guest, task.message)
-        elif pairing.after_loss == "paid_exit" or len(task.guests) < 2:
+        elif lobby.pairing.after_loss == "paid_exit" or len(task.guests) < 2:
             yield Dismiss(guest, PARTNER_LEFT)
 
 
-def _meetings(
-    lobby: Lobby, pairing: Pairing, choose_cell: Callable[..., Cell | None], now: datetime
-) -> Iterator[Decision]:
+def _meetings(lobby: Lobby, choose_cell: Callable[..., Cell | None]) -> Iterator[Decision]:
     number = max((task.number for task in lobby.tasks), default=0) + 1
-    places = [task_place(lobby, task) for task in lobby.tasks]
     present = [
         guest
         for guest in lobby.guests
-        if lobby.standing(guest.set) == "waiting" and not is_silent(lobby, pairing, guest.set, now)
+        if lobby.standing(guest.set) == "waiting" and not lobby.is_silent(guest.set)
     ]
     present.sort(key=lambda guest: (lobby.waiting[guest.set][0], guest.set))
 
@@ -254,7 +256,7 @@ def _meetings(
             for task in lobby.tasks
             if any(other.participant in people for other in task.guests.values())
         }
-        return choose_cell(places, had=had)
+        return choose_cell(had=had)
 
     for place, first in enumerate(present):
         for second in present[place + 1 :]:
@@ -263,52 +265,31 @@ def _meetings(
             if (item := cell(first, second)) is not None:
                 yield Meet({first.seat: first, second.seat: second}, item, number)
     for guest in present:
-        if now - lobby.waiting[guest.set][0] < timedelta(minutes=pairing.wait_minutes):
+        if lobby.now - lobby.waiting[guest.set][0] < timedelta(minutes=lobby.pairing.wait_minutes):
             continue
-        item = cell(guest) if any(seat != guest.seat for seat in pairing.partner) else None
+        item = cell(guest) if any(seat != guest.seat for seat in lobby.pairing.partner) else None
         yield Meet({guest.seat: guest}, item, number) if item is not None else Dismiss(guest, NO_PARTNER)
 
 
-def task_place(lobby: Lobby, task: Task) -> Place:
-    """Return a task as the quota of items counts it."""
-    gone = any(guest.participant in lobby.withdrawn for guest in task.guests.values())
-    state: State = "started" if task.status is None else "completed"
-    if gone or task.status == "aborted":
-        state = "returned"
-    return Place(
-        id=task.episode_id,
-        number=task.number,
-        participant="",
-        state=state,
-        cell=task.cell,
-        seed=None,
-        attempt=0,
-        since=task.made,
-        moved_at=max(task.made, *(lobby.seen.get(guest.set, task.made) for guest in task.guests.values())),
-    )
-
-
-def taken(
-    lobby: Lobby, pairing: Pairing, seats: Sequence[str], now: datetime, stale_after: timedelta
-) -> Counter[str]:
+def taken(lobby: Lobby, seats: Sequence[str]) -> Counter[str]:
     """Return how many of the wanted tasks nobody can be let in for any more, by seat.
 
     Those are the ones that count, in every seat, and as many as people there are who have none yet; whoever
     has been silent for longer than the grace holds none: others would wait for them in vain.
     """
-    places = [task_place(lobby, task) for task in lobby.tasks]
-    tasks = sum(counted(places, now, stale_after).values())
+    tasks = sum(lobby.counts().values())
     busy = {
         guest.set
-        for task, place in zip(lobby.tasks, places, strict=True)
-        if place.state != "returned"
+        for task in lobby.tasks
+        if lobby.place_of(task).state != "returned"
         for guest in task.guests.values()
     }
     free = Counter(
         guest.seat
-        for guest in lobby.guests
-        if guest.set not in busy | lobby.stale
-        and not is_silent(lobby, pairing, guest.set, now, lobby.moved[guest.set], lobby.listening)
+        for guest, place in lobby.guests.items()
+        if guest.set not in busy
+        and not place.stale(lobby.now, lobby.stale_after)
+        and not lobby.is_silent(guest.set, place.moved_at, lobby.listening)
     )
     return Counter({seat: tasks + free[seat] for seat in seats})
 
@@ -340,7 +321,7 @@ class Lobbies:
     def __init__(self, reader: LogReader, study: Study, listening: datetime) -> None:
         self._reader = reader
         self._listening = listening
-        self._run = study.run_id
+        self._study = study
         self._lock = threading.Lock()
         self._erasure = 0
         self._forget()
@@ -351,21 +332,20 @@ class Lobbies:
         self._waiting: dict[str, tuple[datetime, int]] = {}
         self._episode = self._event = 0
 
-    def read(self, places: Iterable[Place], now: datetime, stale_after: timedelta) -> Lobby:
+    def read(self, places: Sequence[Place], now: datetime) -> Lobby:
         """Return how things stand, with the `places` of the study as they were last moved."""
         with self._lock:
             self._read_on()
-            places = tuple(places)
-            live = {
-                Guest(place.participant, place.cell[0], set_name(place.participant, place.seed)): place
-                for place in places
-                if place.live and place.cell and place.seed is not None
-            }
             return Lobby(
+                pairing=self._study.pairing,
+                now=now,
+                stale_after=self._study.stale_after,
                 tasks=tuple(self._tasks.values()),
-                guests=tuple(live),
-                stale=frozenset(guest.set for guest, place in live.items() if place.stale(now, stale_after)),
-                moved={guest.set: place.moved_at for guest, place in live.items()},
+                guests={
+                    Guest(place.participant, place.cell[0], set_name(place.participant, place.seed)): place
+                    for place in places
+                    if place.live and place.cell and place.seed is not None
+                },
                 withdrawn=frozenset(
                     place.participant for place in places if place.state in ("excluded", "withdrawn")
                 ),
@@ -381,7 +361,7 @@ class Lobbies:
                 self._erasure = erasure
             for seq, id, options in connection.execute(
                 "SELECT seq, id, options FROM episodes WHERE run_id = ? AND seq > ? ORDER BY seq",
-                [self._run, self._episode],
+                [self._study.run_id, self._episode],
             ).fetchall():
                 self._episode = seq
                 self._tasks[id] = _task(id, json.loads(options))
@@ -395,7 +375,7 @@ class Lobbies:
             for seq, kind, details, created in connection.execute(
                 "SELECT seq, kind, details, created_at FROM events "
                 "WHERE run_id = ? AND seq > ? AND kind IN (?, ?) ORDER BY seq",
-                [self._run, self._event, PRESENT, WAITING],
+                [self._study.run_id, self._event, PRESENT, WAITING],
             ).fetchall():
                 self._event, said, time = seq, json.loads(details), moment(created)
                 if (set := said.get("set")) is None:  # erased

@@ -38,8 +38,6 @@ from simulator.studies.pairing import (
     Standing,
     Task,
     beat,
-    is_gone,
-    is_silent,
     next_step,
     set_name,
     task_options,
@@ -182,7 +180,7 @@ class Pairs:
         since, _ = lobby.waiting[set]
         then = "model" if any(seat != episode.options["seat"] for seat in pairing.partner) else "paid_exit"
         until = since + timedelta(minutes=pairing.wait_minutes)
-        left = max(0.0, (until - self._desk.now()).total_seconds())
+        left = max(0.0, (until - lobby.now).total_seconds())
         return Waiting(since=since, until=until, seconds_left=left, then=then)
 
     async def wait_again(self, episode_id: str) -> None:
@@ -219,15 +217,8 @@ class Pairs:
             last: object = None
             while True:
                 lobby, study = self._desk.lobby(), self._study
-                step = next_step(
-                    lobby,
-                    study.pairing,
-                    self._desk.items,
-                    now=self._desk.now(),
-                    stale_after=self._desk.stale_after,
-                    seed=derive_seed(study.seed, "task", len(lobby.tasks)),
-                    order=study.assignment,
-                )
+                seed = derive_seed(study.seed, "task", len(lobby.tasks))
+                step = next_step(lobby, self._desk.items, seed=seed, order=study.assignment)
                 if step is None:
                     return
                 if step == last:  # the next one to look tries again
@@ -283,25 +274,20 @@ class Pairs:
 
     async def _note(self, episode: Episode, *, ready: bool) -> None:
         """Tell the log that somebody is there, if it has not been told of late."""
-        lobby, guest, pairing, now = (
-            self._desk.lobby(),
-            _guest(episode),
-            self._study.pairing,
-            self._desk.now(),
-        )
+        lobby, guest = self._desk.lobby(), _guest(episode)
         if guest not in lobby.guests:
             return
         standing, task = lobby.standing(guest.set), lobby.task(guest.set)
-        away = standing == "waiting" and is_silent(lobby, pairing, guest.set, now)
+        away = standing == "waiting" and lobby.is_silent(guest.set)
         if ready and (standing == "new" or away):
             # Whoever comes back after the time of grace waits anew: nobody has waited for them.
             await self._event(WAITING, episode, after=task.number if task else 0)
             return
         seen = lobby.seen.get(guest.set)
         # A partner who was away for too long is gone, whoever of the two looks first.
-        if standing == "playing" and task is not None and is_gone(lobby, pairing, task, guest.set, now):
+        if standing == "playing" and task is not None and lobby.is_gone(task, guest.set):
             return
-        if seen is None or now - seen >= beat(pairing):
+        if seen is None or lobby.now - seen >= beat(self._study.pairing):
             await self._event(PRESENT, episode)
 
     async def _event(self, kind: str, episode: Episode, **details: int) -> None:

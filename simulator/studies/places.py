@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from logs import LogConflict, LogReader, LogWriter, NotInLog
@@ -32,7 +32,6 @@ class Places:
         self._clock = clock
         self._lock = asyncio.Lock()
         self._ledger = Ledger(reader, study.run_id)
-        self._stale_after = timedelta(minutes=study.stale_after_minutes)
 
     def ledger(self) -> tuple[Place, ...]:
         """Return every place given so far, in the order given."""
@@ -74,7 +73,7 @@ class Places:
     async def _fresh(self, now: datetime) -> tuple[tuple[Place, ...], int]:
         """Return all places, after those that have gone stale were taken back, and the number due next."""
         places, number = self._looked_up(now)
-        stale = [place for place in places if place.stale(now, self._stale_after)]
+        stale = [place for place in places if place.stale(now, self.study.stale_after)]
         for place in stale:
             await self._expire(place, "stale")
         return self._looked_up(now) if stale else (places, number)
@@ -82,10 +81,8 @@ class Places:
     def _looked_up(self, now: datetime) -> tuple[tuple[Place, ...], int]:
         """Return all places, the number due next, and when the holders of stale-looking places last moved."""
         places, number = self._ledger.read_numbered()
-        moved = (
-            self._ledger.moved(place) if place.stale(now, self._stale_after) else place for place in places
-        )
-        return tuple(moved), number
+        after, moved = self.study.stale_after, self._ledger.moved
+        return tuple(moved(place) if place.stale(now, after) else place for place in places), number
 
     async def _expire(self, place: Place, reason: str) -> Place:
         return await self._move(place, "expired", reason=reason) if place.live else place

@@ -9,7 +9,7 @@ from datetime import datetime
 from statistics import median
 
 from simulator.studies.files import Study
-from simulator.studies.pairing import Lobby, task_place
+from simulator.studies.pairing import Lobby
 from simulator.studies.quota import STATES, Cell, Place, Quota, State
 
 
@@ -101,9 +101,10 @@ def count_pairs(lobby: Lobby, wanted: int) -> dict[str, int]:
 
     Tasks that were broken off, or whose people have withdrawn, are ``returned``, as places are.
     """
-    states = Counter(task_place(lobby, task).state for task in lobby.tasks)
+    states = Counter(lobby.place_of(task).state for task in lobby.tasks)
     waiting = sum(
-        guest.set not in lobby.stale and lobby.standing(guest.set) == "waiting" for guest in lobby.guests
+        not place.stale(lobby.now, lobby.stale_after) and lobby.standing(guest.set) == "waiting"
+        for guest, place in lobby.guests.items()
     )
     return {
         "wanted": wanted,

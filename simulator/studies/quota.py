@@ -191,10 +191,8 @@ def counted(places: Iterable[Place], now: datetime, stale_after: timedelta) -> C
 
 def choose(
     quota: Quota,
-    places: Iterable[Place],
+    fine: Counter[Cell],
     *,
-    now: datetime,
-    stale_after: timedelta,
     seed: int,
     had: Collection[Cell] = (),
     order: Assignment = "balanced",
@@ -208,14 +206,11 @@ def choose(
 
     Args:
         quota: the design.
-        places: all places given so far.
-        now: the present time.
-        stale_after: see `Place.stale`.
+        fine: how many places count, by finest cell.
         seed: breaks ties.
         had: cells that the person has been in.
         order: see `files.Study.assignment`.
     """
-    fine = counted(places, now, stale_after)
     within: Counter[Cell] = Counter()
     parts: Counter[tuple[int, str]] = Counter()
     for cell, count in fine.items():
@@ -242,10 +237,7 @@ def choose(
     return Random(seed).choice([cell for cell in free if rank(cell) == least])
 
 
-def has_room(
-    quota: Quota, places: Iterable[Place], cell: Cell, *, now: datetime, stale_after: timedelta
-) -> bool:
-    """Return True if `cell` counts less than its wanted number."""
-    fine = counted(places, now, stale_after)
+def has_room(quota: Quota, fine: Counter[Cell], cell: Cell) -> bool:
+    """Return True if `cell` counts less than its wanted number; `fine` as for `choose`."""
     coarse = quota.coarse[cell]
     return sum(count for other, count in fine.items() if quota.coarse[other] == coarse) < quota.wanted[coarse]

@@ -41,7 +41,7 @@ def place(number: int, cell: Cell | None, **changed: Any) -> Place:
 
 
 def draw(quota: Quota, places: list[Place], seed: int = 0, now: datetime = START) -> Cell | None:
-    return choose(quota, places, now=now, stale_after=HALF_AN_HOUR, seed=seed)
+    return choose(quota, counted(places, now, HALF_AN_HOUR), seed=seed)
 
 
 @pytest.mark.each("seed", range(5))
@@ -107,22 +107,21 @@ def test_what_counts() -> None:
         place(6, a, state="expired"),
         place(7, None, state="withdrawn"),
     ]
-    assert counted(places, START, HALF_AN_HOUR) == {a: 3}
+    counts = counted(places, START, HALF_AN_HOUR)
+    assert counts == {a: 3}
     four = Quota((a,), {a: 4})
-    assert has_room(four, places, a, now=START, stale_after=HALF_AN_HOUR)
+    assert has_room(four, counts, a)
     assert draw(four, places) == a
     three = Quota((a,), {a: 3})
-    assert not has_room(three, places, a, now=START, stale_after=HALF_AN_HOUR)
+    assert not has_room(three, counts, a)
     assert draw(three, places) is None
     assert draw(three, places, now=START + timedelta(hours=1)) == a
 
 
 def test_a_cell_is_given_once_to_a_person() -> None:
     quota = Quota((("a",), ("b",)), {("a",): 2, ("b",): 1})
-    chosen = choose(quota, [], now=START, stale_after=HALF_AN_HOUR, seed=0, had=[("a",)])
-    assert chosen == ("b",)
-    full = [place(1, ("b",))]
-    assert choose(quota, full, now=START, stale_after=HALF_AN_HOUR, seed=0, had=[("a",)]) is None
+    assert choose(quota, Counter(), seed=0, had=[("a",)]) == ("b",)
+    assert choose(quota, Counter({("b",): 1}), seed=0, had=[("a",)]) is None
 
 
 def test_coarse_cells_come_before_fine_ones() -> None:
@@ -136,23 +135,16 @@ def test_a_study_may_finish_items_or_draw_them() -> None:
     quota = Quota((("a",), ("b",), ("c",)), {("a",): 2, ("b",): 2, ("c",): 2})
     drawn: dict[str, list[Cell]] = {"finish_items": [], "random": []}
     for order, cells in drawn.items():
-        places: list[Place] = []
         for seed in count():
-            cell = choose(
-                quota, places, now=START, stale_after=HALF_AN_HOUR, seed=seed, order=cast(Assignment, order)
-            )
+            cell = choose(quota, Counter(cells), seed=seed, order=cast(Assignment, order))
             if cell is None:
                 break
             cells.append(cell)
-            places.append(place(len(places), cell))
     finished = drawn["finish_items"]
     assert finished[0::2] == finished[1::2] and len(set(finished)) == 3
     # Any order fills the design, and no cell gets more than its number.
     assert Counter(drawn["random"]) == Counter(finished)
-    firsts = {
-        choose(quota, [place(0, ("a",))], now=START, stale_after=HALF_AN_HOUR, seed=seed, order="random")
-        for seed in range(20)
-    }
+    firsts = {choose(quota, Counter([("a",)]), seed=seed, order="random") for seed in range(20)}
     assert firsts == set(quota.cells)
 
 
