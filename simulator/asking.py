@@ -31,7 +31,7 @@ from logs.rows import Item, Judgment, Turn
 from simulator import catalog
 from simulator.benchmark import AskingNotes, AskingSpec
 from simulator.errors import InputError
-from simulator.runner.logged import ENDED, ERASED, seat_failed, seat_failures, took_part
+from simulator.runner.logged import ENDED, ERASED, endings_of_runs, seat_failed, took_part
 
 PERSON: Final = "person"
 Need = Literal["person", "inferred", "nothing"]
@@ -207,7 +207,7 @@ def askings(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = F
     return AskingRecords(
         askings=tuple(sorted(records, key=_place)),
         left_out=dict(sorted(left_out.items())),
-        aborted=seat_failures(reader, names),
+        aborted=endings_of_runs(reader, names).aborted,
         exclude_aborted=exclude_aborted,
     )
 

@@ -6,7 +6,6 @@ that they are about.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
@@ -21,7 +20,7 @@ from simulator.figures import Bars, Cell, Column, Figure, Panel, Table
 from simulator.frames import Frames
 from simulator.packages import described
 from simulator.reporting import Report, RunEndings, Section, numbered, print_report, slug
-from simulator.runner.logged import endings_of_runs, failures_of, required_run, seat_failures
+from simulator.runner.logged import endings_of_runs, required_run
 from simulator.runner.run_summary import print_endings, print_usage
 from simulator.stats import Interval, bootstrap_mean, share
 
@@ -140,18 +139,12 @@ def _made(benchmark: Benchmark[Any, Any], make: SectionMaker, source: Frames) ->
 
 
 def _endings(benchmark: Benchmark[Any, Any], source: Frames) -> RunEndings:
-    statuses, failures = endings_of_runs(source.reader, source.runs)
     counts = (benchmark.report or ReportSpec()).counts_aborted
-    left = Counter[str]()
-    for run in source.runs:
-        left.update(failures_of(source.reader, run))
+    uncounted = [run for run in source.runs if not counts(source, run)]
     return RunEndings(
-        statuses=statuses,
-        failures=failures,
-        aborted=seat_failures(source.reader, source.runs),
+        **endings_of_runs(source.reader, source.runs)._asdict(),
         excluded=source.exclude_aborted,
-        uncounted=seat_failures(source.reader, [run for run in source.runs if not counts(source, run)]),
-        left=dict(left - Counter(failures)),
+        uncounted=endings_of_runs(source.reader, uncounted).aborted,
         usage=[usage for run in source.runs for usage in source.reader.usage(run)],
     )
 

@@ -36,7 +36,7 @@ from simulator.orders import (
     typed_word,
 )
 from simulator.runner.command import RunRequest, play
-from simulator.runner.logged import failures_of, required_run
+from simulator.runner.logged import endings_of_runs, required_run
 from simulator.runner.run_summary import print_usage
 
 SUFFIX: Final = "calibration"
@@ -375,7 +375,8 @@ def _calibrated(order: Order, run: str, tests: Sequence[Item]) -> Calibrated | N
                 f"{failed} episodes of the calibration {run} failed, so there is no threshold yet; the same "
                 "command plays them again."
             )
-            for why, count in failures_of(reader, run).items():
+            endings = endings_of_runs(reader, [run])
+            for why, count in {**endings.failures, **endings.left}.items():
                 console.print(f"  {count} x {why}", highlight=False, markup=False)
             return None
         threshold, missing = calibrated_on(reader, run, order.rules.settings, tests)

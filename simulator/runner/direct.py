@@ -18,7 +18,7 @@ from simulator.errors import InputError
 from simulator.runner.command import RunRequest, RunSettings, play
 from simulator.runner.declared import read_rules
 from simulator.runner.finding import room_of
-from simulator.runner.logged import ENDED, endings_of_runs, seat_failures
+from simulator.runner.logged import ENDED, endings_of_runs
 from simulator.runner.model_flags import ModelFlags
 from simulator.sampling import stratified
 from simulator.seats import Seat
@@ -85,7 +85,7 @@ def _warn_of_failure(path: Path, run: str) -> None:
     """Say on stderr if no episode of a run has come to its end: a name alone would not tell."""
     with LogReader(path) as reader:
         endings = endings_of_runs(reader, [run])
-        reasons = {**endings.failures, **seat_failures(reader, [run])}
+    reasons = {**endings.failures, **endings.aborted}
     if reasons and not any(endings.statuses.get(status) for status in ENDED):
         _log.warning("askback: no episode of %s came to its end: %s", run, next(iter(reasons)))
 

@@ -28,7 +28,6 @@ MODEL_FAILURE: Final = "model_failed"
 
 PERSON: Final = "person"
 _NO_SEAT: Final = ("infrastructure", "scorer")
-_BROKEN_OFF: Final = ("failed", "aborted")
 
 
 class PlayedToEnd(NamedTuple):
@@ -60,12 +59,17 @@ class Endings(NamedTuple):
     """The endings of the episodes of runs.
 
     Attributes:
-        statuses: status -> how many episodes ended so.
-        failures: what was said of those that went wrong -> how many did.
+        statuses: how many episodes ended how. Those that have not ended are ``open``; those of people
+            who have withdrawn are ``erased``, however they ended, and count nowhere else.
+        failures: why episodes failed -> how many did, the commonest reason first.
+        aborted: which seats failed, and why -> how many episodes that aborted, the commonest reason first.
+        left: why episodes were aborted otherwise, by people who left -> how many.
     """
 
     statuses: Mapping[str, int]
     failures: Mapping[str, int]
+    aborted: Mapping[str, int]
+    left: Mapping[str, int]
 
 
 class NotCounting(NamedTuple):
@@ -152,17 +156,6 @@ def sitter(episode: Episode, seat: str) -> str:
     return episode.participant_id or name if name == PERSON else name
 
 
-def seat_failures(reader: LogReader, runs: Iterable[str]) -> Mapping[str, int]:
-    """Return reasons why a seat's failure aborted episodes of runs -> how many, the commonest first."""
-    reasons = Counter(
-        f"{ending.cause}: {ending.message or 'no reason is logged'}"
-        for run in runs
-        for episode, ending in _not_erased(reader, run)
-        if ending is not None and seat_failed(episode, ending)
-    )
-    return dict(reasons.most_common())
-
-
 def erased_episodes(reader: LogReader, run_id: str) -> frozenset[str]:
     """Return ids of the latest attempts of a run in which people took part who do not count in it."""
     gone = reader.uncounted_participants(run_id)
@@ -179,43 +172,32 @@ def _not_erased(reader: LogReader, run_id: str) -> Iterator[tuple[Episode, Endin
             yield episode, endings.get(episode.id)
 
 
-def failures_of(reader: LogReader, run_id: str) -> Mapping[str, int]:
-    """Return reasons why episodes failed or a person left -> how many; without seats' failures."""
-    return dict(
-        Counter(
-            ending.message
-            for episode, ending in _not_erased(reader, run_id)
-            if ending is not None and ending.status in _BROKEN_OFF and not seat_failed(episode, ending)
-        )
-    )
-
-
 def not_counting(reader: LogReader, run_id: str) -> NotCounting:
     """Return how many episodes of a run are in no number."""
-    statuses = endings_of_runs(reader, [run_id]).statuses
-    begun, planned = sum(statuses.values()), reader.progress(run_id).planned or 0
+    endings = endings_of_runs(reader, [run_id])
+    begun, planned = sum(endings.statuses.values()), reader.progress(run_id).planned or 0
     return NotCounting(
-        open=statuses.get("open", 0) + max(planned - begun, 0),
-        failed=statuses.get("aborted", 0)
-        + statuses.get("failed", 0)
-        - sum(seat_failures(reader, [run_id]).values()),
-        erased=statuses.get(ERASED, 0),
+        open=endings.statuses.get("open", 0) + max(planned - begun, 0),
+        failed=sum(endings.failures.values()) + sum(endings.left.values()),
+        erased=endings.statuses.get(ERASED, 0),
     )
 
 
 def endings_of_runs(reader: LogReader, runs: Iterable[str]) -> Endings:
-    """Return how all episodes of runs ended, and why some failed, the commonest reason first.
-
-    Those that have not ended are ``open``; those of people who have withdrawn are ``erased``, however they
-    ended.
-    """
-    statuses: Counter[str] = Counter()
-    failures: Counter[str] = Counter()
+    """Return how all episodes of runs ended, the latest attempt of each, and why."""
+    statuses, failures, aborted, left = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     for run in runs:
-        for _, ending in _not_erased(reader, run):
+        for episode, ending in _not_erased(reader, run):
             statuses[ending.status if ending else "open"] += 1
-            if ending and ending.status == "failed":
-                failures[ending.message or "no reason is logged"] += 1
+            if ending is None or ending.status in ENDED:
+                continue
+            why = ending.message or "no reason is logged"
+            if ending.status == "failed":
+                failures[why] += 1
+            elif seat_failed(episode, ending):
+                aborted[f"{ending.cause}: {why}"] += 1
+            else:
+                left[why] += 1
         if erased := erased_episodes(reader, run):
             statuses[ERASED] += len(erased)
-    return Endings(dict(statuses), dict(failures.most_common()))
+    return Endings(dict(statuses), dict(failures.most_common()), dict(aborted.most_common()), dict(left))

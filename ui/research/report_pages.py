@@ -25,7 +25,7 @@ from simulator.frames import Frames
 from simulator.reporting import Report, Section
 from simulator.reports import build_report, metric_figure, present_metrics
 from simulator.research import Shown
-from simulator.runner.logged import endings_of_runs, failures_of, seat_failures
+from simulator.runner.logged import endings_of_runs
 from ui.declared.pages import link_to
 from ui.i18n import problem_text
 from ui.research import format
@@ -55,14 +55,14 @@ def run_page(visit: Visit, office: Office) -> None:
     if card.live:
         follow(visit, lambda: reader.progress(at.run))
     part(visit, "run_head", card=card, tab="scores", aborted=_aborted(benchmark, reader, at.run))
-    reported = _show_kept(visit, office, benchmark, [at.run])
+    reported, endings = _show_kept(visit, office, benchmark, [at.run]), endings_of_runs(reader, [at.run])
     part(
         visit,
         "run_rest",
         card=card,
         reported=reported,
-        statuses=endings_of_runs(reader, [at.run]).statuses,
-        failures=failures_of(reader, at.run),
+        statuses=endings.statuses,
+        failures={**endings.failures, **endings.left},
         usage=reader.usage(at.run),
     )
     command_line(visit, _command(benchmark, [at.run], dict(at.settings)))
@@ -169,7 +169,7 @@ def _command(benchmark: BenchmarkT, runs: Sequence[str], settings: Mapping[str, 
 def _aborted(benchmark: BenchmarkT, reader: LogReader, run: str) -> int:
     """Return how many episodes a failing seat aborted, where they count as unsuccessful."""
     spec = benchmark.report or ReportSpec()
-    count = sum(seat_failures(reader, [run]).values())
+    count = sum(endings_of_runs(reader, [run]).aborted.values())
     return count if count and spec.counts_aborted(Frames(log=reader, runs=(run,)), run) else 0
 
 

@@ -25,7 +25,7 @@ from simulator.ambik.trial_log import (
     played_of,
 )
 from simulator.errors import InputError
-from simulator.runner.logged import not_counting, required_run, seat_failures
+from simulator.runner.logged import endings_of_runs, not_counting, required_run
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
@@ -201,7 +201,7 @@ def _group(
 
 def _unfinished(reader: LogReader, run: str, aborted: bool) -> list[str]:
     still, failed, _ = not_counting(reader, run)
-    broken = sum(seat_failures(reader, [run]).values())
+    broken = sum(endings_of_runs(reader, [run]).aborted.values())
     counted = "count as unsuccessful" if aborted else "are left out"
     remarks = {
         f"{still} episodes have not ended and are not in these numbers": still,

@@ -15,7 +15,6 @@ from simulator.runner.logged import (
     played_to_end,
     required_run,
     seat_failed,
-    seat_failures,
 )
 
 
@@ -58,9 +57,10 @@ def reader(tmp_path):
 
 
 def test_a_report_tells_of_every_episode(reader):
-    statuses, failures = endings_of_runs(reader, ["r"])
+    statuses, failures, _, left = endings_of_runs(reader, ["r"])
     assert statuses == {"completed": 1, "failed": 2, "aborted": 1, "truncated": 1, "open": 1}
     assert failures == {"no server": 2}
+    assert sum(left.values()) == 1
     assert endings_of_runs(reader, ["r", "r"]).failures == {"no server": 4}
 
 
@@ -79,9 +79,10 @@ def test_whoever_took_part_in_an_episode_can_take_it_back(tmp_path, reader):
     assert erased_episodes(reader, "r") == {"r/e"}
     gone = reader.erased_participants()
     assert [one.episode.id for one in played_to_end(reader, "r", gone)] == ["r/a"]
-    statuses, failures = endings_of_runs(reader, ["r"])
+    statuses, failures, _, left = endings_of_runs(reader, ["r"])
     assert statuses == {"completed": 1, "failed": 2, "aborted": 1, "erased": 1, "open": 1}
     assert failures == {"no server": 2}
+    assert sum(left.values()) == 1
     assert not_counting(reader, "r") == (1, 3, 1)
 
 
@@ -122,5 +123,5 @@ def test_what_a_failing_seat_aborted_can_be_played_to_its_end(tmp_path):
     with LogReader(path) as reader:
         assert [one.episode.id for one in played_to_end(reader, "r")] == ["r/0"]
         assert [one.episode.id for one in played_to_end(reader, "r", aborted=True)] == ["r/0", "r/1", "r/2"]
-        assert seat_failures(reader, ["r"]) == {"robot: no move": 2}
+        assert endings_of_runs(reader, ["r"]).aborted == {"robot: no move": 2}
         assert not_counting(reader, "r") == (0, 1, 0)
