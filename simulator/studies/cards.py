@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple, get_args
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
 
 from simulator.errors import ConflictError
 from simulator.studies.admission import Code, Completion
 from simulator.studies.desk import StudyDesk
+from simulator.studies.files import Study
 from simulator.studies.interventions import Message
-from simulator.studies.parts import Pairing
-from simulator.studies.questions import Question
 from trees import Language
 
 Refusal = Literal["full", "taken", "done", "excluded", "closed", "identity", "unsigned", "browser", "later"]
@@ -36,41 +35,32 @@ REFUSALS: Final[Mapping[Code, Refusal]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyCard:
-    """The public facts of a study.
+    """What people may see of a study before they take part.
 
     Attributes:
         task: what participants do, as a key that the room's pages turn into words.
-        minutes: how long a set takes, as its file says.
-        pay: for a set, in words; empty if nothing is paid.
-        titles: what it is called, by every language of the pages.
-        texts: the study's own words in place of the pages' (``consent``, ``instructions``), by language.
-        questions: the study's own, before and after the task.
-        open: whether somebody can begin now.
-        closed: whether its researchers let nobody begin; where it is neither, it is full.
+        languages: of its pages.
+        closed: whether its researchers let nobody begin; where it is neither open nor closed, it is full.
         builtin: whether it comes with Askback: its pay is then a paper's, and nobody's promise here.
-        contact: whom participants can write to, by language; empty if nobody is named.
-        seats: the participants', two where they are paired.
-        pairing: how they are; None if they are not.
     """
 
-    id: str
-    benchmark: str
-    titles: Mapping[Language, str]
+    study: Study
     task: str
-    open: bool
-    closed: bool
-    places_left: int
-    minutes: float
-    pay: str
     languages: tuple[Language, ...]
-    texts: Mapping[Language, Mapping[str, str]]
-    questions: tuple[Question, ...] = ()
-    sets: int = 1
-    builtin: bool = False
-    preview: bool = False
-    contact: Mapping[Language, str] = field(default_factory=dict)
-    seats: tuple[str, ...] = ()
-    pairing: Pairing | None = None
+    places_left: int
+    closed: bool
+    builtin: bool
+    preview: bool
+
+    @property
+    def id(self) -> str:
+        """The study's name."""
+        return self.study.id
+
+    @property
+    def open(self) -> bool:
+        """True if somebody can begin now."""
+        return self.places_left > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,38 +98,6 @@ class Sets(NamedTuple):
     def more(self) -> bool:
         """True if they may do another one where there is a place."""
         return self.done < self.most
-
-
-def card_of(
-    desk: StudyDesk,
-    *,
-    task: str,
-    languages: tuple[Language, ...],
-    builtin: bool = False,
-    preview: bool = False,
-) -> StudyCard:
-    """Return the card of a desk's study; see `StudyCard` for what the benchmark says."""
-    study, left = desk.study, desk.places_left()
-    return StudyCard(
-        id=study.id,
-        benchmark=study.benchmark,
-        titles={language: study.title_in(language) for language in get_args(Language)},
-        task=task,
-        open=left > 0,
-        closed=not left and desk.closed_since is not None,
-        places_left=left,
-        minutes=study.pay.minutes if study.pay else 0.0,
-        pay=f"{study.pay.amount:.2f} {study.pay.currency}" if study.pay and study.pay.amount else "",
-        languages=languages,
-        texts={language: study.texts_in(language) for language in get_args(Language)},
-        questions=study.questions,
-        sets=study.sets_per_participant,
-        builtin=builtin,
-        preview=preview,
-        contact={language: study.contact_in(language) for language in get_args(Language)},
-        seats=study.people,
-        pairing=study.pairing if study.seats else None,
-    )
 
 
 def left_with(desk: StudyDesk, participant: str | None) -> Completion | None:

@@ -17,7 +17,7 @@ from simulator.packages import attempt
 from simulator.runner.lobby import Opponent, menu
 from simulator.runner.rooms import AnyRoom
 from simulator.runner.sessions import Sessions
-from simulator.studies.cards import StudyCard, card_of
+from simulator.studies.cards import StudyCard
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import PEOPLE, Study, run_id
 from simulator.studies.graph import Step, own_steps
@@ -185,13 +185,15 @@ class HeldStudies(Sessions):
         return desk
 
     def _card(self, desk: StudyDesk) -> StudyCard:
-        material = self._materials[desk.study.id]
-        return card_of(
-            desk,
+        study, material, left = desk.study, self._materials[desk.study.id], desk.places_left()
+        return StudyCard(
+            study=study,
             task=material.task,
             languages=material.languages,
-            builtin=self._builtin and desk.study.id in self._listed and catalog.is_ours(desk.study.benchmark),
-            preview=PREVIEW in desk.study.id,
+            places_left=left,
+            closed=not left and desk.closed_since is not None,
+            builtin=self._builtin and study.id in self._listed and catalog.is_ours(study.benchmark),
+            preview=PREVIEW in study.id,
         )
 
     def _study_desk(self, episode: Episode) -> StudyDesk | None:

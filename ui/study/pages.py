@@ -105,7 +105,7 @@ def session_page(template: str, here: Here, **more: object) -> str:
         notice=here.notice,
         messages=here.sets.messages,
         own=own_texts(card, here.texts.language),
-        minutes=whole(card.minutes) if card is not None and card.minutes else "",
+        minutes=whole(card.study.pay.minutes) if card is not None and card.study.pay else "",
         pay=pay_in_words(here.texts, card) if card is not None else "",
         steps=steps_shown(here),
         step={WAITING_ROOM: "task", LOST: "task", REST: "task", **here.steps}.get(
@@ -118,11 +118,11 @@ def session_page(template: str, here: Here, **more: object) -> str:
 
 def beat_seconds(here: Here) -> int:
     """Return how often a page tells that its person is there; 0 where nobody waits for them."""
-    if here.card is None or here.card.pairing is None or here.view.stage == "done":
+    if here.card is None or not here.card.study.seats or here.view.stage == "done":
         return 0
     if here.view.stage == WAITING_ROOM:
         return _POLL_SECONDS
-    return max(1, int(beat(here.card.pairing).total_seconds() / 2))
+    return max(1, int(beat(here.card.study.pairing).total_seconds() / 2))
 
 
 def questions_page(here: Here) -> str:
@@ -133,7 +133,7 @@ def questions_page(here: Here) -> str:
     def words(texts: Words) -> str:
         return texts if isinstance(texts, str) else texts.get(language) or next(iter(texts.values()))
 
-    questions = [question for question in card.questions if question.when == when]
+    questions = [question for question in card.study.questions if question.when == when]
     return session_page("study/questions", here, questions=questions, words=words, when=when)
 
 
@@ -144,7 +144,7 @@ def waiting_page(here: Here, waiting: Waiting | None) -> str:
         here,
         waiting=waiting,
         minutes_left=ceil(waiting.seconds_left / 60) if waiting else 0,
-        wait=whole(here.card.pairing.wait_minutes) if here.card and here.card.pairing else "",
+        wait=whole(here.card.study.pairing.wait_minutes) if here.card and here.card.study.seats else "",
     )
 
 
@@ -152,13 +152,13 @@ def steps_shown(here: Here) -> tuple[str, ...]:
     """Return the steps of this set, in order, each once."""
     once = ONCE if here.sets.done else ()
     names = [*dict.fromkeys(here.steps.values())]
-    asked = {question.when for question in here.card.questions} if here.card is not None else set()
+    asked = {question.when for question in here.card.study.questions} if here.card is not None else set()
     own = {stage for stage, when in ASKED.items() if when in asked}
     before = [name for name in ONCE if name in own or name in names]
     names = [name for name in names if name not in before]
     if "questions_after" in own:
         names.insert(names.index("task") + 1 if "task" in names else len(names), "questions_after")
-    if here.card is not None and "debriefing" in here.card.texts[here.card.languages[0]]:
+    if here.card is not None and "debriefing" in here.card.study.texts:
         names.append("debriefing")
     return tuple(step for step in (*before, *names) if step not in once)
 
@@ -191,29 +191,31 @@ def offer(frame: Frame, card: StudyCard) -> Offer:
         pay = texts("study.offer.pay_paper", pay=pay)
     return Offer(
         card,
-        card.titles[texts.language],
-        f"/{card.benchmark}/study/{card.id}",
-        _minutes(texts, card.minutes),
+        card.study.title_in(texts.language),
+        f"/{card.study.benchmark}/study/{card.id}",
+        _minutes(texts, card.study.pay.minutes) if card.study.pay else "",
         pay,
         texts(f"study.offer.{name}", count=left),
     )
 
 
-def _minutes(texts: Strings, minutes: float | None) -> str:
-    if not minutes:
-        return ""
+def _minutes(texts: Strings, minutes: float) -> str:
     length = whole(minutes)
     return texts("study.offer.one_minute" if length == "1" else "study.offer.minutes", minutes=length)
 
 
 def pay_in_words(texts: Strings, card: StudyCard) -> str:
     """Return what is paid, for each set of several; empty if nothing."""
-    return texts("study.offer.pay_each", pay=card.pay) if card.pay and card.sets > 1 else card.pay
+    pay = card.study.pay
+    if pay is None or not pay.amount:
+        return ""
+    amount = f"{pay.amount:.2f} {pay.currency}"
+    return texts("study.offer.pay_each", pay=amount) if card.study.sets_per_participant > 1 else amount
 
 
 def own_texts(card: StudyCard | None, language: Language) -> dict[str, tuple[str, ...]]:
     """Return a study's own words, by name, in paragraphs."""
-    texts = card.texts[language] if card is not None else {}
+    texts = card.study.texts_in(language) if card is not None else {}
     return {name: tuple(part for part in text.split("\n\n") if part.strip()) for name, text in texts.items()}
 
 

@@ -8,7 +8,7 @@ import pytest
 from texts import texts_of, unused
 from visiting import words
 
-from simulator.studies import Completion
+from simulator.studies import Completion, Study
 from simulator.studies.cards import Refusal, StudyCard
 from ui.i18n import strings
 from ui.render import Frame
@@ -41,18 +41,24 @@ def test_numbers_without_idle_decimals() -> None:
 
 @pytest.mark.parametrize(("minutes", "said"), [(1, "about 1 minute"), (3.5, "about 3.5 minutes"), (0, "")])
 def test_one_minute_is_no_minutes(minutes: float, said: str) -> None:
+    study = Study.model_validate(
+        {
+            "id": "s",
+            "title": {"en": "The study", "zh": "一项研究"},
+            "benchmark": "ambik",
+            "seat": "robot",
+            "participants": 3,
+            **({"pay": {"amount": 0, "currency": "USD", "minutes": minutes}} if minutes else {}),
+        }
+    )
     card = StudyCard(
-        id="s",
-        benchmark="ambik",
-        titles={"en": "The study", "zh": "一项研究"},
+        study=study,
         task="robot",
-        open=True,
-        closed=False,
-        places_left=3,
-        minutes=minutes,
-        pay="",
         languages=("en",),
-        texts={"en": {}, "zh": {}},
+        places_left=3,
+        closed=False,
+        builtin=False,
+        preview=False,
     )
     shown = offer(Frame(strings("en")), card)
     assert (shown.minutes, shown.title) == (said, "The study")

@@ -136,8 +136,11 @@ def test_the_papers_studies(server):
     assert {id: card.places_left for id, card in cards.items()} == {BRACKET: 51, RULE: 33, MULTIPLE: 96}
     assert all(card.open for card in cards.values())
     assert (cards[MULTIPLE].task, cards[RULE].task) == ("multiple", "instruction")
-    assert all(card.benchmark == "ambibench" and card.builtin and card.sets == 1 for card in cards.values())
-    assert 4 <= cards[MULTIPLE].minutes <= 8
+    assert all(
+        card.study.benchmark == "ambibench" and card.builtin and card.study.sets_per_participant == 1
+        for card in cards.values()
+    )
+    assert (pay := cards[MULTIPLE].study.pay) and 4 <= pay.minutes <= 8
     for one in builtin_studies("ambibench"):
         assert one.pay.amount / one.pay.minutes * 60 == pytest.approx(12.5, abs=0.11)
 
