@@ -1,4 +1,4 @@
-"""Where the log is, unless somebody says otherwise."""
+"""Where Askback keeps what belongs to the user: the log, registered data, settings."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ LOG_VARIABLE = "ASKBACK_LOG"
 HOME_VARIABLE = "ASKBACK_HOME"
 
 
+def home() -> Path:
+    """Return the user's Askback folder: ``$ASKBACK_HOME``, else the usual place. It may not be there yet."""
+    chosen = os.environ.get(HOME_VARIABLE)
+    return Path(chosen).expanduser() if chosen else platformdirs.user_data_path("askback", appauthor=False)
+
+
 def default_path() -> Path:
-    """Return ``$ASKBACK_LOG``, else ``log.sqlite`` in ``$ASKBACK_HOME`` or the user's data folder."""
+    """Return ``$ASKBACK_LOG``, else ``log.sqlite`` in the user's Askback folder."""
     chosen = os.environ.get(LOG_VARIABLE)
-    if chosen:
-        return Path(chosen).expanduser()
-    home = os.environ.get(HOME_VARIABLE)
-    folder = Path(home).expanduser() if home else platformdirs.user_data_path("askback", appauthor=False)
-    return folder / "log.sqlite"
+    return Path(chosen).expanduser() if chosen else home() / "log.sqlite"

@@ -29,8 +29,8 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
 
+from logs.paths import home
 from simulator.errors import InputError
-from simulator.home import home
 
 MANIFEST = "dataset.json"
 MAX_FILES = 5_000

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,10 +18,9 @@ from rich.console import Console
 
 from logs import LogReader, LogWriter
 from logs.cli import LogOption
-from logs.paths import default_path
+from logs.paths import HOME_VARIABLE, default_path, home
 from simulator import catalog, studies
 from simulator.errors import InputError
-from simulator.home import home, require_writable
 from simulator.items import BUILTIN
 from simulator.models import ModelOptions, Needs
 from simulator.models.load import bare_name
@@ -90,7 +90,7 @@ def app_command(
     data = dict(map(_chosen_items, items or ()))
     access = Access.checked(host, host_name or (), proxy or (), sso_header)
     _refuse_busy(host, port)
-    require_writable()
+    _require_writable(home())
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
         options = replace(
             ModelFlags(base_url=base_url, timeout=timeout).options(path),
@@ -229,6 +229,19 @@ def _serve(server: FastAPI, host: str, port: int) -> None:
         lifespan="on",
         http=PatientProtocol,
     )
+
+
+def _require_writable(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder) as file:
+            file.write(b"x")
+            file.flush()
+    except OSError as error:
+        raise InputError(
+            f"The Askback folder {folder} cannot be written ({error.strerror}); make it writable, or name "
+            f"another one in {HOME_VARIABLE}."
+        ) from error
 
 
 def _refuse_busy(host: str, port: int) -> None:

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from simulator.home import home
+from logs.paths import home
 from ui.accounts import ACCOUNTS_FILE, Accounts, Role
 
 users_app = typer.Typer(no_args_is_help=True, help="Researchers who may log in, and what each may do.")

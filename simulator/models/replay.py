@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from logs import LogReader
-from logs.replay import find_response
 from simulator.errors import InputError
 from simulator.models.answers import completion_of, scored_of, stored
 from simulator.models.base import Answer, Capabilities, Completion, Request, Scored, ScoreRequest
@@ -33,6 +32,10 @@ _ASKED: Final = """
     GROUP BY 1, 2, 3 ORDER BY min(seq)
 """
 """By model: continued texts? answered chats? gave log-probabilities? scored texts? What did it ignore?"""
+_ANSWER: Final = """
+    SELECT c.response FROM model_calls c JOIN episodes e ON e.id = c.episode_id
+    WHERE e.run_id = ? AND c.request_key = ? AND c.error = '' ORDER BY c.seq LIMIT 1
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +84,9 @@ class LogRecordings:
         Raises:
             LogError: if the log cannot be read.
         """
-        with LogReader(self.path) as reader:
-            call = find_response(reader, run_id, request_key)
-        return None if call is None else call.response
+        with LogReader(self.path) as reader, reader.connection() as connection:
+            row = connection.execute(_ANSWER, [run_id, request_key]).fetchone()
+        return None if row is None else json.loads(row[0])
 
 
 class ReplayModel:

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from logs.paths import HOME_VARIABLE, home
 from simulator.errors import InputError
-from simulator.home import HOME_VARIABLE, home
 from simulator.models.errors import Unsupported
 
 _log = logging.getLogger(__name__)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_type_hints
 
 import typer
 
+from logs.paths import home
 from simulator.errors import InputError
-from simulator.home import home
 from simulator.runner.options import BaseUrlOption, TimeoutOption
 
 if TYPE_CHECKING:

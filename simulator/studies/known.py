@@ -14,10 +14,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from logs import LogReader, NotInLog
-from logs.paths import default_path
+from logs.paths import default_path, home
 from simulator import catalog
 from simulator.errors import InputError
-from simulator.home import home
 from simulator.studies.checking import check_studies
 from simulator.studies.files import STUDY, Study, find_studies, read_study, run_id, scan_study
 from simulator.studies.links import PREVIEW, preview_of

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from logs.paths import home
 from simulator import datasets
 from simulator.datasets import Added, add, data_folder, find, list_all, remove
 from simulator.errors import InputError
-from simulator.home import home
 
 
 @pytest.fixture(autouse=True)

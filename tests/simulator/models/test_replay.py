@@ -190,6 +190,15 @@ def test_an_unknown_run_is_told_before_anything_is_asked(logged):
         load_model("replay/nothing", ModelOptions(recordings=LogRecordings(logged)))
 
 
+def test_the_first_answer_is_replayed(logged):
+    call = {"episode_id": "e", "turn_number": 0, "purpose": "x", "model": "m", "request": {"key": "k"}}
+    with LogWriter(logged, durable=False) as log:
+        log.put(ModelCall(id="d1", error="Timeout", **call))
+        log.put(ModelCall(id="d2", response={"text": "first"}, **call))
+        log.put(ModelCall(id="d3", response={"text": "second"}, **call))
+    assert LogRecordings(logged).find_response("r", "k") == {"text": "first"}
+
+
 PLAIN = Capabilities(logprobs=True, schema=False, seed=True, scoring=True, plain=True, samples=True)
 CHAT = Capabilities(logprobs=False, schema=True, seed=True, scoring=False, plain=False, samples=True)
 
