@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from typing import Any, Protocol
+from typing import Protocol
 
 from logs.conflicts import Written
 from logs.errors import LogError
@@ -76,31 +76,16 @@ class Receipt(Future[Written]):
         self.read = True
         return super().exception(timeout)
 
-    def add_done_callback(self, fn: Callable[[Future[Written]], Any]) -> None:
-        """Have `fn` called when the outcome is known."""
-        self.read = True
-        super().add_done_callback(fn)
-
-
-class ToReceipt:
-    """Somebody who holds a `Receipt`."""
-
-    __slots__ = ("receipt",)
-
-    def __init__(self, receipt: Receipt) -> None:
-        self.receipt = receipt
-
     def tell(self, outcome: Outcome, inboxes: Inboxes) -> None:
-        """Resolve the receipt, unless its holder has cancelled it."""
-        receipt = self.receipt
-        if not receipt.set_running_or_notify_cancel():
+        """Say what became of the row, unless the receipt has been cancelled."""
+        if not self.set_running_or_notify_cancel():
             if isinstance(outcome, LogError):
                 inboxes.unread.add(outcome, lambda: False)
         elif isinstance(outcome, LogError):
-            inboxes.unread.add(outcome, lambda: receipt.read)
-            receipt.set_exception(outcome)
+            inboxes.unread.add(outcome, lambda: self.read)
+            self.set_exception(outcome)
         else:
-            receipt.set_result(outcome)
+            self.set_result(outcome)
 
 
 class Posted:

@@ -27,7 +27,7 @@ from logs.connect import BUSY_SECONDS, connect_for_writing, log_error
 from logs.errors import LogError, NotInLog
 from logs.insert import Entry, insert_group
 from logs.relay import Sent
-from logs.replies import Inboxes, Outcome, Posted, Receipt, Reply, ToReceipt, ToTask, Unread
+from logs.replies import Inboxes, Outcome, Posted, Receipt, Reply, ToTask, Unread
 from logs.rows import Row
 from logs.schema import BY_NAME
 from logs.shorten import Shortener
@@ -83,7 +83,7 @@ class LogWriter:
                 that is there, `NotInLog` if it points to nothing, `LogError` if it cannot be written.
         """
         receipt = Receipt()
-        self._submit(row, ToReceipt(receipt))
+        self._submit(row, receipt)
         return receipt
 
     def post(self, row: Row, posted: Posted | None = None) -> None:
@@ -137,7 +137,7 @@ class LogWriter:
             LogError: something was not written and nobody has read that off its future yet.
         """
         receipt = Receipt()
-        self._worker.submit((None, ToReceipt(receipt)), hurry=True)
+        self._worker.submit((None, receipt), hurry=True)
         receipt.result()
         self._worker.unread.raise_first()
 

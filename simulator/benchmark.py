@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from langgraph.graph.state import StateGraph
     from pydantic import BaseModel
 
+    from logs import LogReader
     from simulator.asking import Asked, Part
     from simulator.blocks import Block
     from simulator.datasets import Added
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from simulator.orders import RunSpec
     from simulator.reporting import Section
     from simulator.research import ResearchPages
+    from simulator.runner.model_flags import ModelFlags
     from simulator.runner.rooms import AnyRoom
-    from simulator.runner.scoring import Scorer
     from simulator.seats import Reply, View
     from simulator.studies.declared import PlaySessions
     from simulator.studies.material import StudyMaterial
@@ -306,7 +307,8 @@ class Benchmark(Generic[ItemT, RulesT]):
         room: plays the episodes of a benchmark whose machine is its own; imported late.
         runs: what can be chosen of its runs; by default the items, and the rules.
         scorer_version: of `score`; another one makes ``askback score RUN`` append its scores anew.
-        scorer: what ``askback score RUN`` does; by default the scores of `score` are appended and told.
+        scorer: appends the scores of a run, with a judge if one is named; by default those
+            of `score` are appended.
         commands: commands of its own, by their words (``run NAME``, ``import NAME-results``); one that is
             named like a command that every benchmark has takes its place.
         checker: the files that `askback check` can check.
@@ -348,7 +350,7 @@ class Benchmark(Generic[ItemT, RulesT]):
     room: Callable[[], AnyRoom] | None = None
     runs: Callable[[], RunSpec[Any, Any]] | None = None
     scorer_version: str = "1"
-    scorer: Callable[[], Scorer] | None = None
+    scorer: Callable[[], Callable[[LogReader, str, str | None, ModelFlags], None]] | None = None
     commands: Mapping[str, Command] = field(default_factory=dict)
     checker: Callable[[], Checker] | None = None
     register: Callable[[Path, str, bool], Added] | None = None

@@ -14,18 +14,14 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-import typer
 from pydantic import BaseModel, Field
 from rich.console import Console
 
 from logs import LogReader, LogWriter
-from logs.paths import default_path
 from logs.rows import Event, Judgment
 from personas.templates import render
-from simulator.clarq.benchmark import BENCHMARK
 from simulator.clarq.data import load_items
 from simulator.clarq.experts import models_of
 from simulator.clarq.players.experts_model import SEED
@@ -52,7 +48,6 @@ from simulator.models import (
 )
 from simulator.models.schema import parsed
 from simulator.orders import Limit, RunOrder, RunSpec, Selection
-from simulator.reporting import json_text
 from simulator.runner.build import Models
 from simulator.runner.command import Afterwards, RunRequest, asked_how, read_ranges, refuse_idle_options
 from simulator.runner.model_flags import ModelFlags
@@ -271,32 +266,14 @@ async def _judged(
         await models.close()
 
 
-def score_command(
-    run: str,
-    judge: str | None,
-    flags: ModelFlags,
-    as_json: bool,
-    log: Path | None,
-    *,
-    exclude_aborted: bool = False,
-) -> None:
-    """See `simulator.runner.scoring.Scorer`; here a judge may be named."""
-    from simulator.reports import print_whole, run_summary  # here: no help waits for pandas
-
-    path = log or default_path()
-    options = flags.options(path)
+def score_again(reader: LogReader, run: str, judge: str | None, flags: ModelFlags) -> None:
+    """Append the scores of a run, and what a judge says of open successes."""
+    options = flags.options(reader.path)
     refuse_idle_options(options, asked=bool(judge))
-    with LogReader(path) as reader:
-        reader.run(run)
-        with LogWriter(path, durable=False) as writer:
-            if judge:
-                asyncio.run(_judge(run, judge, options, reader, writer))
-            _rescore(run, reader, writer)
-        summary = run_summary(reader, BENCHMARK, [run], exclude_aborted=exclude_aborted)
-    if as_json:
-        typer.echo(json_text(summary))
-    else:
-        print_whole(Console(), summary)
+    with LogWriter(reader.path, durable=False) as writer:
+        if judge:
+            asyncio.run(_judge(run, judge, options, reader, writer))
+        _rescore(run, reader, writer)
 
 
 def _rescore(run_id: str, reader: LogReader, log: LogWriter) -> None:

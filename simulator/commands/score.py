@@ -30,7 +30,6 @@ from simulator.runner.logged import PlayedToEnd, played_to_end, required_run
 from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
 from simulator.runner.options import ExcludeAbortedOption, ExecutorOption, JsonOption, WorkersOption
 from simulator.runner.rooms import AnyRoom, score_rows
-from simulator.runner.scoring import Scorer, refuse_judge
 from simulator.runner.spreading import engine_of, in_order
 
 _RUN: Final = "run"
@@ -67,6 +66,9 @@ def score_command(
     log: LogOption = None,
 ) -> None:
     """Score a run again from its logged turns; the new scores are appended to the log."""
+    from simulator.reporting import json_text
+    from simulator.reports import print_whole, require_whole, run_summary  # these bring pandas
+
     path, engine = log or default_path(), engine_of(executor, workers, worth=False)
     with LogReader(path) as reader:
         try:
@@ -74,50 +76,26 @@ def score_command(
         except InputError as error:
             raise InputError(f"{run} cannot be scored here. {error}") from error
         _append(path, added_scores(reader, benchmark, run))
-    scorer_of(benchmark, engine)(run, judge, flags, as_json, log, exclude_aborted=exclude_aborted)
-
-
-score_app.command(_RUN)(asks_models(score_command))
-
-
-def scorer_of(benchmark: Benchmark[Any, Any], engine: Engine = HERE) -> Scorer:
-    """Return what scores a run of a benchmark: its own scorer, or its rules, which need no judge.
-
-    Raises:
-        InputError: if others than this process are to score with a scorer of its own.
-    """
-    if benchmark.scorer is not None:
-        if not engine.is_here:
+        if benchmark.scorer is None:
+            if judge or flags != NO_FLAGS:
+                raise InputError(f"{run} is scored by its benchmark's rules: there is no judge.")
+            _append(path, score_run(reader, benchmark, run, engine))
+        elif engine.is_here:
+            benchmark.scorer()(reader, run, judge, flags)
+        else:
             raise InputError(
                 f"Runs of {benchmark.name} are scored in less time than it takes to read them; "
                 "leave --executor and --workers out."
             )
-        return benchmark.scorer()
+        report = run_summary(reader, benchmark, [run], exclude_aborted=exclude_aborted)
+    if as_json:
+        typer.echo(json_text(report))
+    else:
+        print_whole(Console(), report)
+    require_whole(report)
 
-    def score(
-        run: str,
-        judge: str | None,
-        flags: ModelFlags,
-        as_json: bool,
-        log: Path | None,
-        *,
-        exclude_aborted: bool = False,
-    ) -> None:
-        from simulator.reporting import json_text
-        from simulator.reports import print_whole, require_whole, run_summary  # these bring pandas
 
-        refuse_judge(run, judge, flags)
-        path = log or default_path()
-        with LogReader(path) as reader:
-            _append(path, score_run(reader, benchmark, run, engine))
-            report = run_summary(reader, benchmark, [run], exclude_aborted=exclude_aborted)
-        if as_json:
-            typer.echo(json_text(report))
-        else:
-            print_whole(Console(), report)
-        require_whole(report)
-
-    return score
+score_app.command(_RUN)(asks_models(score_command))
 
 
 def score_run(

@@ -185,9 +185,8 @@ def close_study(
     chosen = find_study(study, log)
     leaving = with_desk(chosen, log, lambda desk, reader: pending(reader, chosen.run_id))
     if leaving and not yes:
-        names = ", ".join(withdrawal.participant for withdrawal in leaving)
         typer.confirm(
-            f"Close {chosen.id} and erase {len(leaving)} who have withdrawn ({names})? "
+            f"Close {chosen.id} and erase {len(leaving)} who have withdrawn ({', '.join(leaving)})? "
             "Erasing cannot be undone.",
             abort=True,
         )

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from logs import Erasure, LogReader, erase_participant
+from logs.rows import Event
 from simulator.studies.files import Study
 from simulator.studies.ledger import moment
 
@@ -27,29 +26,10 @@ ERASE_EVERY: Final = 1800.0
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Withdrawal:
-    """Somebody who has withdrawn and is not erased yet."""
-
-    participant: str
-    run_id: str
-    erase_at: datetime
-
-
-def withdrawals(reader: LogReader) -> Mapping[str, Withdrawal]:
-    """Return the withdrawals that are pending, by pseudonym."""
-    return {
-        person: Withdrawal(person, event.run_id or "", moment(event.details["erase_at"]))
-        for person, event in reader.withdrawals().items()
-    }
-
-
-def pending(reader: LogReader, run_id: str) -> tuple[Withdrawal, ...]:
-    """Return the withdrawals of those who were in a study's run that are not erased yet."""
+def pending(reader: LogReader, run_id: str) -> dict[str, Event]:
+    """Return the withdrawals of those who were in a study's run that are not erased yet, by pseudonym."""
     took_part = {row.participant_id for row in reader.assignments(run_id=run_id)}
-    return tuple(
-        withdrawal for withdrawal in withdrawals(reader).values() if withdrawal.participant in took_part
-    )
+    return {person: event for person, event in reader.withdrawals().items() if person in took_part}
 
 
 def erase_due(path: Path, *, now: datetime | None = None, run_id: str | None = None) -> tuple[Erasure, ...]:
@@ -61,11 +41,11 @@ def erase_due(path: Path, *, now: datetime | None = None, run_id: str | None = N
         LogError: if the log cannot be written.
     """
     with LogReader(path) as reader:
-        waiting = pending(reader, run_id) if run_id else tuple(withdrawals(reader).values())
+        waiting = pending(reader, run_id) if run_id else reader.withdrawals()
     return tuple(
-        erase_participant(path, withdrawal.participant, reason=f"consent withdrawn in {withdrawal.run_id}")
-        for withdrawal in waiting
-        if now is None or withdrawal.erase_at <= now
+        erase_participant(path, person, reason=f"consent withdrawn in {event.run_id}")
+        for person, event in waiting.items()
+        if now is None or moment(event.details["erase_at"]) <= now
     )
 
 

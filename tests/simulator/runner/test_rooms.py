@@ -12,9 +12,8 @@ import simulator
 from logs import LogWriter
 from logs.rows import Run
 from simulator import catalog
-from simulator.commands.score import score_app, score_command, scorer_of
+from simulator.commands.score import score_app, score_command
 from simulator.errors import InputError
-from simulator.runner.engine import Engine
 from simulator.runner.finding import load_room
 
 BENCHMARKS = sorted(path.parent.name for path in Path(simulator.__path__[0]).glob("*/benchmark.py"))
@@ -23,7 +22,8 @@ BENCHMARKS = sorted(path.parent.name for path in Path(simulator.__path__[0]).glo
 @pytest.mark.each("name", BENCHMARKS)
 def test_a_benchmark_has_a_room_and_a_scorer(name):
     assert load_room(name).name == name
-    assert callable(scorer_of(catalog.find(name)))
+    scorer = catalog.find(name).scorer
+    assert scorer is None or callable(scorer())
 
 
 def test_an_unknown_benchmark_is_refused():
@@ -50,7 +50,9 @@ def test_a_name_that_is_no_command_is_a_run_to_be_scored(tmp_path):
         assert "night cannot be scored here" in str(told)
 
 
-def test_others_may_score_where_that_takes_longer_than_reading(monkeypatch):
+def test_others_may_score_where_that_takes_longer_than_reading(tmp_path):
+    log = tmp_path / "log.sqlite"
+    with LogWriter(log, durable=False) as writer:
+        writer.put(Run(id="night", benchmark="clarq", setup="L2L", seed=0, config={}))
     with pytest.raises(InputError, match="leave --executor and --workers out"):
-        scorer_of(catalog.find("clarq"), Engine(workers=2))
-    assert callable(scorer_of(catalog.find("ambik"), Engine(workers=2)))
+        score_command("night", workers=2, log=log)
