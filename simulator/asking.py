@@ -1,4 +1,4 @@
-"""Who asked when, and what it brought: one record for all rooms in which somebody may ask back.
+"""Who asked when, and what it brought: one record for all benchmarks in which somebody may ask back.
 
 Some ask until nothing is open, some what an instruction means, some ask or act at one step of a plan. An
 `Asking` says of an episode whether asking was needed, whether it was done, what the questions brought and
@@ -47,7 +47,7 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A room's account of an episode.
+    """A benchmark's account of an episode.
 
     Attributes:
         kind: under which results are told: the type or the level of a task.
@@ -58,7 +58,7 @@ class Asked:
         may_ask: whether asking was allowed; if not, it says nothing that nobody asked.
         open: whether a judge has still to settle `right`, which is a lower bound until then.
         manner: how the robot played, point by point, where its seat's name does not say it.
-        price: what the questions cost, in points of the room's score; None where they are free.
+        price: what the questions cost, in points of the benchmark's score; None where they are free.
         later: decisions after the first that are told apart, by what was then open.
     """
 
@@ -114,7 +114,7 @@ class Asking:
 
 
 class Part(Protocol):
-    """A room's `asking.py`.
+    """A benchmark's `asking.py`.
 
     Attributes:
         ROBOT: the seat that may ask.
@@ -143,7 +143,7 @@ class AskingRecords:
     """The records of some runs.
 
     Attributes:
-        askings: by room, run, item and episode.
+        askings: by benchmark, run, item and episode.
         left_out: why episodes are not among them -> how many.
         aborted: why seats failed -> how many episodes that aborted; they were not right in the end.
     """
@@ -160,7 +160,7 @@ def askable() -> tuple[str, ...]:
 
 
 def load_asking(benchmark: str) -> Part:
-    """Return what a room says of asking.
+    """Return what a benchmark says of asking.
 
     Raises:
         InputError: if nobody asks anything there.
@@ -182,7 +182,7 @@ def load_asking(benchmark: str) -> Part:
 
 
 def may_ask_back(benchmark: str, seats: Collection[str]) -> bool:
-    """Return True if somebody may ask back in runs with these seats; if none are told, in the room at all."""
+    """Return True if somebody may ask back in runs with these seats; if none are told, at all."""
     return benchmark in askable() and (not seats or load_asking(benchmark).ROBOT in seats)
 
 

@@ -3,8 +3,8 @@
 Everything that the house does for a benchmark follows from its `Benchmark`: command line, runs, scores,
 reports, comparison, exports, checks, studies, the record of asking back. A benchmark of two seats and plain
 turn-taking is a set of pure functions over a `State`; `docs/add-a-benchmark.md` writes one step by step. A
-benchmark whose state machine does more brings a room of its own (`Benchmark.room`), which is imported when
-it is first played.
+benchmark whose state machine does more brings its own (`Benchmark.machine`), which is imported when it is
+first played.
 
 This module is imported for every ``--help``, so it imports nothing that takes time.
 """
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from simulator.orders import RunSpec
     from simulator.reporting import Section
     from simulator.research import ResearchPages
+    from simulator.runner.machines import AnyMachine
     from simulator.runner.model_flags import ModelFlags
-    from simulator.runner.rooms import AnyRoom
     from simulator.seats import Reply, View
     from simulator.studies.declared import PlaySessions
     from simulator.studies.material import StudyMaterial
@@ -126,7 +126,7 @@ class SeatSpec:
         prompt: the template that a language model is asked with, out of the benchmark's ``prompts/`` folder;
             it is rendered with what the seat `knows`. None where no model can sit.
         parse: makes a reply of a model's text; by default the text, stripped.
-        default: who sits there if nobody is named; for benchmarks whose room knows the players.
+        default: who sits there if nobody is named; for benchmarks whose machine knows the players.
     """
 
     name: str
@@ -270,7 +270,7 @@ class Checker:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Benchmark(Generic[ItemT, RulesT]):
-    """A benchmark. Either `item`, `rules` and the functions over a `State` are given, or `room`.
+    """A benchmark. Either `item`, `rules` and the functions over a `State` are given, or `machine`.
 
     Attributes:
         name: as the command line calls it: lower case letters, digits and ``_``.
@@ -293,7 +293,7 @@ class Benchmark(Generic[ItemT, RulesT]):
             its prompt.
         view: what a person in a seat is shown, block by block; by default what was said.
         reveal: what everybody may see at the end; by default what was said.
-        asking: who may ask back; for a benchmark with a room, where its `simulator.asking.Part` is found.
+        asking: who may ask back; with a machine of its own, where its `simulator.asking.Part` is found.
         reports: make the sections that `askback report NAME` adds to the metrics.
         report: what else that command takes and tells.
         judging: forms in which people judge episodes and items, each found when it is asked for; judgments of
@@ -304,7 +304,7 @@ class Benchmark(Generic[ItemT, RulesT]):
             words stand in ``research.yaml``. By default researchers can browse the items that it declares.
         folder: of ``texts.yaml`` (the words of pages), ``studies/*.yaml`` and ``prompts/*.jinja``.
         graph: builds the LangGraph machine; by default one node a seat, which take turns as `next_seat` says.
-        room: plays the episodes of a benchmark whose machine is its own; imported late.
+        machine: plays the episodes of a benchmark whose machine is its own; imported late.
         runs: what can be chosen of its runs; by default the items, and the rules.
         scorer_version: of `score`; another one makes ``askback score RUN`` append its scores anew.
         scorer: appends the scores of a run, with a judge if one is named; by default those
@@ -313,8 +313,8 @@ class Benchmark(Generic[ItemT, RulesT]):
             named like a command that every benchmark has takes its place.
         checker: the files that `askback check` can check.
         register: registers its data for `askback data add NAME`: path, name, whether a part will do.
-        studies: the material of its studies; None: what follows from a declaration, or, with a room, none.
-        sessions: what serves the pages of a benchmark with a room that shows blocks (`simulator.blocks`).
+        studies: the material of its studies; None: what follows from a declaration, or, with a machine, none.
+        sessions: what serves the pages of a benchmark with a machine that shows blocks (`simulator.blocks`).
         picture: what its entry shows beside the words that it begins with; by default seats and metrics.
         icon: of its card, by its name in ``ui/templates/icons.html.jinja``.
         example: options of ``askback run NAME`` for a small run without a model or a key, which pages propose
@@ -347,7 +347,7 @@ class Benchmark(Generic[ItemT, RulesT]):
     research: Callable[[], ResearchPages] | None = None
     folder: Path | None = None
     graph: Callable[[], StateGraph[Any, Any, Any, Any]] | None = None
-    room: Callable[[], AnyRoom] | None = None
+    machine: Callable[[], AnyMachine] | None = None
     runs: Callable[[], RunSpec[Any, Any]] | None = None
     scorer_version: str = "1"
     scorer: Callable[[], Callable[[LogReader, str, str | None, ModelFlags], None]] | None = None
@@ -367,8 +367,10 @@ class Benchmark(Generic[ItemT, RulesT]):
             )
         declared = {name: getattr(self, name) for name in _DECLARED}
         missing = [name for name, value in declared.items() if not value]
-        if self.room is None and missing:
-            raise ValueError(f"the benchmark {self.name!r} declares no {', '.join(missing)}, and has no room")
+        if self.machine is None and missing:
+            raise ValueError(
+                f"the benchmark {self.name!r} declares no {', '.join(missing)}, and has no machine"
+            )
 
     def seat(self, name: str) -> SeatSpec:
         """Return the seat called `name`.

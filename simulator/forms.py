@@ -1,8 +1,8 @@
 """What forms of people have in common, whatever the benchmark: how they are read, and what may be wrong.
 
 A form comes from a **seat**, where it becomes a turn, or from a **desk**, where somebody judges what others
-said and it becomes a `Judgment` (`simulator.judging`). Which rules it has to keep, its room says; a rule that
-is broken is a `Problem` at one field, so that a page can say it there. Nothing is written of a form that
+said and it becomes a `Judgment` (`simulator.judging`). Its benchmark says which rules it has to keep; a rule
+that is broken is a `Problem` at one field, so that a page can say it there. Nothing is written of a form that
 breaks rules.
 """
 

@@ -110,7 +110,7 @@ def episodes(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = 
     Scores are columns called like their metrics; the latest score of the latest attempt counts. An episode
     that a failing seat aborted has no scores of its own and gets what
     `simulator.benchmark.Metric.unsuccessful` says, in the metrics that its run has: all that are declared,
-    or, of a benchmark with a room of its own, those that were scored (the headline, if none).
+    or, of a benchmark with a machine of its own, those that were scored (the headline, if none).
 
     Raises:
         NotInLog: if there is no such run.
@@ -207,8 +207,8 @@ def calls(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
 
 
 def _declared_metrics(benchmark: Benchmark[Any, Any]) -> tuple[str, ...]:
-    """Return the metrics that every run of a benchmark has; none of one with a room of its own."""
-    return tuple(metric.name for metric in benchmark.metrics) if benchmark.room is None else ()
+    """Return the metrics that every run of a benchmark has; none of one with a machine of its own."""
+    return tuple(metric.name for metric in benchmark.metrics) if benchmark.machine is None else ()
 
 
 def _episodes_of(reader: LogReader, run: Run, exclude_aborted: bool) -> Iterable[dict[str, Any]]:
@@ -218,7 +218,7 @@ def _episodes_of(reader: LogReader, run: Run, exclude_aborted: bool) -> Iterable
     scores: dict[str, dict[str, float | None]] = {}
     for score in reader.scores(run_id=run.id, latest=True):
         scores.setdefault(score.episode_id, {})[score.metric] = score.value
-    # With several kinds of items, a benchmark with a room has metrics that do not apply to this run.
+    # With several kinds of items, a benchmark with a machine has metrics that do not apply to this run.
     scored = {metric for values in scores.values() for metric in values} | {*_declared_metrics(benchmark)}
     scored = scored or {metrics[0].name}
     unsuccessful = {metric.name: metric.unsuccessful for metric in metrics if metric.name in scored}

@@ -25,7 +25,7 @@ from simulator.fields import Fields
 from simulator.models import Capabilities, ModelOptions, load_model
 from simulator.models.weights import require_weights
 from simulator.runner.command import RunRequest, RunSettings, play, run_name
-from simulator.runner.finding import room_of
+from simulator.runner.finding import machine_of
 from simulator.runner.logged import endings_of_runs
 from simulator.runner.run_summary import has_gone_wrong
 
@@ -82,14 +82,14 @@ class RunOrder(Generic[SelectionT, RulesT]):
         """
         if self.played is None:
             return tuple(items)
-        room = room_of(self.benchmark)
-        hashes = {room.item_row(item).hash for item in self.played}
-        kept = tuple(item for item in items if room.item_row(item).hash in hashes)
+        machine = machine_of(self.benchmark)
+        hashes = {machine.item_row(item).hash for item in self.played}
+        kept = tuple(item for item in items if machine.item_row(item).hash in hashes)
         if not kept:
             raise InputError(
                 f"--items-of: the {len(hashes)} items of that run are not in data {self.selection.data!r}."
             )
-        if (there := len({room.item_row(item).hash for item in kept})) < len(hashes):
+        if (there := len({machine.item_row(item).hash for item in kept})) < len(hashes):
             self.console.print(f"--items-of: {there} of that run's {len(hashes)} items are played here.")
         return kept
 
@@ -112,7 +112,7 @@ class RunOrder(Generic[SelectionT, RulesT]):
         """
         usual = {metric.name: metric.short or metric.title for metric in self.benchmark.metrics[:SHOWN]}
         return RunRequest(
-            room=room_of(self.benchmark),
+            machine=machine_of(self.benchmark),
             seats={seat: names[0] for seat, names in self.players.items()} if seats is None else seats,
             items=self.kept(items),
             settings=self.settings.called(name or self.settings.name),
@@ -170,7 +170,7 @@ def items_of(benchmark: Benchmark[Any, Any], log: Path, run: str | None) -> tupl
         )
     if other := next((row.benchmark for row in rows if row.benchmark != benchmark.name), None):
         raise InputError(f"--items-of {run}: its items are of {other}, not of {benchmark.name}.")
-    return tuple(room_of(benchmark).read_item(row) for row in rows)
+    return tuple(machine_of(benchmark).read_item(row) for row in rows)
 
 
 def play_order(

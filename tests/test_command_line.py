@@ -11,7 +11,7 @@ import pytest
 import app
 import simulator
 from logs import LogReader
-from simulator.clarq.room import ROOM
+from simulator.clarq.machine import MACHINE
 from simulator.studies.files import find_studies
 from ui.command import held_studies
 
@@ -118,7 +118,7 @@ def test_a_run_with_failures_says_why_and_the_same_command_plays_them_again(fold
         raise RuntimeError("the scales are out of order")
 
     with monkeypatch.context() as during:
-        during.setattr(type(ROOM), "score", broken)
+        during.setattr(type(MACHINE), "score", broken)
         assert askback(during, "run clarq --limit 2") == 1
     said = capsys.readouterr().out
     assert "2 failed: RuntimeError: the scales are out of order" in said
@@ -149,8 +149,8 @@ def test_the_app_names_a_study_that_it_cannot_hold(folder, monkeypatch, capsys, 
 
 
 def test_study_files_go_to_their_benchmarks():
-    rooms = ("ambibench", "ambient", "ambik")
-    files = [file for room in rooms for file in find_studies(SIMULATOR / room / "studies")]
+    benchmarks = ("ambibench", "ambient", "ambik")
+    files = [file for name in benchmarks for file in find_studies(SIMULATOR / name / "studies")]
     held = held_studies(files)
     counts = {name: len(studies) for name, studies in held.items() if studies}
     assert counts == {"ambibench": 3, "ambient": 2, "ambik": 4}

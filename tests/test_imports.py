@@ -32,12 +32,12 @@ def test_nothing_imports_the_front_door() -> None:
 
 
 def test_benchmark_rooms_do_not_know_each_other() -> None:
-    rooms = {path.parent.name for path in (ROOT / "simulator").glob("*/benchmark.py")}
+    benchmarks = {path.parent.name for path in (ROOT / "simulator").glob("*/benchmark.py")}
     for path in sources():
         owner = path.relative_to(ROOT).parts[1]
-        if owner in rooms:
+        if owner in benchmarks:
             imported = set(re.findall(r"simulator\.(\w+)", path.read_text(encoding="utf-8")))
-            assert imported & rooms <= {owner}, path
+            assert imported & benchmarks <= {owner}, path
 
 
 @pytest.mark.parametrize("name", ["trees", "logs", "simulator.models"])

@@ -35,8 +35,8 @@ def _at_seat(
     """Return a call of whoever holds a seat; from no page of an episode, it raises `TokenError`."""
 
     async def called(self: Actions, call: Mapping[str, Any]) -> Answer:
-        room, frame, seat = self._at(PageCall.model_validate(call))
-        return await answer(room, frame, seat, call)
+        benchmark, frame, seat = self._at(PageCall.model_validate(call))
+        return await answer(benchmark, frame, seat, call)
 
     return called
 
@@ -46,7 +46,7 @@ class Actions:
     """The calls, on live objects.
 
     Attributes:
-        rooms: the benchmarks, by the name that passes give them; the entry of the first is the home page.
+        served: the benchmarks, by the name that passes give them; the entry of the first is the home page.
         research: path of the researchers' pages; None if they are not there.
     """
 
@@ -59,7 +59,7 @@ class Actions:
     judge = _at_seat(DeclaredActions.judge)
 
     signer: Signer
-    rooms: Mapping[str, DeclaredActions]
+    served: Mapping[str, DeclaredActions]
     research: str | None = None
 
     def __post_init__(self) -> None:
@@ -69,8 +69,8 @@ class Actions:
             InputError: names them.
         """
         held: dict[str, str] = {}
-        for name, room in self.rooms.items():
-            for card in room.studies():
+        for name, benchmark in self.served.items():
+            for card in benchmark.studies():
                 if held.setdefault(card.id, name) != name:
                     raise InputError(
                         f"study {card.id!r}: both {held[card.id]} and {name} have one of that id"
@@ -79,13 +79,13 @@ class Actions:
     @property
     def paths(self) -> tuple[str, ...]:
         """The addresses of the players' pages."""
-        return (PLAY, STUDY, *(room.link.path for room in self.rooms.values()))
+        return (PLAY, STUDY, *(benchmark.link.path for benchmark in self.served.values()))
 
     async def page(self, call: Mapping[str, Any]) -> Answer:
         """Return the page at the call's path: the dialogue that its token belongs to, or home."""
         asked = PageCall.model_validate(call)
-        first, *others = self.rooms.values()
-        entry = next((room for room in others if room.link.path == asked.path), None)
+        first, *others = self.served.values()
+        entry = next((benchmark for benchmark in others if benchmark.link.path == asked.path), None)
         try:
             if asked.path == PLAY:
                 return await self._play(asked)
@@ -101,12 +101,12 @@ class Actions:
     async def start(self, call: Mapping[str, Any]) -> Answer:
         """Begin an episode; answers with the address of its page, or with the problem in words.
 
-        ``room`` names the benchmark; without it, it is the home page's.
+        ``benchmark`` names the benchmark; without it, it is the home page's.
         """
         try:
-            if (name := str(call.get("room", next(iter(self.rooms))))) not in self.rooms:
-                raise InputError(f"{name} is not served here.", code="not_served", room=name)
-            return await self.rooms[name].start(call)
+            if (name := str(call.get("benchmark", next(iter(self.served))))) not in self.served:
+                raise InputError(f"{name} is not served here.", code="not_served", benchmark=name)
+            return await self.served[name].start(call)
         except (AskbackError, ValidationError) as error:
             log.warning("an episode could not be started: %s", error)
             return {"problem": problem_text(strings(str(call.get("language", ""))), error)}
@@ -123,9 +123,9 @@ class Actions:
         frame, held = self._frame(asked), self._held(asked)
         if held is None:
             return {"html": study_message(frame, "unknown")}
-        room, card = held
+        benchmark, card = held
         try:
-            return await room.enter(frame, card, call)
+            return await benchmark.enter(frame, card, call)
         except (AskbackError, ValidationError) as error:
             log.warning("a study could not be entered: %s", error)
             return {"problem": problem_text(strings(str(call.get("language", ""))), error)}
@@ -133,8 +133,8 @@ class Actions:
     def _held(self, asked: PageCall) -> tuple[DeclaredActions, StudyCard] | None:
         """Return the study that an address names, with the benchmark that holds it; None if there is none."""
         study_id = dict(parse_qsl(asked.query)).get("study", "")
-        cards = ((room, room.study(study_id)) for room in self.rooms.values())
-        return next(((room, card) for room, card in cards if card is not None), None)
+        cards = ((benchmark, benchmark.study(study_id)) for benchmark in self.served.values())
+        return next(((benchmark, card) for benchmark, card in cards if card is not None), None)
 
     # Episodes
 
@@ -142,18 +142,18 @@ class Actions:
         frame = self._frame(asked)
         try:
             seat = self.signer.read_any(_token(asked))
-            room = self._serving(seat)
+            benchmark = self._serving(seat)
         except TokenError:
             return {"html": message_page(frame, "bad_link")}
         if not seat.is_invitation:
-            return await room.page(frame, seat)
+            return await benchmark.page(frame, seat)
         try:
-            taken = seat.seat in room.sessions.holders(seat.episode_id)
+            taken = seat.seat in benchmark.sessions.holders(seat.episode_id)
         except NotInLog:
             return {"html": message_page(frame, "gone")}
         if taken:
             return {"html": message_page(frame, "seat_taken")}
-        return {"html": invitation_page(frame, room.link, seat.seat)}
+        return {"html": invitation_page(frame, benchmark.link, seat.seat)}
 
     async def take_seat(self, call: Mapping[str, Any]) -> Answer:
         """Take the seat that the page invites to; answers as `start` does, or with a page that says why not.
@@ -181,10 +181,10 @@ class Actions:
         """Take a turn; ``accepted`` tells whether it counts, so that the draft may be dropped."""
         asked = PageCall.model_validate(call)
         try:
-            room, frame, seat = self._at(asked)
+            benchmark, frame, seat = self._at(asked)
         except TokenError:
             return {"accepted": False, "html": message_page(self._frame(asked), "bad_link")}
-        return await room.send(frame, seat, call)
+        return await benchmark.send(frame, seat, call)
 
     async def state(self, token: str) -> Answer:
         """Return where a dialogue stands, for a page that waits.
@@ -195,9 +195,9 @@ class Actions:
             TokenError: if the token is not ours, or its benchmark is not served.
         """
         seat = self.signer.read(token)
-        room = self._serving(seat)
-        taken = {"taken": len(room.sessions.holders(seat.episode_id))} if seat.host else {}
-        return await room.state(seat) | taken
+        benchmark = self._serving(seat)
+        taken = {"taken": len(benchmark.sessions.holders(seat.episode_id))} if seat.host else {}
+        return await benchmark.state(seat) | taken
 
     def _at(self, asked: PageCall) -> tuple[DeclaredActions, Frame, Pass]:
         """Return the benchmark of the episode that a call's token is for, the page's frame, and the seat.
@@ -214,13 +214,16 @@ class Actions:
         Raises:
             TokenError: if it is not served here.
         """
-        if seat.room not in self.rooms:
-            raise TokenError(f"{seat.room} is not served here")
-        return self.rooms[seat.room]
+        if seat.benchmark not in self.served:
+            raise TokenError(f"{seat.benchmark} is not served here")
+        return self.served[seat.benchmark]
 
     def _frame(self, asked: PageCall, active: str = "") -> Frame:
-        texts, rooms = strings(asked.language), tuple(room.link for room in self.rooms.values())[1:]
-        return Frame(texts, asked.path, asked.query, self.research, active, rooms)
+        texts, links = (
+            strings(asked.language),
+            tuple(benchmark.link for benchmark in self.served.values())[1:],
+        )
+        return Frame(texts, asked.path, asked.query, self.research, active, links)
 
 
 def _token(asked: PageCall) -> str:

@@ -70,14 +70,14 @@ class Strings:
         """Return the text called `name`, or `default` if there is none (for names that data brings along)."""
         return self(name, **fields) if name in self.texts else default
 
-    def say(self, room: str, value: object) -> str:
-        """Return what a block says: a message by its name under `room`, anything else as it is."""
+    def say(self, prefix: str, value: object) -> str:
+        """Return what a block says: a message by its name under `prefix`, anything else as it is."""
         if isinstance(value, Translated):
             return value.zh if self.language == "zh" else value.en
         if not isinstance(value, Message):
             return str(value)
-        fields = {name: self.say(room, part) for name, part in value.fields.items()}
-        return self(f"{room}.{value.name}", **fields)
+        fields = {name: self.say(prefix, part) for name, part in value.fields.items()}
+        return self(f"{prefix}.{value.name}", **fields)
 
     def under(self, prefix: str) -> dict[str, str]:
         """Return all texts whose names begin with ``prefix.``, by the rest of their names."""
@@ -222,7 +222,7 @@ def problem_text(t: Strings, error: Exception) -> str:
     if isinstance(error, ValidationError):
         return t("app.failed")
     code = getattr(error, "code", "")
-    if isinstance(error, SeatError):  # the rules of a room have their words there
+    if isinstance(error, SeatError):  # the rules of a benchmark have their words there
         code = f"seat_{code}"
     named = getattr(error, "named", {})
     return t.get(f"problem.{code}", t("problem.uncoded", message=str(error)), **named)

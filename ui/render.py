@@ -41,7 +41,7 @@ def environment() -> Environment:
 def say(context: Context, value: object) -> str:
     """Return what a block of the page says (`Strings.say`)."""
     texts: Strings = context["t"]
-    return texts.say(context["room"].name, value)
+    return texts.say(context["link"].name, value)
 
 
 @pass_context
@@ -58,7 +58,7 @@ def speaker(context: Context, seat: str) -> str:
     texts: Strings = context["t"]
     if "view" in context and seat == context["view"].seat:
         return texts("seat.you")
-    name = context["room"].name
+    name = context["link"].name
     return texts.get(f"{name}.speaker.{seat}", texts(f"{name}.seat.{seat}"))
 
 
@@ -78,7 +78,7 @@ def render(template: str, texts: Strings, **context: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class RoomLink:
+class BenchmarkLink:
     """The way from pages to a benchmark's entry.
 
     Attributes:
@@ -103,7 +103,7 @@ class Frame:
         research: where the researchers' pages are; None if there are none.
         active: the entry of the bar that is this page (``home``, ``research``, a benchmark's name), or
             empty.
-        rooms: the benchmarks with an entry of their own.
+        benchmarks: those with an entry of their own.
     """
 
     texts: Strings
@@ -111,7 +111,7 @@ class Frame:
     query: str = ""
     research: str | None = None
     active: str = ""
-    rooms: tuple[RoomLink, ...] = ()
+    benchmarks: tuple[BenchmarkLink, ...] = ()
 
     @property
     def switch(self) -> str:

@@ -137,7 +137,7 @@ def create_server(
     front, signer = declared[0], Signer.at(home)
     order = (front.benchmark.name, *catalog.names())
     served = sorted(declared, key=lambda sessions: order.index(sessions.benchmark.name))
-    actions = Actions(signer, {room.room: room for room in served_rooms(served, signer)}, research)
+    actions = Actions(signer, {each.name: each for each in served_benchmarks(served, signer)}, research)
     _add_calls(app, actions, starts or Starts())
     add_health(app, log)
     _add_routes(app, actions)
@@ -154,14 +154,14 @@ def create_server(
     return app
 
 
-def served_rooms(served: Sequence[PlaySessions], signer: Signer) -> list[DeclaredActions]:
+def served_benchmarks(served: Sequence[PlaySessions], signer: Signer) -> list[DeclaredActions]:
     """Return the calls of each benchmark; the entry of the first that can be served is the home page."""
-    rooms: list[DeclaredActions] = []
+    benchmarks: list[DeclaredActions] = []
     for sessions in served:
-        make = partial(DeclaredActions, sessions, signer, home=not rooms)
-        if (room := attempt(f"{sessions.benchmark.name} in the browser", make)) is not None:
-            rooms.append(room)
-    return rooms
+        make = partial(DeclaredActions, sessions, signer, home=not benchmarks)
+        if (benchmark := attempt(f"{sessions.benchmark.name} in the browser", make)) is not None:
+            benchmarks.append(benchmark)
+    return benchmarks
 
 
 def players_blocks() -> gr.Blocks:
@@ -293,9 +293,9 @@ def _add_routes(app: FastAPI, actions: Actions) -> None:
             return JSONResponse({"error": "unknown seat"}, status_code=403)
         return JSONResponse(answer, headers=_UNCACHED)
 
-    for name, room in actions.rooms.items():
-        app.add_api_route(f"/{name}/study/{{study}}", _invitation(room))
-        if room.link.path == "/":
+    for name, benchmark in actions.served.items():
+        app.add_api_route(f"/{name}/study/{{study}}", _invitation(benchmark))
+        if benchmark.link.path == "/":
             app.add_api_route(f"/{name}", _home)
 
     app.mount("/askback", StaticFiles(directory=STATIC), name="askback")
@@ -305,11 +305,11 @@ def _home(request: Request) -> Response:
     return RedirectResponse(f"/?{request.url.query}" if request.url.query else "/")
 
 
-def _invitation(room: DeclaredActions) -> Callable[[str, Request], Response]:
+def _invitation(benchmark: DeclaredActions) -> Callable[[str, Request], Response]:
     """Return what answers a study's link: mail and chat programs open it, too, so it begins nothing."""
 
     def lead(study: str, request: Request) -> Response:
-        if room.study(study) is None:
+        if benchmark.study(study) is None:
             raise HTTPException(404, "there is no study of this name")
         values = [(name, value) for name, value in request.query_params.multi_items() if name != "study"]
         return RedirectResponse(f"{STUDY}?{urlencode([('study', study), *values])}")

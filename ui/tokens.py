@@ -39,7 +39,7 @@ class Pass:
         seat: the seat in it.
         person_opposite: whether a second person sits opposite.
         host: whether its holder began the episode, and so may see the link for the second person.
-        room: the benchmark that it belongs to; by default the first, as links that were sent before there was
+        benchmark: the one that it belongs to; by default the first, as links that were sent before there was
             a second name none.
         study: the id of the study that it is part of; empty in free play.
         holder: who has taken the seat that they were invited to, as the log calls them; else empty.
@@ -49,7 +49,7 @@ class Pass:
     seat: str
     person_opposite: bool = False
     host: bool = False
-    room: str = field(default_factory=lambda: catalog.names()[0])
+    benchmark: str = field(default_factory=lambda: catalog.names()[0])
     study: str = ""
     holder: str = ""
 
@@ -73,7 +73,7 @@ class Signer:
     def sign(self, seat: Pass) -> str:
         """Return the token for `seat`."""
         fields: list[str | int] = [seat.episode_id, seat.seat, int(seat.person_opposite), int(seat.host)]
-        fields += [seat.room, seat.study, seat.holder]
+        fields += [seat.benchmark, seat.study, seat.holder]
         payload = json.dumps(fields, separators=(",", ":")).encode()
         return f"{_encode(payload)}.{_encode(self._mac(payload))}"
 

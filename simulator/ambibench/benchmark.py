@@ -29,7 +29,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
         Metric("valid", "valid", unsuccessful=0.0),
         Metric("named", "named", unsuccessful=0.0),
     ),
-    room=attribute("simulator.ambibench.room:ROOM"),
+    machine=attribute("simulator.ambibench.machine:MACHINE"),
     runs=attribute("simulator.ambibench.runs:RUNS"),
     reports=(later("simulator.ambibench.reporting.report:run_sections"),),
     report=ReportSpec(

@@ -26,7 +26,7 @@ from simulator.errors import SeatError
 from simulator.fields import EpisodeOptions
 from simulator.forms import checked_length, measured
 from simulator.models import ChatModel, Completion, Message, Request, ScoreRequest, as_sent
-from simulator.runner.rooms import NO_OPTIONS, refuse_unknown
+from simulator.runner.machines import NO_OPTIONS, refuse_unknown
 from simulator.seats import Kind, Reply, Seat, View
 from simulator.seeds import derive_seed
 

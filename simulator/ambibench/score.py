@@ -18,7 +18,7 @@ from simulator.ambibench.coding import settled
 from simulator.ambibench.features import LABELS, Label
 from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.prompt import Item, Prompt
-from simulator.runner import rooms
+from simulator.runner import machines
 
 Mode = Literal["strip", "reference", "forced"]
 ScoreMode = Literal["strip", "reference", "forced", "text"]
@@ -273,7 +273,7 @@ def score_rows(
         values = _shares(item, category(item, turns, judgments))
     else:
         values = _means(score_trials(item, turns, mode, tie))
-    return rooms.score_rows(episode_id, values, f"{VERSION}-{mode}-{tie}")
+    return machines.score_rows(episode_id, values, f"{VERSION}-{mode}-{tie}")
 
 
 def _shares(item: Item, sorted_into: str | None) -> dict[str, float]:

@@ -39,7 +39,7 @@ from simulator.ambient.items import (
     TrueFalseItem,
 )
 from simulator.ambient.trial_log import continuation_record, payloads
-from simulator.runner import rooms
+from simulator.runner import machines
 
 VERSION: Final = "1"
 Values = dict[str, float | None]
@@ -47,7 +47,7 @@ Values = dict[str, float | None]
 
 def score_rows(episode_id: str, item: Item, turns: Sequence[Turn], *_: object) -> tuple[Score, ...]:
     """Return the rows of the log for one ended episode."""
-    return rooms.score_rows(episode_id, values(item, turns), VERSION)
+    return machines.score_rows(episode_id, values(item, turns), VERSION)
 
 
 def values(item: Item, turns: Sequence[Turn]) -> Values:

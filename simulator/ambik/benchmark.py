@@ -47,7 +47,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     ),
     # The members of a pair hang together.
     cluster=lambda name: name.removesuffix(".clear").removesuffix(".ambiguous"),
-    room=attribute("simulator.ambik.room:ROOM"),
+    machine=attribute("simulator.ambik.machine:MACHINE"),
     runs=attribute("simulator.ambik.runs:RUNS"),
     asking=attribute("simulator.ambik.asking"),
     checker=later("simulator.ambik.files.kinds:TABLES.checker"),

@@ -102,7 +102,7 @@ def request_for(model: ChatModel, asked: Prompt, **settings: Any) -> Request:
     """Return a prompt as a request of a model; one that only continues texts gets one text."""
     if "temperature" in getattr(model, "ignored", ()):
         settings["max_tokens"] = max(settings["max_tokens"], THOUGHTS)
-    # The convention of all rooms: a backend that can follow no schema, but continue texts, knows no chats.
+    # As in all benchmarks: a backend that can follow no schema, but continue texts, knows no chats.
     if model.capabilities.plain and not model.capabilities.schema:
         text = (Message("user", asked.text + "\n"),)
         return Request(messages=text, plain=True, prompt_version=asked.version, **settings)

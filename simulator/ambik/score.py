@@ -44,7 +44,7 @@ from simulator.ambik.questions import hear, hear_scenario
 from simulator.ambik.sets.truth import fits
 from simulator.ambik.terms import table
 from simulator.ambik.topics import meant
-from simulator.runner import rooms
+from simulator.runner import machines
 
 _BRACKETS: Final = re.compile(r"\([^()]*\)?|\[[^\[\]]*\]?|\{[^{}]*\}?|（[^（）]*）?|【[^【】]*】?")
 _SENTENCE: Final = re.compile(r"(?<=[.!?;:。！？；])\s+|\s+[-–—]+\s+|\n+")
@@ -147,7 +147,7 @@ Values = dict[str, float | None]
 
 def score_rows(episode_id: str, item: Item, turns: Sequence[Turn], *_: object) -> tuple[Score, ...]:
     """Return the rows of the log for one ended episode."""
-    return rooms.score_rows(episode_id, values(item, turns), VERSION)
+    return machines.score_rows(episode_id, values(item, turns), VERSION)
 
 
 def is_right(item: DecideItem, action: str, answers: Iterable[str] = ()) -> bool | None:

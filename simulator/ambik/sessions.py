@@ -22,7 +22,7 @@ from simulator.ambik.trial_log import conformal_sets
 from simulator.runner.declared_views import Result
 from simulator.runner.lobby import PERSON, Opponent, require_choice
 from simulator.runner.logged import ENDED
-from simulator.runner.rooms import ActiveEpisode
+from simulator.runner.machines import ActiveEpisode
 from simulator.seeds import derive_seed
 from simulator.studies.declared import Drawn, PlaySessions
 from simulator.studies.graph import CONSENT, READY
@@ -86,7 +86,7 @@ class AmbikSessions(PlaySessions):
 
     def _is_due(self, live: ActiveEpisode, state: Any, seat: str, number: int | None, now: int) -> bool:
         # Two people read the instructions at the same time: who is ready first does not hold up the other.
-        return self._room.may_begin(live, state, seat) or super()._is_due(live, state, seat, number, now)
+        return self._machine.may_begin(live, state, seat) or super()._is_due(live, state, seat, number, now)
 
     async def replay(self, episode_id: str, seat: str) -> Result:
         """See `StudySessions.replay`; shown are also the prediction sets of runs on the same task."""

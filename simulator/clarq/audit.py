@@ -29,11 +29,11 @@ from logs.paths import default_path
 from simulator.clarq import provider as rules
 from simulator.clarq.experts import Experts, models_of
 from simulator.clarq.graph import ProviderAgent
+from simulator.clarq.machine import seat_for
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.playing import PROVIDER
 from simulator.clarq.ranker import Ranker
 from simulator.clarq.results import Dialogue, ProviderStep, load_dialogues, read_results, split_runs
-from simulator.clarq.room import seat_for
 from simulator.clarq.training import FOLDS, Lesson, learn, lessons_of, training_questions
 from simulator.duplicates import Duplicates, DuplicatesOption
 from simulator.errors import InputError

@@ -33,7 +33,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
         Metric("aql", "L", "words or characters"),
     ),
     load=later("simulator.clarq.data:load_items"),
-    room=attribute("simulator.clarq.room:ROOM"),
+    machine=attribute("simulator.clarq.machine:MACHINE"),
     runs=attribute("simulator.clarq.runs:RUNS"),
     scorer=attribute("simulator.clarq.runs:score_again"),
     asking=attribute("simulator.clarq.asking"),

@@ -1,6 +1,6 @@
 """Joining several responses into one reply, and telling whether a line contains a response.
 
-One rule of containment serves the whole room: the provider's invariants, the success score (spec section
+One rule of containment serves the whole benchmark: the provider's invariants, the success score (spec section
 5) and the reading of published dialogues all ask `contains`.
 """
 

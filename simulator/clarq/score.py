@@ -21,7 +21,7 @@ from logs import LogReader
 from logs.rows import Episode, Judgment, Score, Turn
 from simulator.clarq.compose import contains
 from simulator.clarq.data import read_item
-from simulator.runner import rooms
+from simulator.runner import machines
 from simulator.runner.logged import ENDED, PlayedItem, played_items
 from simulator.runner.turns import task_turns
 from simulator.seats import Line
@@ -202,7 +202,7 @@ def score_rows(episode_id: str, scores: DialogueScores) -> tuple[Score, ...]:
     """Return the scores as rows of the log: ``success``, ``aqd`` and ``aql``."""
     details = asdict(scores)
     values = {name: float(details.pop(name)) for name in ("success", "aqd", "aql")}
-    return rooms.score_rows(episode_id, values, VERSION, details)
+    return machines.score_rows(episode_id, values, VERSION, details)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

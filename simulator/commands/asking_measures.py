@@ -38,7 +38,7 @@ class Row:
         youden: `when_needed` less `when_not` (Youden's J, see `_youden`); None without one of the two.
         decided: share of decisions in which asking or not was what was needed; not corrected for chance.
         useful: share of questions whose answer told something open (bootstrap over items).
-        price: of a question, in points of the room's score (bootstrap over items); None where they are free.
+        price: of a question, in points of the score (bootstrap over items); None where they are free.
         right: share that was right in the end, of all of which that is known.
         right_asking: of those that asked.
         before: share that was right before any question, of episodes with a choice before and after.

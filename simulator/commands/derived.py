@@ -43,9 +43,9 @@ def benchmark_commands() -> Mapping[str, Command]:
 def commands_of(benchmark: Benchmark[Any, Any]) -> Mapping[str, Command]:
     """Return a benchmark's commands: those it names, and the derived ones that it does not."""
     name, derived = benchmark.name, dict[str, Command]()
-    if benchmark.room is None or benchmark.runs is not None:
+    if benchmark.machine is None or benchmark.runs is not None:
         derived[f"run {name}"] = _derived("run", benchmark, benchmark.summary or _RUN)
-    if benchmark.room is None:
+    if benchmark.machine is None:
         derived[f"stats {name}"] = _derived("stats", benchmark, _STATS)
     derived[f"report {name}"] = _derived("report", benchmark, _help(benchmark))
     if benchmark.report is not None and benchmark.report.files:

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from simulator.runner.finding import load_room
+from simulator.runner.finding import load_machine
 
 STUDY: Final = "study"
 
@@ -20,7 +20,7 @@ def draw(name: str) -> str:
     # Imported here: the command line lists its commands without LangGraph.
     from simulator.studies.graph import build_graph
 
-    graph = build_graph() if name == STUDY else load_room(name).build_graph()
+    graph = build_graph() if name == STUDY else load_machine(name).build_graph()
     return str(graph.compile().get_graph().draw_mermaid())
 
 

@@ -16,7 +16,11 @@ _WORDS: Final = ("texts", "desks", "research", "phrases")
 
 def prompt_checker(benchmark: Benchmark[Any, Any]) -> Checker | None:
     """Return what checks the prompts in a declared benchmark's own folder; None if no model can sit there."""
-    if benchmark.room is not None or benchmark.folder is None or not any(s.prompt for s in benchmark.seats):
+    if (
+        benchmark.machine is not None
+        or benchmark.folder is None
+        or not any(s.prompt for s in benchmark.seats)
+    ):
         return None
     folder = benchmark.folder.resolve() / "prompts"
 

@@ -25,11 +25,11 @@ from simulator.benchmark import Benchmark
 from simulator.errors import InputError
 from simulator.packages import attempt, fault_in
 from simulator.runner.engine import HERE, LOCAL, Engine
-from simulator.runner.finding import load_room, room_of
+from simulator.runner.finding import load_machine, machine_of
 from simulator.runner.logged import PlayedToEnd, played_to_end, required_run
+from simulator.runner.machines import AnyMachine, score_rows
 from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
 from simulator.runner.options import ExcludeAbortedOption, ExecutorOption, JsonOption, WorkersOption
-from simulator.runner.rooms import AnyRoom, score_rows
 from simulator.runner.spreading import engine_of, in_order
 
 _RUN: Final = "run"
@@ -111,7 +111,7 @@ def score_run(
     """
     episodes = _played(reader, benchmark, run_id)
     if engine.is_here:
-        yield from _scores(room_of(benchmark), episodes)
+        yield from _scores(machine_of(benchmark), episodes)
         return
     groups = iter(lambda: list(islice(episodes, _GROUP)), [])
     for scores in in_order(partial(_scores_of, benchmark.name), groups, engine):
@@ -119,15 +119,15 @@ def score_run(
 
 
 def _scores_of(benchmark: str, episodes: Sequence[_Episode]) -> list[Score]:
-    return list(_scores(load_room(benchmark), episodes))
+    return list(_scores(load_machine(benchmark), episodes))
 
 
-def _scores(room: AnyRoom, episodes: Iterable[_Episode]) -> Iterator[Score]:
+def _scores(machine: AnyMachine, episodes: Iterable[_Episode]) -> Iterator[Score]:
     for item, played, judgments in episodes:
         try:
-            yield from room.score(item, played.turns, judgments, played.episode.options)
+            yield from machine.score(item, played.turns, judgments, played.episode.options)
         except Exception as error:
-            raise fault_in(f"{room.name}: score of {played.episode.id}", error) from error
+            raise fault_in(f"{machine.name}: score of {played.episode.id}", error) from error
 
 
 def added_scores(reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str) -> Iterator[Score]:
@@ -170,8 +170,8 @@ def _append(path: Path, scores: Iterable[Score]) -> None:
 def _played(reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str) -> Iterator[_Episode]:
     """Yield the episodes that have scores, each with its item and judgments."""
     required_run(reader, run_id, benchmark.name)
-    room = room_of(benchmark)
-    items = {row.hash: room.read_item(row) for row in reader.items(run_id)}
+    machine = machine_of(benchmark)
+    items = {row.hash: machine.read_item(row) for row in reader.items(run_id)}
     for played in played_to_end(reader, run_id, reader.erased_participants()):
         judgments = tuple(reader.judgments(episode_id=played.episode.id))
         yield items[played.episode.item_hash], played, judgments

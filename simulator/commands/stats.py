@@ -13,7 +13,7 @@ from rich.console import Console
 from simulator.benchmark import Benchmark
 from simulator.figures import Cell, Table
 from simulator.reporting import Report, Section, json_text, print_report
-from simulator.runner.finding import room_of
+from simulator.runner.finding import machine_of
 from simulator.runner.options import DataOption, ExactJsonOption
 
 _MOST: Final = 20
@@ -42,7 +42,7 @@ def items_report(benchmark: Benchmark[Any, Any], data: str) -> Report:
         InputError: if there are no such data.
     """
     assert benchmark.load is not None
-    rows = [room_of(benchmark).item_row(item) for item in benchmark.load(data)]
+    rows = [machine_of(benchmark).item_row(item) for item in benchmark.load(data)]
     frame = pd.DataFrame([row.data for row in rows])
     fields: list[list[Cell]] = []
     counts: list[list[Cell]] = []

@@ -35,7 +35,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
         Metric("questions", "questions", "questions", short="asked"),
     ),
     load=later("simulator.handmethat.runs:load_posed"),
-    room=attribute("simulator.handmethat.room:ROOM"),
+    machine=attribute("simulator.handmethat.machine:MACHINE"),
     runs=attribute("simulator.handmethat.runs:RUNS"),
     asking=attribute("simulator.handmethat.asking"),
     reports=(later("simulator.handmethat.reports:run_sections"),),

@@ -24,7 +24,7 @@ from simulator.handmethat.env.observe import Mode
 from simulator.handmethat.env.questions import question_cost
 from simulator.handmethat.playing import ROBOT, Options, Play, Protocol, Step
 from simulator.handmethat.task import Task
-from simulator.runner import rooms
+from simulator.runner import machines
 from simulator.runner.turns import task_turns
 
 VERSION: Final = "handmethat-1"
@@ -120,4 +120,4 @@ def score_rows(episode_id: str, scores: EpisodeScores) -> tuple[Score, ...]:
     """Return the scores as rows of the log; what is no metric is told with each."""
     details: dict[str, Any] = asdict(scores)
     values = {metric: details.pop(metric) for metric in _METRICS}
-    return rooms.score_rows(episode_id, values, VERSION, details)
+    return machines.score_rows(episode_id, values, VERSION, details)

@@ -22,7 +22,7 @@ from logs.rows import Ending, Episode, Event, Item, Run, Score, Turn
 from simulator.errors import InputError
 from simulator.runner.build import Plan
 from simulator.runner.execute import Outcome, Recorder, execute
-from simulator.runner.rooms import ActiveEpisode, AnyRoom
+from simulator.runner.machines import ActiveEpisode, AnyMachine
 from simulator.seats import Seat
 
 # Times that a failed episode is run again within one command (each model call has its own retries).
@@ -131,11 +131,11 @@ async def _play_here(plan: Plan, jobs: Sequence[Job], log: RowSink, places: int,
     async def take() -> Job | None:
         return next(waiting, None)
 
-    await play_jobs(plan.room, plan.seats, log, take, places=places, tell=tell)
+    await play_jobs(plan.machine, plan.seats, log, take, places=places, tell=tell)
 
 
 async def play_jobs(
-    room: AnyRoom,
+    machine: AnyMachine,
     seats: Mapping[str, Seat],
     log: RowSink,
     take: Callable[[], Awaitable[Job | None]],
@@ -153,7 +153,7 @@ async def play_jobs(
 
     async def work() -> None:
         while (job := await take()) is not None:
-            outcome = await play_job(room, seats, job, log)
+            outcome = await play_job(machine, seats, job, log)
             if outcome.ending is not None:
                 tell(outcome.ending, outcome.scores)
 
@@ -252,7 +252,7 @@ def _again(episode: Episode, attempt: int) -> Episode:
     return replace(episode, id=f"{first}#{attempt}", attempt=attempt)
 
 
-async def play_job(room: AnyRoom, seats: Mapping[str, Seat], job: Job, log: RowSink) -> Outcome:
+async def play_job(machine: AnyMachine, seats: Mapping[str, Seat], job: Job, log: RowSink) -> Outcome:
     """Play an episode to its end, once more if it fails; everything is on disk when this returns.
 
     Raises:
@@ -266,7 +266,7 @@ async def play_job(room: AnyRoom, seats: Mapping[str, Seat], job: Job, log: RowS
             log.post(episode)
         recorder = Recorder(log, durable=False)
         live = ActiveEpisode(episode=episode, item=job.item, seats=seats, record=recorder)
-        outcome = await execute(room, live, log, recorder, turns)
+        outcome = await execute(machine, live, log, recorder, turns)
         if outcome.ending is None or outcome.ending.status != "failed":
             break
     return outcome

@@ -2,7 +2,7 @@
 
 A seat is named ``person``, ``script:FILE``, ``python:module:Agent``, ``plugin/…``, ``offline/…`` or
 ``provider/model``. What ``offline/…`` and a
-model mean in a seat is the benchmark's business (`Room.seat_for`); a model is loaded once per name,
+model mean in a seat is the benchmark's business (`EpisodeMachine.seat_for`); a model is loaded once per name,
 however many seats it sits in.
 """
 
@@ -32,8 +32,8 @@ from simulator.models import ChatModel, ModelOptions, Needs, ScriptModel, load_m
 from simulator.models.fleet import address_of
 from simulator.models.load import bare_name, required_provider
 from simulator.models.preflight import REMOTE, SERVED
-from simulator.runner.finding import load_room
-from simulator.runner.rooms import AnyRoom
+from simulator.runner.finding import load_machine
+from simulator.runner.machines import AnyMachine
 from simulator.seats import AgentSeat, PersonSeat, Reply, ScriptSeat, Seat, View
 from simulator.seeds import derive_seed
 from trees import bounded
@@ -82,7 +82,7 @@ class Models:
 
 
 def build_seats(
-    room: AnyRoom,
+    machine: AnyMachine,
     names: Mapping[str, str | Seat],
     models: Callable[[str], ChatModel],
     options: Mapping[str, Any],
@@ -92,19 +92,19 @@ def build_seats(
     Raises:
         InputError: if such a seat has no name or a name means nothing in that seat.
     """
-    seats = room.seated(options)
+    seats = machine.seated(options)
     if missing := [seat for seat in seats if not names.get(seat)]:
         raise InputError(f"Nobody sits in the seat {missing[0]!r}; say who with --{missing[0]}.")
-    return {seat: _seat(room, seat, names[seat], models, options) for seat in seats}
+    return {seat: _seat(machine, seat, names[seat], models, options) for seat in seats}
 
 
-def require_seats(room: AnyRoom, names: Mapping[str, str], options: Mapping[str, Any]) -> None:
+def require_seats(machine: AnyMachine, names: Mapping[str, str], options: Mapping[str, Any]) -> None:
     """Refuse names that mean nothing in their seats; models are neither loaded nor asked.
 
     Raises:
         InputError: says which name, and who can sit there.
     """
-    build_seats(room, names, _not_loaded, options)
+    build_seats(machine, names, _not_loaded, options)
 
 
 def _not_loaded(name: str) -> ChatModel:
@@ -146,13 +146,13 @@ class NamedSeatFactory:
         """Yield the seats as in a call, and the models that sit in them."""
         models = Models(options=replace(self.models, recorder=log.post, concurrency=places))
         try:
-            yield build_seats(load_room(self.benchmark), self.names, models, self.options), models
+            yield build_seats(load_machine(self.benchmark), self.names, models, self.options), models
         finally:
             await models.close()
 
 
 def _seat(
-    room: AnyRoom,
+    machine: AnyMachine,
     seat: str,
     name: str | Seat,
     models: Callable[[str], ChatModel],
@@ -168,7 +168,7 @@ def _seat(
         return AgentSeat(name, _agent(name))
     if name.startswith("plugin/"):
         return AgentSeat(name, _plugin(name))
-    return room.seat_for(seat, name, models, options)
+    return machine.seat_for(seat, name, models, options)
 
 
 def _agent(name: str) -> Any:
@@ -245,7 +245,7 @@ class Plan:
     """A run before it starts: every episode it will have, and who plays them."""
 
     run: Run
-    room: AnyRoom
+    machine: AnyMachine
     items: Sequence[tuple[Item, Any]]
     seats: Mapping[str, Seat]
     repeats: int = 1
@@ -274,7 +274,7 @@ class Plan:
 
 def build_plan(
     *,
-    room: AnyRoom,
+    machine: AnyMachine,
     items: Sequence[Any],
     seats: Mapping[str, Seat],
     config: Mapping[str, Any],
@@ -291,11 +291,11 @@ def build_plan(
     Raises:
         InputError: if two items have one name.
     """
-    rows = [(room.item_row(item), item) for item in items]
+    rows = [(machine.item_row(item), item) for item in items]
     names = Counter((row.name, row.language) for row, _ in rows)
     if twice := [name for (name, _), count in names.items() if count > 1]:
         raise InputError(
-            f"{room.name}: several items are called {', '.join(twice[:10])}; each needs a name of its own."
+            f"{machine.name}: several items are called {', '.join(twice[:10])}; each needs a name of its own."
         )
     whole = {
         **config,
@@ -306,17 +306,17 @@ def build_plan(
         "items": sha256("".join(row.hash for row, _ in rows).encode()).hexdigest()[:16],
     }
     run = Run(
-        id=name or _run_name(room, whole, seed, label),
-        benchmark=room.name,
-        setup=room.setup({seat: who.kind for seat, who in seats.items()}),
+        id=name or _run_name(machine, whole, seed, label),
+        benchmark=machine.name,
+        setup=machine.setup({seat: who.kind for seat, who in seats.items()}),
         seed=seed,
         config=whole,
     )
-    return Plan(run=run, room=room, items=rows, seats=seats, repeats=repeats, options=options or {})
+    return Plan(run=run, machine=machine, items=rows, seats=seats, repeats=repeats, options=options or {})
 
 
-def _run_name(room: AnyRoom, config: Mapping[str, Any], seed: int, label: str) -> str:
+def _run_name(machine: AnyMachine, config: Mapping[str, Any], seed: int, label: str) -> str:
     canonical = json.dumps([config, seed], sort_keys=True, ensure_ascii=False)
     who = "-vs-".join(name.rpartition("/")[2].replace(":", "-") for name in config["seats"].values())
-    parts = (room.name, who, label, sha256(canonical.encode()).hexdigest()[:8])
+    parts = (machine.name, who, label, sha256(canonical.encode()).hexdigest()[:8])
     return "-".join(filter(None, parts))

@@ -30,9 +30,9 @@ from simulator.models.load import addressed, bare_name
 from simulator.runner.batch import SOFTWARE_VERSION, run_batch
 from simulator.runner.build import NamedSeatFactory, Plan, build_plan
 from simulator.runner.engine import LOCAL, Engine, Resources
+from simulator.runner.machines import AnyMachine
 from simulator.runner.playing import playing
 from simulator.runner.progress import progress_bar
-from simulator.runner.rooms import AnyRoom
 from simulator.seats import Seat
 
 RUN_STARTED: Final = "run.started"
@@ -111,7 +111,7 @@ class RunRequest:
             called when everything has been played.
     """
 
-    room: AnyRoom
+    machine: AnyMachine
     seats: Mapping[str, str | Seat]
     items: tuple[Any, ...]
     settings: RunSettings
@@ -127,7 +127,7 @@ class RunRequest:
     def factory(self) -> NamedSeatFactory:
         """Return who plays, by name."""
         return NamedSeatFactory(
-            benchmark=self.room.name, names=self.seats, options=self.options, models=self.settings.models
+            benchmark=self.machine.name, names=self.seats, options=self.options, models=self.settings.models
         )
 
 
@@ -258,7 +258,7 @@ def _plan(request: RunRequest, seats: Mapping[str, Seat]) -> Plan:
     settings = request.settings
     reached: dict[str, Any] = {
         "base_url": address_of(settings.models.base_url) or None,
-        "prompts": versions_digest(request.room.name),
+        "prompts": versions_digest(request.machine.name),
         SOFTWARE_VERSION: version("askback"),
     }
     # Seats are named by their models alone; where a name has an address, the run says so.
@@ -267,7 +267,7 @@ def _plan(request: RunRequest, seats: Mapping[str, Seat]) -> Plan:
         reached["servers"] = {seat: addressed(name) for seat, name in servers.items()}
     reached |= asked_how(settings.models)
     return build_plan(
-        room=request.room,
+        machine=request.machine,
         items=request.items,
         seats=seats,
         config={**request.config, **reached},

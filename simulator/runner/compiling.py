@@ -2,8 +2,8 @@
 
 Around a node LangGraph puts what records it for LangChain's tracers: two callback managers, a context and an
 asyncio task of its own. Nobody listens here, since what happened in an episode stands in the turn log, and it
-takes two fifths of a step. `Machine` leaves it out, and the step that only finds out where to begin, which
-takes two fifths of a short play; the steps of the machine, its channels and its errors are LangGraph's as
+takes two fifths of a step. `CompiledGraph` leaves it out, and the step that only finds out where to begin,
+which takes two fifths of a short play. Steps, channels and errors are LangGraph's as
 ever, and inside a node ``langgraph.config.get_config`` works.
 
 A step of the machine is a turn: nodes that hand on to the next without adding to what was said (a proposal
@@ -31,7 +31,7 @@ _TO: Final = "branch:to:{}"
 """LangGraph's channel in which a value sends it to a node."""
 
 
-class Machine(Generic[StateT, TableT]):
+class CompiledGraph(Generic[StateT, TableT]):
     """A graph compiled without a checkpointer, its nodes without callbacks around them."""
 
     def __init__(self, graph: StateGraph[StateT, TableT, StateT, StateT]) -> None:

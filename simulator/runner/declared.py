@@ -36,7 +36,7 @@ from simulator.packages import fault_in
 from simulator.runner.declared_results import due_in, known_in, move_in, outcome_of, scores_of
 from simulator.runner.declared_seats import BuiltinSeat, PromptedSeat
 from simulator.runner.declared_views import Result, SeatPage
-from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take
+from simulator.runner.machines import NO_OPTIONS, ActiveEpisode, EpisodeMachine, Take
 from simulator.runner.turns import due_since, make_turn, state_after, task_turns
 from simulator.seats import Line, Reply, Seat, View
 from simulator.seeds import derive_seed
@@ -189,8 +189,8 @@ def _node(seat: str) -> Any:
     return play
 
 
-class DeclaredRoom(Room[Table, GraphState]):
-    """See `simulator.runner.rooms.Room`."""
+class DeclaredMachine(EpisodeMachine[Table, GraphState]):
+    """See `simulator.runner.machines.EpisodeMachine`."""
 
     def __init__(self, benchmark: AnyBenchmark) -> None:
         self.benchmark = benchmark
@@ -388,18 +388,18 @@ class DeclaredAsking:
         self.ROBOT = spec.robot
         self.USER = spec.user
         self.NOTES = spec.notes
-        self._room = DeclaredRoom(benchmark)
+        self._machine = DeclaredMachine(benchmark)
         self._record = spec.record
 
     def read_item(self, row: Item) -> Any:
         """Return the item of a row."""
-        return self._room.read_item(row)
+        return self._machine.read_item(row)
 
     def asked(
         self, item: Any, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
     ) -> Any:
         """Return the record of an episode; None if nobody could be asked anything in it."""
         try:
-            return self._record(self._room.final(item, turns, options))
+            return self._record(self._machine.final(item, turns, options))
         except Exception as error:  # another's package
-            raise fault_in(f"{self._room.name}: record", error) from error
+            raise fault_in(f"{self._machine.name}: record", error) from error

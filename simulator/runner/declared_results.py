@@ -12,7 +12,7 @@ from logs.rows import Score
 from simulator.benchmark import Benchmark, Due, Move, State
 from simulator.errors import InputError
 from simulator.runner.logged import ENDED
-from simulator.runner.rooms import score_rows
+from simulator.runner.machines import score_rows
 from simulator.seats import Reply
 
 AnyBenchmark = Benchmark[Any, Any]

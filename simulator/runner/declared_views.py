@@ -1,4 +1,4 @@
-"""Views that people have of episodes whose pages are made of blocks: the contract between room and pages."""
+"""Views that people have of episodes whose pages are made of blocks: what pages rely on."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from simulator.benchmark import Benchmark
 from simulator.errors import InputError
 from simulator.runner.command import RunRequest, RunSettings, play
 from simulator.runner.declared import read_rules
-from simulator.runner.finding import room_of
+from simulator.runner.finding import machine_of
 from simulator.runner.logged import ENDED, endings_of_runs
 from simulator.runner.model_flags import ModelFlags
 from simulator.sampling import stratified
@@ -54,7 +54,7 @@ def play_run(
         catalog.register(benchmark)
     declared = catalog.find(benchmark if isinstance(benchmark, str) else benchmark.name)
     request = RunRequest(
-        room=room_of(declared),
+        machine=machine_of(declared),
         seats=_seats(declared, seats),
         items=_items(declared, items, data, limit, seed),
         settings=RunSettings(
@@ -95,7 +95,7 @@ def _listed(base_url: str | Sequence[str] | None) -> list[str] | None:
 
 
 def _seats(benchmark: Benchmark[Any, Any], seats: Mapping[str, str | Seat]) -> dict[str, str | Seat]:
-    known = room_of(benchmark).seats
+    known = machine_of(benchmark).seats
     if unknown := [seat for seat in seats if seat not in known]:
         raise InputError(f"{benchmark.name} has no seat {unknown[0]}; there are: {', '.join(known)}.")
     return {seat.name: seat.usual for seat in benchmark.seats} | dict(seats)

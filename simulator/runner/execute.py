@@ -17,7 +17,7 @@ from logs.writer import Posted
 from simulator.errors import SeatError
 from simulator.models import Malformed, ModelError, Refused, ServerDown
 from simulator.packages import traced
-from simulator.runner.rooms import ActiveEpisode, AnyRoom
+from simulator.runner.machines import ActiveEpisode, AnyMachine
 
 
 class Recorder:
@@ -70,7 +70,7 @@ class Outcome:
 
 
 async def execute(
-    room: AnyRoom, live: ActiveEpisode, log: RowSink, recorder: Recorder, turns: Sequence[Turn] = ()
+    machine: AnyMachine, live: ActiveEpisode, log: RowSink, recorder: Recorder, turns: Sequence[Turn] = ()
 ) -> Outcome:
     """Play `live` on from `turns` until it ends or a person is due; write the ending and the scores.
 
@@ -83,10 +83,10 @@ async def execute(
         LogError: if the log cannot be written; nothing can be promised then.
         ServerDown: if a model's server was given up; the episode has no ending and is played on another time.
     """
-    state = room.rebuild(turns)
+    state = machine.rebuild(turns)
     try:
-        state = await room.advance(live, state)
-        ending = room.ending(live, state)
+        state = await machine.advance(live, state)
+        ending = machine.ending(live, state)
     except SeatError as error:
         ending = _ending(live, "aborted", error.cause, str(error))
     except ServerDown:
@@ -94,7 +94,7 @@ async def execute(
         raise
     except Refused as error:
         # To ask again would not help: the seat that is to move has failed, not the way to its model.
-        seat = room.due(live, room.rebuild([*turns, *recorder.turns])) or "infrastructure"
+        seat = machine.due(live, machine.rebuild([*turns, *recorder.turns])) or "infrastructure"
         ending = _ending(live, "aborted", seat, f"{type(error).__name__}: {error}")
     except ModelError as error:
         cause = "parser" if isinstance(error, Malformed) else "infrastructure"
@@ -107,12 +107,12 @@ async def execute(
     await recorder.settle()
     if ending is None:
         return Outcome(state, None)
-    ending, scores = await finish(room, live, log, ending, [*turns, *recorder.turns])
+    ending, scores = await finish(machine, live, log, ending, [*turns, *recorder.turns])
     return Outcome(state, ending, scores)
 
 
 async def finish(
-    room: AnyRoom, live: ActiveEpisode, log: RowSink, ending: Ending, turns: Sequence[Turn]
+    machine: AnyMachine, live: ActiveEpisode, log: RowSink, ending: Ending, turns: Sequence[Turn]
 ) -> tuple[Ending, tuple[Score, ...]]:
     """Score `turns` if they were played to an end; write scores and ending, ``failed`` if scoring fails.
 
@@ -122,7 +122,7 @@ async def finish(
     scores: tuple[Score, ...] = ()
     if ending.status in ("completed", "truncated"):
         try:
-            scores = room.score(live.item, turns, (), live.episode.options)
+            scores = machine.score(live.item, turns, (), live.episode.options)
         except Exception as error:
             ending = _ending(live, "failed", "scorer", traced(error))
             log.post(traceback_event(live))

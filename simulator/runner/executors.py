@@ -39,7 +39,7 @@ from simulator.models import Budget
 from simulator.models.budget import SharedBudget
 from simulator.runner.batch import Job, Tell, play_jobs
 from simulator.runner.build import NamedSeatFactory, SeatFactory
-from simulator.runner.finding import load_room
+from simulator.runner.finding import load_machine
 from simulator.runner.starting import ending_of, quietly, start_context
 
 # A worker that has lost its parent writes what it has; after so many seconds it ends in any case.
@@ -75,7 +75,7 @@ class Workers:
             return
         shares = _shares(min(self.concurrency, len(jobs)), self.workers)
         context = start_context(
-            __name__, type(load_room(self.benchmark)).__module__, type(self.factory).__module__
+            __name__, type(load_machine(self.benchmark)).__module__, type(self.factory).__module__
         )
         stop, hold = context.Pipe(duplex=False)
         shift = _Shift(
@@ -235,7 +235,7 @@ async def _play(shift: _Shift, places: int) -> None:
     _serving = asyncio.get_running_loop(), task
     async with LogWriter(shift.path, durable=False) as log, shift.seats(log, places) as seats:
         await play_jobs(
-            load_room(shift.benchmark),
+            load_machine(shift.benchmark),
             seats,
             log,
             shift.take,

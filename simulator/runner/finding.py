@@ -1,4 +1,4 @@
-"""Who plays a benchmark's episodes: its own room, or one made from its declaration."""
+"""Who plays a benchmark's episodes: its own machine, or one made from its declaration."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from personas.errors import TemplateError
 from personas.templates import add_folder, describe, languages_of
 from simulator import catalog
 from simulator.benchmark import Benchmark
-from simulator.runner.rooms import AnyRoom
+from simulator.runner.machines import AnyMachine
 from trees.faults import Fault
 
 
-def load_room(name: str) -> AnyRoom:
-    """Return the room of the benchmark called `name`.
+def load_machine(name: str) -> AnyMachine:
+    """Return the machine of the benchmark called `name`.
 
     Raises:
         InputError: if there is none.
     """
-    return room_of(catalog.find(name))
+    return machine_of(catalog.find(name))
 
 
 def prompt_faults(benchmark: Benchmark[Any, Any], files: Sequence[Path] = ()) -> tuple[Fault, ...]:
     """Return what is wrong with a declared benchmark's prompts: seats without theirs, files that are none."""
-    room_of(benchmark)  # its folder is looked in from now on
+    machine_of(benchmark)  # its folder is looked in from now on
     faults = []
     for seat in benchmark.seats:
         if seat.prompt and not languages_of(f"{benchmark.name}/{seat.prompt}"):
@@ -42,13 +42,13 @@ def prompt_faults(benchmark: Benchmark[Any, Any], files: Sequence[Path] = ()) ->
 
 
 @cache
-def room_of(benchmark: Benchmark[Any, Any]) -> AnyRoom:
-    """Return what plays a benchmark's episodes: a room of its own, or one made from its declaration."""
-    if benchmark.room is not None:
-        return benchmark.room()
-    from simulator.runner.declared import DeclaredRoom  # it brings LangGraph
+def machine_of(benchmark: Benchmark[Any, Any]) -> AnyMachine:
+    """Return what plays a benchmark's episodes: a machine of its own, or one made from its declaration."""
+    if benchmark.machine is not None:
+        return benchmark.machine()
+    from simulator.runner.declared import DeclaredMachine  # it brings LangGraph
 
     if benchmark.folder is not None and (benchmark.folder / "prompts").is_dir():
         add_folder(benchmark.name, benchmark.folder / "prompts")
 
-    return DeclaredRoom(benchmark)
+    return DeclaredMachine(benchmark)

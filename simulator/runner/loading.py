@@ -12,7 +12,7 @@ from simulator.errors import AskbackError
 from simulator.models import ChatModel, Needs, TimedOut, run_preflight
 from simulator.models.preflight import REMOTE
 from simulator.runner.build import build_seats
-from simulator.runner.rooms import AnyRoom
+from simulator.runner.machines import AnyMachine
 from simulator.seats import Seat
 
 _FRESH: Final = 60.0  # seconds for which an answer says that a model is there
@@ -32,7 +32,7 @@ class Loading:
         self._answered: dict[str, float] = {}
 
     async def seats(
-        self, room: AnyRoom, names: Mapping[str, str], options: Mapping[str, Any]
+        self, machine: AnyMachine, names: Mapping[str, str], options: Mapping[str, Any]
     ) -> dict[str, Seat]:
         """Return what `build_seats` does; wait only if a model is not there yet.
 
@@ -42,7 +42,7 @@ class Loading:
         """
         while True:
             try:
-                return build_seats(room, names, self._at_hand, options)
+                return build_seats(machine, names, self._at_hand, options)
             except _NotThereError as missing:
                 await self._fetch(missing.name)
 
@@ -67,7 +67,7 @@ class Loading:
         return None
 
     def _at_hand(self, name: str) -> ChatModel:
-        # Which models a seat needs is the room's business, so it is found out by building the seat.
+        # Which models a seat needs is the machine's business, so it is found out by building the seat.
         if name not in self._there:
             raise _NotThereError(name)
         return self._there[name]

@@ -29,7 +29,7 @@ from langgraph.types import Command
 
 from logs.rows import Turn
 from simulator.errors import SeatError
-from simulator.runner.rooms import ActiveEpisode, Room, Take
+from simulator.runner.machines import ActiveEpisode, EpisodeMachine, Take
 from simulator.runner.turns import due_since, make_turn, state_after
 from simulator.seats import Reply, Seat, View
 from simulator.seeds import derive_seed
@@ -193,8 +193,8 @@ def build_graph(
     return graph
 
 
-class OneSeatRoom(Room[TableT, State]):
-    """A room (`simulator.runner.rooms.Room`) whose episodes are such lists of steps."""
+class OneSeatMachine(EpisodeMachine[TableT, State]):
+    """A machine (`simulator.runner.machines.EpisodeMachine`) whose episodes are such lists of steps."""
 
     table_type: type[TableT]
     # Graph steps beside those of the plan: the start, and what LangGraph counts itself.

@@ -84,7 +84,7 @@ def say(console: Console, line: str, style: str = "") -> None:
 
 
 def print_problems(
-    room: str,
+    benchmark: str,
     faults: Iterable[Fault | str],
     unreadable: Iterable[str],
     passed_over: Iterable[Path] = (),
@@ -95,7 +95,7 @@ def print_problems(
     for path in written:
         say(console, f"wrote {path}")
     for path in passed_over:
-        say(console, f"{path}: none of {room}'s files; passed over", "dim")
+        say(console, f"{path}: none of {benchmark}'s files; passed over", "dim")
     left_out: list[str] = []
     warned: list[str] = []
     for fault in faults:

@@ -25,7 +25,7 @@ from simulator.runner.build import Models
 from simulator.runner.execute import Recorder, finish, traceback_event
 from simulator.runner.loading import Loading
 from simulator.runner.logged import MODEL_FAILURE
-from simulator.runner.rooms import ActiveEpisode, AnyRoom
+from simulator.runner.machines import ActiveEpisode, AnyMachine
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
 
@@ -54,9 +54,9 @@ class Sessions:
     """Start, show, move, judge and replay episodes with people in them."""
 
     def __init__(
-        self, room: AnyRoom, log: LogWriter, reader: LogReader, models: Callable[[str], ChatModel]
+        self, machine: AnyMachine, log: LogWriter, reader: LogReader, models: Callable[[str], ChatModel]
     ) -> None:
-        self._room: Any = room
+        self._machine: Any = machine
         self._log = log
         self._reader = reader
         self._loading = Loading(models)
@@ -65,7 +65,7 @@ class Sessions:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._warnings: dict[str, Trouble] = {}
         # By its hash an item is the same for ever.
-        self._item = lru_cache(_ITEMS_KEPT)(lambda hash: self._room.read_item(reader.item(hash)))
+        self._item = lru_cache(_ITEMS_KEPT)(lambda hash: self._machine.read_item(reader.item(hash)))
 
     async def start_item(
         self,
@@ -131,12 +131,12 @@ class Sessions:
         """
         options = dict(options or {})
         seats = {seat: self._addressed(who) for seat, who in seats.items()}
-        built = await self._loading.seats(self._room, seats, options)
+        built = await self._loading.seats(self._machine, seats, options)
         kinds = {seat: who.kind for seat, who in built.items()}
-        setup = self._room.setup({seat: str(kind) for seat, kind in kinds.items()})
+        setup = self._machine.setup({seat: str(kind) for seat, kind in kinds.items()})
         names = (_in_run_id(seats[seat]) for seat in built)
-        run_id = run_id or "-".join(["play", self._room.name, *names])
-        row = self._room.item_row(item)
+        run_id = run_id or "-".join(["play", self._machine.name, *names])
+        row = self._machine.item_row(item)
         episode = Episode(
             id=id or f"{run_id}/{name or row.name}.{row.language}/{unique:x}",
             run_id=run_id,
@@ -154,7 +154,7 @@ class Sessions:
         if run_id not in {run.id for run in self._reader.runs()}:
             config = {"seats": dict(seats)}
             await self._log.write(
-                Run(id=run_id, benchmark=self._room.name, setup=setup, seed=0, config=config)
+                Run(id=run_id, benchmark=self._machine.name, setup=setup, seed=0, config=config)
             )
         await self._log.write(row)
         await self._log.write(episode)
@@ -230,17 +230,17 @@ class Sessions:
         due = self._is_due(here.live, here.state, seat, number, len(here.turns))
         if here.ending is not None or not due:
             raise ConflictError(_MOVED_ON)
-        turn = self._room.accept(here.live, here.state, seat, reply)
+        turn = self._machine.accept(here.live, here.state, seat, reply)
         try:
             await self._log.write(turn)
         except LogConflict as error:  # another process was first
             raise ConflictError(_MOVED_ON) from error
         turns = (*here.turns, turn)
-        return replace(here, turns=turns, state=self._room.rebuild(turns))
+        return replace(here, turns=turns, state=self._machine.rebuild(turns))
 
     def _is_due(self, live: ActiveEpisode, state: Any, seat: str, number: int | None, now: int) -> bool:
         """Return True if a reply of `seat`, written for the turn `number`, can be the turn `now`."""
-        return number in (None, now) and self._room.due(live, state) == seat
+        return number in (None, now) and self._machine.due(live, state) == seat
 
     async def judge(self, episode_id: str, seat: str, success: bool, key: str) -> None:
         """Log a person's own verdict on an ended episode (did the seeker succeed?).
@@ -271,18 +271,18 @@ class Sessions:
         return self._revealed(here, tuple(self._reader.judgments(episode_id=episode_id)))
 
     def _revealed(self, here: _Here, judgments: tuple[Judgment, ...]) -> Any:
-        return self._room.replay(here.live.item, here.turns, judgments)
+        return self._machine.replay(here.live.item, here.turns, judgments)
 
     def _lock(self, episode_id: str) -> asyncio.Lock:
         return self._locks.setdefault(episode_id, asyncio.Lock())
 
     async def _load(self, episode: Episode) -> _Here:
         item = self._item(episode.item_hash)
-        seats = await self._loading.seats(self._room, episode.seats, episode.options)
+        seats = await self._loading.seats(self._machine, episode.seats, episode.options)
         turns = tuple(self._reader.turns(episode.id))
         recorder = Recorder(self._log, durable=True)
         live = ActiveEpisode(episode=episode, item=item, seats=seats, record=recorder)
-        return _Here(live, recorder, turns, self._room.rebuild(turns), self._reader.ending(episode.id))
+        return _Here(live, recorder, turns, self._machine.rebuild(turns), self._reader.ending(episode.id))
 
     async def _advance(self, here: _Here) -> _Here:
         """Let the seats opposite move; at the end write scores and ending, once.
@@ -296,7 +296,7 @@ class Sessions:
         state: Any = None
         ending: Ending | None = None
         try:
-            state = await self._room.advance(here.live, here.state)
+            state = await self._machine.advance(here.live, here.state)
         except SeatError as error:
             ending = Ending(episode_id=here.id, status="aborted", cause=error.cause, message=str(error))
         except ModelError as error:
@@ -313,16 +313,16 @@ class Sessions:
             self._warnings[here.id] = Trouble(type(error).__name__, "program")
             await self._log.write(traceback_event(here.live))
         turns = (*here.turns, *here.recorder.turns)
-        here = replace(here, turns=turns, state=self._room.rebuild(turns) if state is None else state)
-        ending = ending or self._room.ending(here.live, here.state)
+        here = replace(here, turns=turns, state=self._machine.rebuild(turns) if state is None else state)
+        ending = ending or self._machine.ending(here.live, here.state)
         if ending is not None:
             if (written := self._reader.ending(here.id)) is not None:  # another process was first
                 return replace(here, ending=written)
-            ending, _ = await finish(self._room, here.live, self._log, ending, here.turns)
+            ending, _ = await finish(self._machine, here.live, self._log, ending, here.turns)
         return replace(here, ending=ending)
 
     def _shown(self, here: _Here, seat: str) -> Any:
-        return self._room.view(here.live, here.state, seat, here.ending, self._warnings.get(here.id))
+        return self._machine.view(here.live, here.state, seat, here.ending, self._warnings.get(here.id))
 
     def _require_ended(self, here: _Here) -> None:
         if here.ending is None:

@@ -1,6 +1,6 @@
 """Studies with people, whatever the benchmark: files, places, balanced assignment, reconciliation.
 
-A benchmark's room makes the cells (conditions) and, from a place's cell and seed, the participant's items;
+A benchmark makes the cells (conditions) and, from a place's cell and seed, the participant's items;
 pages call the `StudyDesk`. Everything that happens is an assignment row of the log, never changed; how a
 study stands is read from there.
 """

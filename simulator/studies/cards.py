@@ -38,7 +38,7 @@ class StudyCard:
     """What people may see of a study before they take part.
 
     Attributes:
-        task: what participants do, as a key that the room's pages turn into words.
+        task: what participants do, as a key that the benchmark's pages turn into words.
         languages: of its pages.
         closed: whether its researchers let nobody begin; where it is neither open nor closed, it is full.
         builtin: whether it comes with Askback: its pay is then a paper's, and nobody's promise here.

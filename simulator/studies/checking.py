@@ -20,7 +20,7 @@ from simulator.models.budget import Budget
 from simulator.models.load import PROVIDERS, bare_name
 from simulator.models.preflight import REMOTE
 from simulator.runner.build import Models
-from simulator.runner.finding import load_room
+from simulator.runner.finding import load_machine
 from simulator.studies.files import STUDY, Study, find_studies, lines_of, scan_study
 from simulator.studies.material import material_of
 from simulator.studies.quota import quota_of
@@ -54,16 +54,16 @@ def check_studies(files: Sequence[Path]) -> tuple[Fault, ...]:
 
 
 def _refusals(study: Study) -> Iterator[str]:
-    """Yield what the design and the benchmark's room have against a study."""
+    """Yield what the design and the benchmark have against a study."""
     try:
-        room = load_room(study.benchmark)
+        machine = load_machine(study.benchmark)
     except InputError as error:
         reason = str(error)
         yield f"benchmark: {reason[:1].lower()}{reason[1:]}"
         return
-    unknown = [seat for seat in study.people if seat not in room.seats]
+    unknown = [seat for seat in study.people if seat not in machine.seats]
     for seat in unknown:
-        yield f"seat: {study.benchmark} has no seat {seat!r}; there are: {', '.join(room.seats)}"
+        yield f"seat: {study.benchmark} has no seat {seat!r}; there are: {', '.join(machine.seats)}"
     if study.conditions:
         yield from _refused(partial(quota_of, study))
     # The benchmark reads a study of its own seats alone.

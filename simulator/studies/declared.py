@@ -19,7 +19,7 @@ from simulator.items import BUILTIN
 from simulator.models import ChatModel
 from simulator.runner.declared import language_of, read_rules
 from simulator.runner.declared_views import ItemGroup
-from simulator.runner.finding import room_of
+from simulator.runner.finding import machine_of
 from simulator.runner.lobby import PERSON, Opponent, require_choice, require_offered
 from simulator.studies.graph import CONSENT, READY, Step
 from simulator.studies.held import HeldOptions
@@ -74,7 +74,7 @@ class PlaySessions(StudySessions, ABC):
         material = material_type(benchmark)
         assert material is not None
         self.material = material
-        super().__init__(room_of(benchmark), log, reader, models, **options)
+        super().__init__(machine_of(benchmark), log, reader, models, **options)
 
     @property
     @abstractmethod
@@ -178,7 +178,7 @@ class DeclaredSessions(PlaySessions):
         return Drawn(chosen_item(spoken or self.items, item), rules, seat)
 
     def _revealed(self, here: Any, judgments: tuple[Judgment, ...]) -> Any:
-        return self._room.replay(here.live.item, here.turns, judgments, here.live.episode.options)
+        return self._machine.replay(here.live.item, here.turns, judgments, here.live.episode.options)
 
 
 def chosen_item(items: Sequence[ItemT], place: int | None) -> ItemT:
@@ -200,4 +200,4 @@ def sessions_type(benchmark: Benchmark[Any, Any]) -> type[PlaySessions] | None:
     """Return what serves the pages of a benchmark; None if they are not made of blocks."""
     if benchmark.sessions is not None:
         return benchmark.sessions()
-    return DeclaredSessions if benchmark.room is None else None
+    return DeclaredSessions if benchmark.machine is None else None

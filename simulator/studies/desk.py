@@ -37,7 +37,7 @@ class StudyDesk(Openings, Interventions):
 
     Args:
         log: a durable writer; `reader` reads the same file.
-        cells: the design, if the room makes it; default: the study's conditions.
+        cells: the design, if the benchmark makes it; default: the study's conditions.
         seats: who sits where, as the log is to tell; default: the participant in their seat.
         clock: tells the present time.
 

@@ -7,8 +7,8 @@
     benchmark: NAME
     language: en
     seat: participant
-    settings: {setting: multiple}           # whatever the benchmark's room reads
-    conditions: [subject, location]         # left out: the room makes them; finer ones: subject/arrow/x
+    settings: {setting: multiple}           # whatever the benchmark reads
+    conditions: [subject, location]         # left out: the benchmark makes them; finer ones: subject/arrow/x
     participants: 96                        # or one number per condition: {subject: 16, location: 16}
     pay: {amount: 2.0, currency: USD, minutes: 10}
     completion_codes: {complete: C1ABCDEF, screened_out: C2ABCDEF, returned: C3ABCDEF}
@@ -82,14 +82,14 @@ class Study(Part):
     Attributes:
         id: its name in the log (`run_id`) and in links.
         title: shown to participants; one text, or one by language. So are `texts`.
-        benchmark: whose room makes the items.
+        benchmark: which makes the items.
         language: of the participants' pages.
         seat: the seat the participant sits in; empty where there are `seats`.
         seats: two seats of people who play with each other: who comes gets the one that lacks somebody.
         pairing: how they meet; only with `seats`.
         setup: who sits where, as in `logs.rows.Run`.
-        settings: what the room reads; nothing here looks into it.
-        conditions: cells of the design; empty: the room makes them.
+        settings: what the benchmark reads; nothing here looks into it.
+        conditions: cells of the design; empty: the benchmark makes them.
         participants: people wanted, in all (spread evenly over the conditions) or by condition. Not
             together with `judgments_per_item`, but one of them. With `seats`, an even number.
         judgments_per_item: each condition is an item, which so many people are to see; with `seats`, pairs.
@@ -113,7 +113,7 @@ class Study(Part):
             erased. 0: at once.
         keep_out_erased: whether people who are erased stay on the study's exclusion list, as whoever was
             excluded by a researcher does in every study: their id is recognised, and keeps them out.
-        texts: the study's own texts (consent, instructions, …) in place of the room's; one called
+        texts: the study's own texts (consent, instructions, …) in place of the benchmark's; one called
             ``debriefing`` is shown at the end of every set, and one called ``break`` in a break.
         questions: that people are asked about the instructions, before and after the task.
         comprehension_tries: how often questions about the instructions may be answered; whoever has then not

@@ -15,7 +15,7 @@ plays the benchmark's graph, and a way out aborts the episode.
 
 Where a person is due, the invocation ends; the next one goes on where people stand (`standing`), with the
 state rebuilt from the turn log. So no checkpointer is needed: the log is the checkpoint. Sessions of people
-play it (`simulator.studies.room`), which begin the task by themselves (`play_task`), as most turns stay
+play it (`simulator.studies.machine`), which begin the task by themselves (`play_task`), as most turns stay
 within it; episodes without people need none of it.
 """
 
@@ -35,7 +35,7 @@ from logs.erase import PERSONAL
 from logs.rows import Turn
 from simulator.errors import InputError, SeatError
 from simulator.forms import NO, YES, checked_length, measured, read_consent
-from simulator.runner.rooms import ActiveEpisode, AnyRoom
+from simulator.runner.machines import ActiveEpisode, AnyMachine
 from simulator.runner.turns import ASIDE, is_aside
 from simulator.seats import Reply
 from simulator.studies.files import Study
@@ -135,7 +135,7 @@ class Table:
         around: what a person is asked beside the task.
     """
 
-    room: AnyRoom
+    machine: AnyMachine
     episode: ActiveEpisode
     around: tuple[Step, ...]
 
@@ -274,7 +274,7 @@ def stage_of(table: Table, state: State, seat: str, *, ended: bool) -> str:
 
 def is_over(table: Table, state: State) -> bool:
     """Return True if the task has come to its end."""
-    return table.room.ending(table.task(state), state["task"]) is not None
+    return table.machine.ending(table.task(state), state["task"]) is not None
 
 
 def read_answer(due: Due, reply: Reply) -> tuple[str, dict[str, Any]]:
@@ -328,7 +328,7 @@ def _asking(node: Node) -> Any:
 
 
 async def _play_task(state: State, runtime: Runtime[Table]) -> Command[Any]:
-    # A study's room plays the task before it comes here; this is for whoever plays the graph by itself.
+    # A study's machine plays the task before it comes here; this is for whoever plays the graph by itself.
     update, following = await play_task(runtime.context, state)
     return Command(update=update, goto=following)
 
@@ -343,7 +343,7 @@ async def play_task(table: Table, state: State) -> tuple[State, str]:
         said.append(line(numbered))
 
     try:
-        task = await table.room.advance(replace(table.task(state), record=record), state["task"])
+        task = await table.machine.advance(replace(table.task(state), record=record), state["task"])
     except SeatError as error:
         if error.code != "screened_out":
             raise

@@ -15,7 +15,7 @@ from simulator.errors import InputError
 from simulator.models import ChatModel
 from simulator.packages import attempt
 from simulator.runner.lobby import Opponent, menu
-from simulator.runner.rooms import AnyRoom
+from simulator.runner.machines import AnyMachine
 from simulator.runner.sessions import Sessions
 from simulator.studies.cards import StudyCard
 from simulator.studies.desk import StudyDesk
@@ -23,10 +23,10 @@ from simulator.studies.files import PEOPLE, Study, run_id
 from simulator.studies.graph import Step, own_steps
 from simulator.studies.known import enterable
 from simulator.studies.links import PREVIEW, preview_of
+from simulator.studies.machine import StudyMachine
 from simulator.studies.material import StudyMaterial, builtin_studies
 from simulator.studies.pairs import Pairs
 from simulator.studies.participation import Participation
-from simulator.studies.room import StudyRoom
 from trees import Language
 
 
@@ -61,7 +61,7 @@ class HeldStudies(Sessions):
 
     def __init__(
         self,
-        room: AnyRoom,
+        machine: AnyMachine,
         log: LogWriter,
         reader: LogReader,
         models: Callable[[str], ChatModel],
@@ -75,12 +75,12 @@ class HeldStudies(Sessions):
         self._env = env
         self._opponents = opponents
         self._builtin = studies is None
-        studies = builtin_studies(room.name) if studies is None else tuple(studies)
+        studies = builtin_studies(machine.name) if studies is None else tuple(studies)
         self._steps: dict[str, Sequence[Step]] = {}
-        # A study's room passes everything else on to the benchmark's.
-        study_room: Any = StudyRoom(room, self.around, self._own_steps)
-        super().__init__(study_room, log, reader, models)
-        self._benchmark_room, self._load_model = room, models
+        # A study's machine passes everything else on to the benchmark's.
+        study_machine: Any = StudyMachine(machine, self.around, self._own_steps)
+        super().__init__(study_machine, log, reader, models)
+        self._benchmark_machine, self._load_model = machine, models
         self._materials: dict[str, StudyMaterial[Any]] = {}
         self._desks: dict[str, StudyDesk] = {}
         self._pairs: dict[str, Pairs] = {}
@@ -135,14 +135,14 @@ class HeldStudies(Sessions):
             async with self._lock(episode_id):
                 await self._abort(episode_id, why, cause)
 
-        room: Any = Participation(self._benchmark_room, material, lambda id: pairs.is_over(id))
+        machine: Any = Participation(self._benchmark_machine, material, lambda id: pairs.is_over(id))
         around = [step for step in self.around if step.paired]
-        set_room: Any = StudyRoom(room, around, self._own_steps)
+        set_machine: Any = StudyMachine(machine, around, self._own_steps)
         pairs = Pairs(
             self._reader,
             self._desks[material.study.id],
             material,
-            sets=Sessions(set_room, self._log, self._reader, self._load_model),
+            sets=Sessions(set_machine, self._log, self._reader, self._load_model),
             tasks=self,
             abort=abort,
             absent=absent,
@@ -157,7 +157,7 @@ class HeldStudies(Sessions):
         """Return the desk of a study; a preview, or what was opened since, is held when it is asked for."""
         if study_id not in self._desks:
             study = self._previews.get(study_id) or enterable(
-                self._reader, self._benchmark_room.name, study_id
+                self._reader, self._benchmark_machine.name, study_id
             )
             if study is not None:
                 self._hold(study)

@@ -27,7 +27,7 @@ from simulator.studies.settings import StudySettings
 from trees import Language
 
 if TYPE_CHECKING:
-    from simulator.runner.rooms import AnyRoom
+    from simulator.runner.machines import AnyMachine
 
 SettingsT = TypeVar("SettingsT", bound=StudySettings)
 DATA: Final = "data"
@@ -91,7 +91,7 @@ class StudyMaterial(ABC, Generic[SettingsT]):
         _ = self.settings
         quota_of(self.study, self.cells)
 
-    def check_seats(self, room: AnyRoom, rules: Mapping[str, Any]) -> None:
+    def check_seats(self, machine: AnyMachine, rules: Mapping[str, Any]) -> None:
         """Refuse a study in which somebody is named who cannot sit where they are to.
 
         Raises:
@@ -101,7 +101,7 @@ class StudyMaterial(ABC, Generic[SettingsT]):
 
         for seats in (self.seating, {**self.seating, **self.study.pairing.partner}):
             try:
-                require_seats(room, seats, rules)
+                require_seats(machine, seats, rules)
             except InputError as error:
                 raise InputError(f"study {self.study.id!r}, opposite: {error}") from error
 
@@ -235,14 +235,14 @@ class DeclaredStudy(ItemStudy[StudySettings]):
         Raises:
             InputError: also if the setup is not that of the seats, or somebody cannot sit in one.
         """
-        from simulator.runner.finding import room_of
+        from simulator.runner.finding import machine_of
 
         super().check()
-        room, where = room_of(self._declared), f"study {self.study.id!r}: "
+        machine, where = machine_of(self._declared), f"study {self.study.id!r}: "
         kinds = {
             seat.name: "person" if seat.name in self.study.people else "" for seat in self._declared.seats
         }
-        if self.study.setup != (setup := room.setup(kinds)):
+        if self.study.setup != (setup := machine.setup(kinds)):
             raise InputError(
                 f"{where}setup must be {setup} where people sit as {', '.join(self.study.people)}"
             )
@@ -251,7 +251,7 @@ class DeclaredStudy(ItemStudy[StudySettings]):
                 raise InputError(
                     f"{where}settings: {seat.name} is a person; seats names people who are paired"
                 )
-        self.check_seats(room, self.rules)
+        self.check_seats(machine, self.rules)
 
     @property
     def _others(self) -> tuple[SeatSpec, ...]:
@@ -287,7 +287,7 @@ def material_type(benchmark: Benchmark[Any, Any]) -> Callable[..., StudyMaterial
     """Return what makes the material of a benchmark's studies; None if it holds no studies."""
     if benchmark.studies is not None:
         return benchmark.studies()
-    return partial(DeclaredStudy, benchmark) if benchmark.room is None else None
+    return partial(DeclaredStudy, benchmark) if benchmark.machine is None else None
 
 
 def material_of(study: Study, reader: LogReader | None = None) -> StudyMaterial[Any] | None:

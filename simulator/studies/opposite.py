@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final, TypeVar
 
 from simulator.errors import InputError
-from simulator.runner.finding import load_room
+from simulator.runner.finding import load_machine
 from simulator.runner.lobby import PERSON
 from simulator.studies.material import ItemStudy
 from simulator.studies.quota import Place
@@ -69,7 +69,7 @@ class OppositeStudy(ItemStudy[SettingsT]):
             InputError: says who can sit there.
         """
         super().check()
-        self.check_seats(load_room(self.benchmark), self.rules)
+        self.check_seats(load_machine(self.benchmark), self.rules)
 
     @property
     def task(self) -> str:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from logs.rows import Ending, Item, Judgment, Score, Turn
-from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, AnyRoom
+from simulator.runner.machines import NO_OPTIONS, ActiveEpisode, AnyMachine
 from simulator.studies.files import Study
 from simulator.studies.material import StudyMaterial
 
@@ -24,7 +24,7 @@ BENCHMARK: Final = "study"
 
 
 class Participation:
-    """The benchmark's room, as a participant's own episode has it: of the task it shows and plays nothing.
+    """The benchmark's machine, as a participant's own episode has it: of the task it shows and plays nothing.
 
     `is_over`: returns True if the task of an episode, by its id, has been played to its end.
     """
@@ -33,18 +33,18 @@ class Participation:
 
     def __init__(
         self,
-        room: AnyRoom,
+        machine: AnyMachine,
         material: StudyMaterial[Any],
         is_over: Callable[[str], bool],
     ) -> None:
-        self._room = room
+        self._machine = machine
         self._study = material.study
         self._material = material
         self._is_over = is_over
 
     def __getattr__(self, name: str) -> Any:
         """Return what is the benchmark's."""
-        return getattr(self._room, name)
+        return getattr(self._machine, name)
 
     def seated(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the seat of the participant."""
@@ -81,7 +81,7 @@ class Participation:
         """Return the benchmark's page, which shows nothing of the task at any stage of the study."""
         stage = live.stage or ("done" if ending else WAITING_ROOM)
         seats = dict.fromkeys(self._study.people, live.seats[seat])
-        return self._room.view(replace(live, stage=stage, seats=seats), state, seat, None, warning)
+        return self._machine.view(replace(live, stage=stage, seats=seats), state, seat, None, warning)
 
     def score(
         self,

@@ -155,7 +155,7 @@ def quota_of(study: Study, cells: Sequence[Cell] | None = None) -> Quota:
     Args:
         study: says the numbers; a total is spread evenly over the first parts of the cells, what does not
             divide goes to cells drawn by the study's seed.
-        cells: made by the room; None: the study's own conditions.
+        cells: made by the benchmark; None: the study's own conditions.
 
     Raises:
         InputError: if there are no cells, two are the same, or numbers and cells do not fit.

@@ -18,7 +18,7 @@ from simulator.errors import ConflictError, InputError, SeatError
 from simulator.forms import YES
 from simulator.runner.execute import Recorder
 from simulator.runner.logged import MODEL_FAILURE, PERSON
-from simulator.runner.rooms import ActiveEpisode
+from simulator.runner.machines import ActiveEpisode
 from simulator.seats import Reply
 from simulator.studies.admission import Admission, Completion
 from simulator.studies.cards import REFUSALS, Entry, Sets, left_with
@@ -131,7 +131,7 @@ class StudySessions(HeldStudies):
             )
             async with self._lock(episode.id):
                 try:
-                    await self._room.withdraw(live, self._seat(episode))
+                    await self._machine.withdraw(live, self._seat(episode))
                 except SeatError as error:
                     await self._abort(episode.id, str(error), error.cause)
         await desk.withdrawn_later(person)
@@ -301,13 +301,13 @@ class StudySessions(HeldStudies):
     async def _say_neutral(self, desk: StudyDesk, episode: Episode) -> bool:
         """Let the study's words stand for the model that is due; return False if it cannot say them."""
         here = await self._load(episode)
-        seat = self._room.due(here.live, here.state)
+        seat = self._machine.due(here.live, here.state)
         if seat is None or here.live.seats[seat].kind == PERSON:  # another server was first
             return True
         language = self._spoken(desk.study, str(episode.options.get("language", "")))
         reply = Reply(text=desk.study.neutral_words_in(language))
         try:
-            turn = self._room.accept(here.live, here.state, seat, reply)
+            turn = self._machine.accept(here.live, here.state, seat, reply)
         except SeatError as error:
             _log.error("study %s: the %s cannot say the neutral words: %s", desk.study.id, seat, error)
             return False

@@ -28,8 +28,8 @@ from simulator.ambibench.features import (
     value_name,
 )
 from simulator.ambibench.generation import generate_multiple
+from simulator.ambibench.machine import MACHINE
 from simulator.ambibench.prompt import Prompt
-from simulator.ambibench.room import ROOM
 from simulator.ambibench.statistics import statistics
 from simulator.models import ChatModel, ModelOptions, ScoreRequest, load_model
 from simulator.models.base import Position, Scored
@@ -110,9 +110,9 @@ def rows() -> Iterator[Row]:
 async def _play(path: Path) -> float:
     async with LogWriter(path, durable=False) as log:
         options = ModelOptions(script=str, scorer=_score, recorder=log.post)
-        seats = {"participant": ROOM.seat_for("participant", "offline/script", _loader(options), {})}
+        seats = {"participant": MACHINE.seat_for("participant", "offline/script", _loader(options), {})}
         plan = build_plan(
-            room=ROOM, items=ITEMS, seats=seats, config={}, seed=1, repeats=1, options={}, name="b"
+            machine=MACHINE, items=ITEMS, seats=seats, config={}, seed=1, repeats=1, options={}, name="b"
         )
         with LogReader(path) as reader:
             start = time.process_time()

@@ -23,7 +23,7 @@ from langgraph.types import Command
 from rows import Row, best, main
 
 from logs import LogReader, LogWriter
-from simulator.clarq.room import ROOM
+from simulator.clarq.machine import MACHINE
 from simulator.runner.batch import run_batch
 from simulator.runner.build import Plan, build_plan
 from simulator.runner.executors import Workers
@@ -66,7 +66,14 @@ def _plan(seats: dict[str, Seat], dialogues: int, turns: int) -> Plan:
     # Of `turns` turns the seeker makes every other; the greeting comes on top.
     options = {"turn_limit": turns // 2}
     return build_plan(
-        room=ROOM, items=tasks, seats=seats, config={}, seed=1, repeats=repeats, options=options, name="bench"
+        machine=MACHINE,
+        items=tasks,
+        seats=seats,
+        config={},
+        seed=1,
+        repeats=repeats,
+        options=options,
+        name="bench",
     )
 
 
@@ -93,7 +100,7 @@ async def _play(
         with LogReader(path) as reader:
             plan = _plan(seats, dialogues, turns)
             shared = Workers(
-                benchmark=ROOM.name, factory=cast, path=path, workers=workers, concurrency=concurrency
+                benchmark=MACHINE.name, factory=cast, path=path, workers=workers, concurrency=concurrency
             )
             cpu, wall = time.process_time(), time.perf_counter()
             await run_batch(

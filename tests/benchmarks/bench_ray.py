@@ -20,7 +20,7 @@ from casts import Cast
 from rows import Row, main
 
 from logs import LogReader, LogWriter
-from simulator.clarq.room import ROOM
+from simulator.clarq.machine import MACHINE
 from simulator.models import ModelOptions
 from simulator.runner.batch import Tally, run_batch
 from simulator.runner.build import build_plan
@@ -90,7 +90,7 @@ async def play(cast: Cast, how: str, ray: object, path: Path, places: int) -> Me
     async with LogWriter(path, durable=False) as log, cast(log, places) as seats:
         with LogReader(path) as reader:
             plan = build_plan(
-                room=ROOM,
+                machine=MACHINE,
                 items=load_builtin("en")[:TASKS],
                 seats=seats,
                 config={},

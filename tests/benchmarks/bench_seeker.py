@@ -20,10 +20,10 @@ from rows import Row
 from logs.rows import Turn
 from simulator.clarq import graph
 from simulator.clarq.data import BUILTIN, item_row, load_items
+from simulator.clarq.machine import MACHINE
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.players.seeker_offline import OfflineSeeker
 from simulator.clarq.playing import SEEKER
-from simulator.clarq.room import ROOM
 from simulator.clarq.score import score_dialogue
 from simulator.seats import Line
 from simulator.seeds import derive_seed
@@ -69,7 +69,7 @@ async def play(task: Task, seed: int = 0) -> Played:
         record=forget,
         seed=derive_seed(seed, row.benchmark, row.name, row.language, 0),
     )
-    config: RunnableConfig = {"recursion_limit": ROOM.steps(table)}
+    config: RunnableConfig = {"recursion_limit": MACHINE.steps(table)}
     state = await graph.build_graph().compile().ainvoke(graph.rebuild([]), context=table, config=config)
     lines = tuple(Line(seat, text) for seat, text in state["lines"])
     return Played(task, lines, score_dialogue(task, lines).missing)

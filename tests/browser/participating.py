@@ -1,4 +1,4 @@
-"""What participants of any room do in its studies, and what the log then holds."""
+"""What participants of any benchmark do in its studies, and what the log then holds."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def newcomer() -> str:
 
 
 def link(server: Any, study: str, who: str) -> str:
-    """A study's link as a platform makes it; the study's name begins with its room's."""
-    room = study.partition("-")[0]
-    return f"{server.url}/{room}/study/{study}?PROLIFIC_PID={who}&STUDY_ID=s1&SESSION_ID=x1"
+    """A study's link as a platform makes it; the study's name begins with its benchmark's."""
+    benchmark = study.partition("-")[0]
+    return f"{server.url}/{benchmark}/study/{study}?PROLIFIC_PID={who}&STUDY_ID=s1&SESSION_ID=x1"
 
 
 def open_study(page: Any, server: Any, study: str, who: str) -> None:

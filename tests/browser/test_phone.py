@@ -14,7 +14,7 @@ from participating import begin, newcomer, open_study
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 LOCALES = ("en", "zh-CN")
-ROOMS = {"/handmethat", "/ambibench", "/ambient", "/ambik"}  # ClarQ-LLM is played at home
+BENCHMARKS = {"/handmethat", "/ambibench", "/ambient", "/ambik"}  # ClarQ-LLM is played at home
 # At the top of a page, in its middle and at its end, what stands on the screen where it is drawn.
 _IN_REACH = """async ([selectors, share]) => {
     scrollTo(0, share * document.documentElement.scrollHeight);
@@ -49,7 +49,9 @@ def test_the_menu_leads_to_every_benchmark(server: Any, open_page: Any, locale: 
     assert beyond_the_edge(page) == []
     page.click(".ab-menu")
     page.wait_for_selector(".ab-nav:popover-open")
-    assert set(page.eval_on_selector_all(".ab-nav a", "links => links.map(link => link.pathname)")) >= ROOMS
+    assert (
+        set(page.eval_on_selector_all(".ab-nav a", "links => links.map(link => link.pathname)")) >= BENCHMARKS
+    )
     assert beyond_the_edge(page) == []
     assert broken_rules(page) == []
     page.keyboard.press("Escape")

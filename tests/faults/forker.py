@@ -14,7 +14,7 @@ from pathlib import Path
 from hashed import TellingCrew, say
 
 from logs import LogReader, LogWriter
-from simulator.clarq.room import ROOM
+from simulator.clarq.machine import MACHINE
 from simulator.runner.batch import run_batch
 from simulator.runner.build import build_plan
 from simulator.runner.executors import Workers
@@ -30,7 +30,9 @@ async def play(path: Path, run: str, seed: int, workers: int) -> None:
     shared = Workers(benchmark="clarq", factory=crew, path=path, workers=workers, concurrency=CONCURRENCY)
     async with LogWriter(path, durable=False) as log, crew(log, CONCURRENCY) as seats:
         with LogReader(path) as reader:
-            plan = build_plan(room=ROOM, items=TASKS, seats=seats, config={}, seed=seed, repeats=2, name=run)
+            plan = build_plan(
+                machine=MACHINE, items=TASKS, seats=seats, config={}, seed=seed, repeats=2, name=run
+            )
             executor = shared if workers > 1 else None
             await run_batch(plan, log, reader, concurrency=CONCURRENCY, executor=executor)
 

@@ -14,7 +14,7 @@ import app
 from logs import LogError, LogReader, LogWriter, NotALog, writer
 from logs.connect import check_writable
 from simulator.clarq.data import load_items
-from simulator.clarq.room import ROOM
+from simulator.clarq.machine import MACHINE
 from simulator.errors import InputError
 from simulator.runner.command import RunRequest, RunSettings, play
 from ui import command
@@ -46,7 +46,7 @@ def full_for_a_moment(monkeypatch):
 def test_of_a_full_disk_the_first_error_is_told(full_for_a_moment, tmp_path, monkeypatch, concurrency):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
     wanted = RunRequest(
-        room=ROOM,
+        machine=MACHINE,
         seats={"seeker": "offline/seeker", "provider": "offline/experts"},
         items=tuple(load_items("builtin", "en")[:20]),
         settings=RunSettings(log=tmp_path / "log.sqlite", workers=1, concurrency=concurrency),

@@ -53,7 +53,7 @@ def pair(tmp_path: Path) -> Iterator[tuple[list[Browser], LogReader]]:
 
 def test_a_dialogue_goes_on_at_either_and_counts_once(pair: tuple[list[Browser], LogReader]) -> None:
     browsers, reader = pair
-    wanted = {"room": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
+    wanted = {"benchmark": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
     page = {"path": "/play", "query": urlparse(browsers[0].call("start", **wanted)["go"]).query}
     number = 1
     for words in ("What shall I do?", "Where is it?", "Goodbye!"):

@@ -21,7 +21,7 @@ from simulator.ambik.selection import calibration_items, draft_items, pair_items
 from simulator.clarq.data import load_items
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.playing import Posed
-from simulator.runner.finding import load_room
+from simulator.runner.finding import load_machine
 
 DIGITS = 16
 
@@ -32,7 +32,7 @@ def builtin_hashes() -> dict[str, dict[str, str]]:
         name: {
             f"{what} {row.name}.{row.language}": row.hash[:DIGITS]
             for what, items in sets
-            for row in map(load_room(name).item_row, items)
+            for row in map(load_machine(name).item_row, items)
         }
         for name, sets in _sets()
     }

@@ -26,7 +26,12 @@ from ui.declared.actions import DeclaredActions
 from ui.tokens import Signer
 
 ROSE = 14
-WISHES = {"room": "twenty_questions", "seat": "asker", "others": {"answerer": "offline/oracle"}, "rules": {}}
+WISHES = {
+    "benchmark": "twenty_questions",
+    "seat": "asker",
+    "others": {"answerer": "offline/oracle"},
+    "rules": {},
+}
 
 
 def forget() -> None:
@@ -64,7 +69,7 @@ def log(tmp_path: Path) -> Iterator[tuple[LogWriter, LogReader]]:
 
 
 @pytest.fixture
-def room(installed: Path, log: tuple[LogWriter, LogReader]) -> DeclaredActions:
+def served(installed: Path, log: tuple[LogWriter, LogReader]) -> DeclaredActions:
     """The pages of the package's benchmark."""
     sessions = DeclaredSessions(
         catalog.find("twenty_questions"), *log, no_models, env={"OPENAI_API_KEY": "k"}
@@ -73,10 +78,10 @@ def room(installed: Path, log: tuple[LogWriter, LogReader]) -> DeclaredActions:
 
 
 @pytest.fixture
-def actions(room: DeclaredActions) -> Actions:
+def actions(served: DeclaredActions) -> Actions:
     """What its pages call."""
     signer = Signer(b"a secret for tests")
-    return Actions(signer, {**front(signer), room.room: room})
+    return Actions(signer, {**front(signer), served.name: served})
 
 
 class Player:

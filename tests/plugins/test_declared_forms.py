@@ -74,10 +74,10 @@ KINDS = ("ready", "consent", "comment", "break", "debriefing", "questions_after"
 
 
 @pytest.fixture
-def rated(room: DeclaredActions, log: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Actions:
+def rated(served: DeclaredActions, log: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Actions:
     """The same benchmark with a form in the place of the game."""
     benchmark = replace(
-        room.benchmark, name="rated", next_seat=rate, accept=None, view=sheet, reveal=None,
+        served.benchmark, name="rated", next_seat=rate, accept=None, view=sheet, reveal=None,
         outcome=lambda state: "completed", score=lambda state: {"success": 1.0, "questions": None},
     )  # fmt: skip
     monkeypatch.setitem(catalog._REGISTERED, "rated", benchmark)
@@ -85,12 +85,12 @@ def rated(room: DeclaredActions, log: Any, tmp_path: Path, monkeypatch: pytest.M
     file = tmp_path / "rated.yaml"
     file.write_text(RATED, encoding="utf-8")
     sessions = DeclaredSessions(benchmark, *log, no_models, studies=[read_study(file)])
-    rooms = {"rated": DeclaredActions(sessions, signer)}
-    return Actions(signer, {**front(signer), **rooms})
+    served = {"rated": DeclaredActions(sessions, signer)}
+    return Actions(signer, {**front(signer), **served})
 
 
 async def test_a_form_is_made_of_a_model_checked_and_kept(rated: Actions, log: Any) -> None:
-    player = await begin(rated, room="rated")
+    player = await begin(rated, benchmark="rated")
     page = Page(await player.look())
     page.check_references()
     kinds = {attrs["data-field"]: attrs["data-kind"] for _, attrs in page.tags if "data-field" in attrs}
@@ -129,7 +129,7 @@ async def test_a_form_is_made_of_a_model_checked_and_kept(rated: Actions, log: A
 
 
 async def test_who_begins_with_a_form_can_invite_somebody(rated: Actions) -> None:
-    host = await begin(rated, room="rated", others={"answerer": "person"})
+    host = await begin(rated, benchmark="rated", others={"answerer": "person"})
     page = Page(await host.look())
     page.check_references()
     assert "data-link" in host.html and "data-reads" in host.html
@@ -164,7 +164,7 @@ async def test_a_move_may_be_called_like_a_step_of_a_study(
         count = len(state.moves)
         return Due("asker", KINDS[count], ("no", "yes")) if count < len(KINDS) else None
 
-    object.__setattr__(rated.rooms["rated"].benchmark, "next_seat", name_all)
+    object.__setattr__(rated.served["rated"].benchmark, "next_seat", name_all)
     entered = await ask_for_place(rated, "rated-asker", "pid-1")
     player = Player(rated, entered["go"])
     await player.look()
@@ -180,7 +180,7 @@ async def test_a_move_may_be_called_like_a_step_of_a_study(
 async def test_a_sheet_keeps_the_order_of_its_view_and_tells_choices_in_words(
     rated: Actions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    player = await begin(rated, room="rated")
+    player = await begin(rated, benchmark="rated")
     monkeypatch.setitem(i18n.strings("en").texts, "benchmark.rated.field.marked.hard", "Hard to say")
     shown = words(await player.look())
     assert (
@@ -191,7 +191,7 @@ async def test_a_sheet_keeps_the_order_of_its_view_and_tells_choices_in_words(
 async def test_a_rule_over_several_fields_is_told_at_the_forms_end(
     rated: Actions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    player = await begin(rated, room="rated")
+    player = await begin(rated, benchmark="rated")
     page = Page(await player.look())
     assert "role" in page.one("data-whole")
     filled = {"reason": "so", "points": "3", "marked": ["hard"], "other": [], "again": False, "minutes": None}

@@ -29,7 +29,7 @@ from simulator.errors import AskbackError, InputError, SeatError
 from simulator.frames import Frames
 from simulator.models import ScriptModel
 from simulator.reports import build_report, mean_of, print_runs
-from simulator.runner.finding import prompt_faults, room_of
+from simulator.runner.finding import machine_of, prompt_faults
 from simulator.stats import bootstrap_mean, share
 from simulator.studies.declared import DeclaredSessions
 from ui.actions import Actions
@@ -163,7 +163,7 @@ def test_a_prompt_that_is_not_there_is_told_before_anything_is_played(spoil):
     benchmark = spoil(seats=(replace(asker, prompt="askr"), *others))
     looked_for = re.escape(f"no prompt template spoilt/askr.en.jinja in {benchmark.folder}/prompts")
     with pytest.raises(TemplateError, match=looked_for):
-        room_of(benchmark).seat_for("asker", "any/model", lambda name: ScriptModel(str, name=name), {})
+        machine_of(benchmark).seat_for("asker", "any/model", lambda name: ScriptModel(str, name=name), {})
     assert "askr.en.jinja" in str(prompt_faults(benchmark))
     assert prompt_faults(catalog.find("twenty_questions")) == ()
 
@@ -234,8 +234,8 @@ async def test_a_view_that_raises_is_no_dialogue_that_is_gone(
 ) -> None:
     benchmark, signer = spoil(view=lambda state, seat: {}["nothing"]), Signer(b"a secret for tests")
     monkeypatch.setitem(catalog._REGISTERED, "spoilt", benchmark)
-    room = DeclaredActions(DeclaredSessions(benchmark, *log, no_models, studies=[]), signer)
-    player = await begin(Actions(signer, {**front(signer), "spoilt": room}), room="spoilt", item=ROSE)
+    served = DeclaredActions(DeclaredSessions(benchmark, *log, no_models, studies=[]), signer)
+    player = await begin(Actions(signer, {**front(signer), "spoilt": served}), benchmark="spoilt", item=ROSE)
     assert "Something went wrong here" in words(await player.look())
     signed = signer.sign(replace(signer.read(player.at["query"][2:]), episode_id="elsewhere"))
     player.at["query"] = f"t={signed}"

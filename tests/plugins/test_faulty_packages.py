@@ -27,7 +27,7 @@ from simulator.studies.known import all_builtin
 from simulator.studies.steering import standings
 from ui import i18n
 from ui.declared.actions import DeclaredActions
-from ui.server import served_rooms
+from ui.server import served_benchmarks
 from ui.tokens import Signer
 
 from .conftest import forget
@@ -213,7 +213,7 @@ def test_a_package_whose_words_cannot_be_read_is_not_in_the_browser(copied, told
         made = [catalog.find(name) for name in ("twenty_questions", "clarq")]
         serving = (made[0].sessions or (lambda: DeclaredSessions), made[1].sessions)
         sessions = [kind()(each, log, reader, no_models) for kind, each in zip(serving, made, strict=True)]
-        rooms = served_rooms(sessions, Signer(b"a secret for tests"))
-    assert [(room.room, room.link.path) for room in rooms] == [("clarq", "/")]
-    assert isinstance(rooms[0], DeclaredActions)
+        benchmarks = served_benchmarks(sessions, Signer(b"a secret for tests"))
+    assert [(served.name, served.link.path) for served in benchmarks] == [("clarq", "/")]
+    assert isinstance(benchmarks[0], DeclaredActions)
     assert "twenty_questions in the browser is left out" in told()[0]

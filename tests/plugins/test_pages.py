@@ -58,7 +58,7 @@ async def test_the_entry_is_made_from_the_declaration(actions: Actions) -> None:
 
 
 async def test_more_than_two_seats_are_filled_and_rules_are_fields_of_their_kind(
-    room: DeclaredActions, log: Any, monkeypatch: pytest.MonkeyPatch
+    served: DeclaredActions, log: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Rules(BaseModel, frozen=True):
         """One rule of each kind."""
@@ -70,9 +70,9 @@ async def test_more_than_two_seats_are_filled_and_rules_are_fields_of_their_kind
         motto: str = "ask"
 
     judge = SeatSpec(name="judge", players={"offline/fair": lambda view: "fair"})
-    benchmark = replace(room.benchmark, name="three", rules=Rules, seats=(*room.benchmark.seats, judge))
+    benchmark = replace(served.benchmark, name="three", rules=Rules, seats=(*served.benchmark.seats, judge))
     monkeypatch.setitem(catalog._REGISTERED, "three", benchmark)
-    room = DeclaredActions(
+    served = DeclaredActions(
         DeclaredSessions(benchmark, *log, no_models, studies=[]), Signer(b"a secret for tests")
     )
     kinds = {field.name: (field.kind, field.value, field.least, field.most) for field in rule_fields(Rules)}
@@ -81,15 +81,15 @@ async def test_more_than_two_seats_are_filled_and_rules_are_fields_of_their_kind
         "loud": ("switch", False, None, None), "order": ("menu", "any", None, None),
         "motto": ("text", "ask", None, None),
     }  # fmt: skip
-    html = await room.home(Frame(strings("en"), "/three"))
+    html = await served.home(Frame(strings("en"), "/three"))
     Page(html).check_references()
     assert re.findall(r'data-opposite="(\w+)"', html) == ["asker", "answerer", "judge"]
     wishes = {"seat": "asker", "others": {"answerer": "offline/oracle"}, "rules": {"loud": True}}
     with pytest.raises(InputError, match="cannot sit in the judge's seat"):
-        await room.start(wishes)
-    begun = await room.start(wishes | {"others": {"answerer": "person", "judge": "offline/fair"}})
+        await served.start(wishes)
+    begun = await served.start(wishes | {"others": {"answerer": "person", "judge": "offline/fair"}})
     seat = Signer(b"a secret for tests").read(parse_qs(urlparse(begun["go"]).query)["t"][0])
-    page = (await room.page(Frame(strings("en")), seat))["html"]
+    page = (await served.page(Frame(strings("en")), seat))["html"]
     assert page.count("data-link") == 1
     (episode,) = log[1].episodes()
     assert episode.seats == {"asker": "person", "answerer": "person", "judge": "offline/fair"}
@@ -98,12 +98,12 @@ async def test_more_than_two_seats_are_filled_and_rules_are_fields_of_their_kind
 
 @pytest.mark.parametrize("text", ["en: [a, b]", "english: {title: x}", "en: {title: [", "- en"])
 def test_texts_that_are_none_are_told_before_any_page(
-    room: DeclaredActions, tmp_path: Path, text: str
+    served: DeclaredActions, tmp_path: Path, text: str
 ) -> None:
     (tmp_path / "texts.yaml").write_text(text, encoding="utf-8")
-    room.sessions.benchmark = replace(room.benchmark, folder=tmp_path)
+    served.sessions.benchmark = replace(served.benchmark, folder=tmp_path)
     with pytest.raises(InputError, match=re.escape(f"{tmp_path}/texts.yaml:")):
-        DeclaredActions(room.sessions, Signer(b"a secret for tests"))
+        DeclaredActions(served.sessions, Signer(b"a secret for tests"))
 
 
 async def test_free_play_shows_what_is_hidden_at_the_end_alone(actions: Actions, log: Any) -> None:
@@ -301,20 +301,20 @@ async def test_a_seat_beside_two_who_are_paired_is_filled(
 
 
 async def test_blocks_beside_cards_are_shown_with_the_seats_part(
-    room: DeclaredActions, log: Any, monkeypatch: pytest.MonkeyPatch
+    served: DeclaredActions, log: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocks = [Heading("seen by all"), Card("a card", [Text("in the card")]), Talk(())]
-    benchmark = replace(room.benchmark, view=lambda state, seat: blocks)
+    benchmark = replace(served.benchmark, view=lambda state, seat: blocks)
     sessions, signer = DeclaredSessions(benchmark, *log, no_models, studies=[]), Signer(b"a secret for tests")
     actions = Actions(signer, {**front(signer), benchmark.name: DeclaredActions(sessions, signer)})
     shown = words(await (await begin(actions, item=ROSE)).look())
     assert re.search(r"Your part .*yes or no.* seen by all .*a card .*in the card", shown)
 
 
-def test_no_benchmark_takes_the_address_of_another_page(room: DeclaredActions) -> None:
-    room.sessions.benchmark = replace(room.benchmark, name="study")
+def test_no_benchmark_takes_the_address_of_another_page(served: DeclaredActions) -> None:
+    served.sessions.benchmark = replace(served.benchmark, name="study")
     with pytest.raises(InputError, match="No benchmark can be called 'study'"):
-        DeclaredActions(room.sessions, Signer(b"a secret for tests"))
+        DeclaredActions(served.sessions, Signer(b"a secret for tests"))
 
 
 def test_every_text_of_the_pages_is_used_and_in_both_languages() -> None:
@@ -324,7 +324,7 @@ def test_every_text_of_the_pages_is_used_and_in_both_languages() -> None:
 
 
 def test_researchers_look_through_its_items(
-    room: DeclaredActions, log: tuple[LogWriter, LogReader], language: str = "en"
+    served: DeclaredActions, log: tuple[LogWriter, LogReader], language: str = "en"
 ) -> None:
     calls = office_at(log[0], log[1])
 
@@ -342,11 +342,11 @@ def test_researchers_look_through_its_items(
     assert "no data" in page("benchmark=twenty_questions&data=nowhere")
 
 
-def test_what_researchers_see_beside_the_items_takes_none_of_them_away(room: DeclaredActions) -> None:
+def test_what_researchers_see_beside_the_items_takes_none_of_them_away(served: DeclaredActions) -> None:
     more = ResearchPages(links=lambda reader, run: ())
-    assert research_pages(replace(room.benchmark, research=lambda: more)).data is not None
+    assert research_pages(replace(served.benchmark, research=lambda: more)).data is not None
 
 
-def test_what_was_paid_in_a_paper_is_said_of_our_studies_alone(room: DeclaredActions) -> None:
-    assert [card.builtin for card in room.sessions.studies()] == [False]
+def test_what_was_paid_in_a_paper_is_said_of_our_studies_alone(served: DeclaredActions) -> None:
+    assert [card.builtin for card in served.sessions.studies()] == [False]
     assert catalog.is_ours("clarq") and not catalog.is_ours("nowhere")

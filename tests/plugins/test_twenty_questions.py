@@ -21,7 +21,7 @@ from logs import LogReader, LogWriter
 from simulator import catalog, frames
 from simulator.commands.run import run_command
 from simulator.errors import InputError
-from simulator.runner.finding import load_room
+from simulator.runner.finding import load_machine
 
 FOLDER = Path(__file__).parent / "twenty_questions"
 
@@ -239,7 +239,7 @@ def test_a_model_is_asked_with_the_prompt_of_the_package(installed):
     from simulator.seats import Line, View
 
     benchmark = catalog.find("twenty_questions")
-    assert load_room("twenty_questions").seats == ("asker", "answerer")
+    assert load_machine("twenty_questions").seats == ("asker", "answerer")
     asked = []
 
     def script(request):

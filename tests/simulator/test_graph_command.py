@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import app
 from simulator.errors import InputError
-from simulator.runner.finding import load_room
+from simulator.runner.finding import load_machine
 from simulator.studies.graph import AFTER, BEFORE, WAYS_OUT
 
 NODES = {
@@ -36,7 +36,7 @@ def test_each_machine_prints_its_nodes(name: str) -> None:
 def test_benchmarks_hold_what_is_the_papers_alone() -> None:
     asked = {*BEFORE, *AFTER, *WAYS_OUT}
     for name in ("clarq", "handmethat", "ambibench", "ambient", "ambik"):
-        assert not asked & set(load_room(name).build_graph().nodes)
+        assert not asked & set(load_machine(name).build_graph().nodes)
 
 
 def test_a_machine_that_there_is_not() -> None:

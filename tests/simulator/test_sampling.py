@@ -71,7 +71,7 @@ def test_what_a_small_group_lacks_goes_to_the_others() -> None:
     assert len({tuple(equal_shares({"x": 5, "y": 5, "z": 5}, 4, seed).items()) for seed in range(30)}) == 3
 
 
-def test_a_limit_is_a_number_of_items_balanced_in_every_room() -> None:
+def test_a_limit_is_a_number_of_items_balanced_in_every_benchmark() -> None:
     """Over languages and types, formats and tasks (AmbiBench), sides and labels (AmbiEnt), types (AmbiK)."""
     wrong = []
     some = DialogueSelection(lang="both", limit=10).items(seed=3)

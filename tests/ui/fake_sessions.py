@@ -61,7 +61,7 @@ class _Episode:
 
 
 def front(signer, sessions=None):
-    """The room whose entry is the home page."""
+    """The benchmark whose entry is the home page."""
     return {"clarq": DeclaredActions(sessions or FakeSessions(), signer, home=True)}
 
 

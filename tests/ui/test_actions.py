@@ -17,7 +17,7 @@ from simulator.errors import InputError, SeatError, Trouble
 from ui.actions import Actions
 from ui.tokens import Pass, Signer, TokenError
 
-START = {"room": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
+START = {"benchmark": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
 
 
 async def begin(actions: Actions, **wishes: Any) -> dict[str, Any]:
@@ -63,7 +63,9 @@ async def test_a_start_that_fails_says_why(actions: Actions, sessions: FakeSessi
     chinese = START | {"language": "zh"}
     assert (await actions.start(chinese))["problem"] == "没有难度为 7 的任务。"
     assert "did not work" in (await actions.start({"seat": 1}))["problem"]
-    assert (await actions.start({"room": "nowhere", "language": "zh"}))["problem"] == "这里不提供“nowhere”。"
+    assert (await actions.start({"benchmark": "nowhere", "language": "zh"}))[
+        "problem"
+    ] == "这里不提供“nowhere”。"
 
 
 async def test_trouble_opposite_is_told_in_the_language_of_the_page(

@@ -58,7 +58,7 @@ async def house(tmp_path: Path) -> Any:
         server = create_server([sessions], home=tmp_path, mounts=[research])
         client = TestClient(server, base_url="http://127.0.0.1:7860", raise_server_exceptions=False)
         browser = Browser(client)
-        wanted = {"room": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
+        wanted = {"benchmark": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
         go = browser.call("start", **wanted)["go"]
         (token,) = parse_qs(urlparse(go).query)["t"]
         yield House(client, sessions, token, tmp_path)
@@ -92,7 +92,7 @@ def attacks(house: House) -> Iterator[Attack]:
         return Attack(name, "POST", f"/api/call/{fn}", json=data, allowed=allowed)
 
     page = {"path": "/play", "query": f"t={house.token}", "language": "en"}
-    start = {"room": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
+    start = {"benchmark": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
     send = page | {"render": "render-0001", "number": 1, "text": "?"}
     refused = (*Attack.allowed, 200)
 
@@ -264,8 +264,8 @@ def attacks(house: House) -> Iterator[Attack]:
             yield call(f"{fn} with {str(data)[:30]}", fn, data, allowed=refused)
     for changes in (
         {"seat": "judge"},
-        {"room": "nowhere"},
-        {"room": "clarq\x00"},
+        {"benchmark": "nowhere"},
+        {"benchmark": "clarq\x00"},
         {"item_language": "fr"},
     ):
         yield call(f"start {changes}", "start", start | changes, allowed=refused)

@@ -22,7 +22,7 @@ from ui.declared.actions import DeclaredActions
 from ui.i18n import LANGUAGES
 from ui.tokens import Pass, Signer, TokenError
 
-START = {"room": "clarq", "seat": "seeker", "others": {"provider": "person"}}
+START = {"benchmark": "clarq", "seat": "seeker", "others": {"provider": "person"}}
 FIRST, SECOND, THIRD = (f"a-browser-of-its-own-{n}" for n in (1, 2, 3))
 TAKEN = "This seat is taken"
 INTRODUCTION = "You are invited to play"
@@ -115,7 +115,7 @@ async def test_of_two_at_the_same_moment_one_has_it(
 async def test_a_row_that_another_server_wrote_first_counts(
     actions: Actions, log: tuple[LogWriter, LogReader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sessions = actions.rooms["clarq"].sessions  # type: ignore[attr-defined]
+    sessions = actions.served["clarq"].sessions  # type: ignore[attr-defined]
     link = await invitation_to(actions, await begin(actions))
     write, episode = log[0].write, pass_of(actions, link).episode_id
 

@@ -97,7 +97,7 @@ async def test_gradio_does_not_look_for_work_all_the_time(calls: bool, least: fl
 
 def test_one_address_begins_no_more_than_people_do(client: TestClient) -> None:
     browser = Browser(client)
-    wanted = {"room": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
+    wanted = {"benchmark": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
     began = time.monotonic()
     begun = 0
     # A place comes back each second, and a busy machine takes several for these calls.
@@ -214,7 +214,7 @@ def test_a_proxy_is_an_address_or_a_network() -> None:
 
 def test_a_name_that_was_made_to_lead_here_begins_nothing(client: TestClient) -> None:
     rebound = {"Host": "evil.example:7860", "Origin": "http://evil.example:7860"}
-    wanted = {"room": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
+    wanted = {"benchmark": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
     for headers in (rebound, rebound | {"X-Forwarded-Host": "127.0.0.1:7860"}):
         answer = client.post("/api/call/start", json=wanted, headers=headers)
         assert answer.status_code == 421

@@ -32,7 +32,7 @@ PREFIX = {
     "ambient": "benchmark.ambient.refused.",
     "ambik": "benchmark.ambik.refused.",
 }
-ROOMS = PREFIX | {"clarq": "benchmark.clarq.refused.", "handmethat": "benchmark.handmethat.refused."}
+PREFIXES = PREFIX | {"clarq": "benchmark.clarq.refused.", "handmethat": "benchmark.handmethat.refused."}
 """Where the words for what a benchmark refuses stand; `PREFIX` has those whose people fill in forms."""
 SHARED = ("not_due", "nothing_said", "no_choice")
 """Codes of what the shared layers refuse a seat, whatever the benchmark."""
@@ -100,11 +100,11 @@ def test_every_rule_that_a_person_may_break_has_words(language: str, at_seats: l
     texts, lacking = strings(language), []
     assert len(at_seats) > 20
     for one in at_seats:
-        room = one.path.parts[1]
-        rooms = [ROOMS[room]] if room in ROOMS else []
+        name = one.path.parts[1]
+        prefixes = [PREFIXES[name]] if name in PREFIXES else []
         if one.path.parts[:2] == ("simulator", "forms.py"):
-            rooms = list(PREFIX.values())
-        names = [f"{prefix}{one.code}" for prefix in rooms]
+            prefixes = list(PREFIX.values())
+        names = [f"{prefix}{one.code}" for prefix in prefixes]
         if one.path.parts[1] in ("runner", "studies"):
             names = (
                 [f"problem.seat_{one.code}"]

@@ -15,7 +15,7 @@ HTML = {"Accept": "text/html"}
 
 def start(browser: Browser, seat: str = "seeker") -> dict[str, Any]:
     others = {"provider": "offline/experts"} if seat == "seeker" else {"seeker": "offline/seeker"}
-    answer = browser.call("start", room="clarq", seat=seat, others=others)
+    answer = browser.call("start", benchmark="clarq", seat=seat, others=others)
     return {"path": "/play", "query": urlparse(answer["go"]).query, "language": "en"}
 
 
@@ -79,7 +79,7 @@ def test_a_call_that_fails_says_so_and_no_more(client: TestClient) -> None:
 
 
 def test_only_the_calls_of_the_page_can_be_called(client: TestClient) -> None:
-    for name in ("state", "rooms", "__init__", "signer", ""):
+    for name in ("state", "served", "__init__", "signer", ""):
         assert client.post(f"/api/call/{name}", json={}).status_code == 404
 
 

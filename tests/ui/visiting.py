@@ -1,4 +1,4 @@
-"""What a participant's browser asks of the server, whatever the room, and how its pages are read."""
+"""What a participant's browser asks of the server, whatever the benchmark, and how its pages are read."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Unmarked(Page):
 
 
 def no_models(name: str) -> NoReturn:
-    """For rooms in which nobody may call a model."""
+    """For benchmarks in which nobody may call a model."""
     raise AssertionError(f"{name} was asked for")
 
 

@@ -62,7 +62,7 @@ class DeclaredActions:
     """The calls of one benchmark, on live sessions; invitations to its episodes are signed.
 
     Attributes:
-        room: the benchmark, as passes and cards name it.
+        name: of the benchmark, as passes and cards have it.
         link: how the other pages lead there; its name begins the names of the benchmark's texts.
 
     Raises:
@@ -73,9 +73,9 @@ class DeclaredActions:
         self.sessions = sessions
         self._known: dict[str, StudyCard] = {}
         self.benchmark = sessions.benchmark
-        self.room = self.benchmark.name
-        if self.room in TAKEN:
-            raise InputError(f"No benchmark can be called {self.room!r}: another page has that address.")
+        self.name = self.benchmark.name
+        if self.name in TAKEN:
+            raise InputError(f"No benchmark can be called {self.name!r}: another page has that address.")
         declared_texts(self.benchmark, DEFAULT)  # else every page would fail
         self.link = link_to(self.benchmark, home=home)
         self._signer = signer
@@ -102,7 +102,9 @@ class DeclaredActions:
             language=asked.item_language or asked.language,
         )
         company = PERSON in asked.others.values()
-        return self._go(Pass(episode_id, asked.seat, person_opposite=company, host=company, room=self.room))
+        return self._go(
+            Pass(episode_id, asked.seat, person_opposite=company, host=company, benchmark=self.name)
+        )
 
     def _go(self, seat: Pass) -> Answer:
         return {"go": address(self._signer.sign(seat))}
@@ -148,7 +150,7 @@ class DeclaredActions:
     def _placed(self, frame: Frame, entry: Entry, usual: str, study: str) -> Answer:
         if entry.episode_id is None:
             return {"html": self._message(frame, entry.refusal or "closed", entry.completion)}
-        return self._go(Pass(entry.episode_id, entry.seat or usual, room=self.room, study=study))
+        return self._go(Pass(entry.episode_id, entry.seat or usual, benchmark=self.name, study=study))
 
     async def next_set(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
         """Give the participant of an episode another set; answers as `enter` does.
@@ -243,7 +245,7 @@ class DeclaredActions:
             said = {"text": words, "level": problem.level}
             if said not in (held := problems.setdefault(problem.field, [])):
                 held.append(said)
-        context = {"room": self.link, "view": view, "language": view.language, "blocks": checked.blocks}
+        context = {"link": self.link, "view": view, "language": view.language, "blocks": checked.blocks}
         return {
             "problems": problems,
             "errors": sum(each["level"] == "error" for held in problems.values() for each in held),

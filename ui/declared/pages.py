@@ -33,7 +33,7 @@ from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import COMMENT
 from simulator.tree_blocks import Tree
 from ui.i18n import DECLARED, DEFAULT, LANGUAGES, strings
-from ui.render import Frame, RoomLink, opponent_options, render
+from ui.render import BenchmarkLink, Frame, opponent_options, render
 from ui.study.pages import Here, Invitation, offer, session_page, whole
 
 STEPS: Final[Mapping[str, str]] = {
@@ -52,10 +52,10 @@ _AT_TALK: Final = (Talk, Meter, Menu, Progress, Suggestions, Form)
 """Blocks that stand at the dialogue, not beside it."""
 
 
-def link_to(benchmark: Benchmark[Any, Any], *, home: bool = False) -> RoomLink:
+def link_to(benchmark: Benchmark[Any, Any], *, home: bool = False) -> BenchmarkLink:
     """Return how pages lead to the entry of a benchmark, which may be the home page."""
     path = "/" if home else f"/{benchmark.name}"
-    return RoomLink(f"{DECLARED}.{benchmark.name}", path, benchmark.icon)
+    return BenchmarkLink(f"{DECLARED}.{benchmark.name}", path, benchmark.icon)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,9 @@ def _rule_field(name: str, schema: Mapping[str, Any], value: Any) -> RuleField:
     )
 
 
-def entry_page(frame: Frame, link: RoomLink, sessions: PlaySessions, studies: Sequence[StudyCard]) -> str:
+def entry_page(
+    frame: Frame, link: BenchmarkLink, sessions: PlaySessions, studies: Sequence[StudyCard]
+) -> str:
     """Return the entry: free play, and the studies that are open.
 
     Args:
@@ -128,7 +130,7 @@ def entry_page(frame: Frame, link: RoomLink, sessions: PlaySessions, studies: Se
         "home" if link.path == "/" else "declared/entry",
         texts,
         frame=frame,
-        room=link,
+        link=link,
         benchmark=benchmark.name,
         languages=[(language, strings(language)("language.name")) for language in spoken],
         spoken=texts.language if texts.language in spoken else next(iter(spoken), ""),

@@ -22,7 +22,7 @@ from simulator.errors import AskbackError
 from simulator.studies.declared import sessions_type
 from ui.declared.pages import link_to
 from ui.i18n import Strings, problem_text, strings
-from ui.render import Frame, RoomLink, render
+from ui.render import BenchmarkLink, Frame, render
 from ui.research import format
 from ui.research.address import NAVIGATION, RESEARCH, Address
 from ui.security import page_language
@@ -45,7 +45,7 @@ _KEEP: Final = """(...values) => {{
 }}"""
 
 
-def rooms() -> tuple[RoomLink, ...]:
+def benchmarks() -> tuple[BenchmarkLink, ...]:
     """Return the benchmarks that people can play, but for the first, whose entry is the home page."""
     made = [each for each in catalog.installed() if sessions_type(each) is not None]
     return tuple(map(link_to, made[1:]))
@@ -70,7 +70,7 @@ class Visit:
         return render(
             f"research/{template}",
             self.t,
-            frame=Frame(self.t, self.at.path, self.at.query, RESEARCH, "research", rooms()),
+            frame=Frame(self.t, self.at.path, self.at.query, RESEARCH, "research", benchmarks()),
             at=self.at,
             navigation=NAVIGATION,
             fmt=format,

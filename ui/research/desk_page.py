@@ -280,8 +280,8 @@ def _page_now(visit: Visit, place: Place, reader: LogReader) -> str | None:
 
 def _speaking(place: Place, language: str) -> dict[str, Any]:
     """Return what templates know: whose texts are meant, the language of a thing, words that differ."""
-    room = SimpleNamespace(name=f"{DECLARED}.{place.benchmark.name}")
-    return {"room": room, "view": SimpleNamespace(language=language, seat=""), "revision": _revision}
+    link = SimpleNamespace(name=f"{DECLARED}.{place.benchmark.name}")
+    return {"link": link, "view": SimpleNamespace(language=language, seat=""), "revision": _revision}
 
 
 def _revision(label: str, original: str, text: str) -> Revision:

@@ -245,13 +245,13 @@ def show_own(visit: Visit, benchmark: str, shown: Iterable[Shown], language: str
         shown: what.
         language: of the items that they show.
     """
-    room, view = link_to(catalog.find(benchmark)), SimpleNamespace(language=language, seat="", study=True)
+    link, view = link_to(catalog.find(benchmark)), SimpleNamespace(language=language, seat="", study=True)
     for _, group in groupby(shown, lambda each: isinstance(each, Section)):
         together = [*group]
         if sections := [each for each in together if isinstance(each, Section)]:
             show_report(visit, Report(title="", sections=sections))
         else:
-            part(visit, "own", room=room, view=view, language=language, blocks=together)
+            part(visit, "own", link=link, view=view, language=language, blocks=together)
 
 
 def _plot(visit: Visit, figure: Figure) -> None:

@@ -85,12 +85,12 @@ class StartPage:
     # The form
 
     def _put_fields(self, form: RunForm, group: Group, fields: dict[str, Any]) -> None:
-        t, room = self.visit.t, f"{DECLARED}.{form.benchmark.name}"
+        t, prefix = self.visit.t, f"{DECLARED}.{form.benchmark.name}"
         with gr.Row(equal_height=True):
             for field in form.fields:
                 if field.group == group:
                     option = field.option
-                    label = t.get(f"{room}.seat.{option.name}", "") if group == "seats" else ""
+                    label = t.get(f"{prefix}.seat.{option.name}", "") if group == "seats" else ""
                     fields[option.name] = option_input(t, option, option.default, label)
 
     def _command(self, form: RunForm, values: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 
 (() => {
   const { store } = window.askback;
-  const wishesOf = (room) => `askback.wishes.${room}`; // of the last free play
+  const wishesOf = (benchmark) => `askback.wishes.${benchmark}`; // of the last free play
   const VALUES = {
     switch: (field) => field.checked,
     number: (field) => Number(field.value),
@@ -25,7 +25,7 @@
     },
 
     acts: {
-      "en-again"(control) { this.stGo("start", store.read(wishesOf(control.dataset.room)), control); },
+      "en-again"(control) { this.stGo("start", store.read(wishesOf(control.dataset.benchmark)), control); },
     },
 
     forms: {
@@ -53,21 +53,21 @@
         const filled = [...form.querySelectorAll("[data-rule]")].filter((field) => field.value && !field.closest("[hidden]") && (field.type !== "radio" || field.checked));
         const rules = filled.map((field) => [field.name.slice("rule-".length), VALUES[field.dataset.rule](field)]);
         const wishes = {
-          room: this.root.dataset.room,
+          benchmark: this.root.dataset.benchmark,
           seat: fields.seat.value,
           item: item ? Number(item) : null,
           item_language: fields.language?.value || form.querySelector("[data-for-language]:not([hidden])")?.dataset.forLanguage || "",
           others: Object.fromEntries(others),
           rules: Object.fromEntries(rules),
         };
-        store.write(wishesOf(wishes.room), wishes);
+        store.write(wishesOf(wishes.benchmark), wishes);
         this.stGo("start", wishes, form.querySelector("[type=submit]"));
       },
 
       // Another one as the last one: on the page of a result, whoever chose it in this browser.
       enOfferAgain(button) {
-        const { room, seat } = button.dataset;
-        button.hidden = store.read(wishesOf(room))?.seat !== seat;
+        const { benchmark, seat } = button.dataset;
+        button.hidden = store.read(wishesOf(benchmark))?.seat !== seat;
         button.nextElementSibling.classList.toggle("ab-primary", button.hidden);
         if (!button.hidden) button.nextElementSibling.textContent = button.dataset.others;
       },

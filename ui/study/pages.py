@@ -17,7 +17,7 @@ from simulator.studies.questions import ASKED, Words
 from trees import Language
 from ui.calls import address
 from ui.i18n import Strings, strings
-from ui.render import Frame, RoomLink, render
+from ui.render import BenchmarkLink, Frame, render
 from ui.tokens import Pass, Signer
 
 _POLL_SECONDS: Final = 3
@@ -71,7 +71,7 @@ class Here:
     """
 
     frame: Frame
-    link: RoomLink
+    link: BenchmarkLink
     steps: Mapping[Any, str]
     view: Any
     card: StudyCard | None = None
@@ -98,7 +98,7 @@ def session_page(template: str, here: Here, **more: object) -> str:
         template,
         here.texts,
         frame=here.frame,
-        room=here.link,
+        link=here.link,
         view=here.view,
         card=card,
         sets=here.sets,
@@ -163,9 +163,9 @@ def steps_shown(here: Here) -> tuple[str, ...]:
     return tuple(step for step in (*before, *names) if step not in once)
 
 
-def welcome_page(frame: Frame, link: RoomLink, card: StudyCard) -> str:
+def welcome_page(frame: Frame, link: BenchmarkLink, card: StudyCard) -> str:
     """Return what a participant sees first: what the study is; nothing has begun."""
-    return render("declared/welcome", frame.texts, frame=frame, room=link, offer=offer(frame, card))
+    return render("declared/welcome", frame.texts, frame=frame, link=link, offer=offer(frame, card))
 
 
 def message_page(frame: Frame, code: str, *, home: str = "/", completion: Completion | None = None) -> str:
@@ -252,18 +252,18 @@ class Invitation:
 
 def invitation(signer: Signer, host: Pass, seat: str, *, taken: bool) -> Invitation:
     """Return the invitation to another seat of the episode that `host` began."""
-    guest = Pass(host.episode_id, seat, person_opposite=True, room=host.room)
+    guest = Pass(host.episode_id, seat, person_opposite=True, benchmark=host.benchmark)
     return Invitation(address(signer.sign(guest)), taken=taken)
 
 
-def invitation_page(frame: Frame, room: RoomLink, seat: str) -> str:
+def invitation_page(frame: Frame, link: BenchmarkLink, seat: str) -> str:
     """Return the introduction for somebody who is invited: what this is, which seat, who waits."""
     texts = frame.texts
     return render(
         "invitation",
         texts,
         frame=frame,
-        room=room,
-        seat=texts.get(f"{room.name}.seat.{seat}", texts.get(f"seat.{seat}", seat)),
-        part=texts.get(f"{room.name}.study.task_{seat}", ""),
+        link=link,
+        seat=texts.get(f"{link.name}.seat.{seat}", texts.get(f"seat.{seat}", seat)),
+        part=texts.get(f"{link.name}.study.task_{seat}", ""),
     )

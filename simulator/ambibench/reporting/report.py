@@ -18,12 +18,12 @@ from pydantic import Field
 
 from logs import LogReader
 from simulator.ambibench.coding import Agreement, agreement, judgments_of
+from simulator.ambibench.machine import MACHINE
 from simulator.ambibench.prompt import PARTICIPANT, with_silence
 from simulator.ambibench.records import TrialRecord, noted_rule, read_trial_file, scored, write_trials
 from simulator.ambibench.reporting.figures import FIGURES, chosen_figures
 from simulator.ambibench.reporting.frame import trial_frame
 from simulator.ambibench.reporting.tables import table_sections
-from simulator.ambibench.room import ROOM
 from simulator.ambibench.score import Mode, Tie, excess
 from simulator.ambibench.trial_log import trials_of_runs
 from simulator.duplicates import DuplicatesOption
@@ -231,9 +231,9 @@ def run_scores(reader: LogReader, run: str, *, exclude_aborted: bool = False) ->
     for episode, turns, ending in played:
         values: Mapping[str, Any] = stored.get(episode.id, {})
         if ending.status not in ENDED:
-            item = ROOM.read_item(items[episode.item_hash])
+            item = MACHINE.read_item(items[episode.item_hash])
             turns = with_silence(item, episode.id, turns)
-            values = {score.metric: score.value for score in ROOM.score(item, turns, ())}
+            values = {score.metric: score.value for score in MACHINE.score(item, turns, ())}
         if values:
             labels = sum(turn.payload.get("kind") == "answer" for turn in turns)
             rows.append({"item": episode.item_hash, "labels": labels or 1, **values})

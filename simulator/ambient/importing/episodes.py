@@ -1,6 +1,6 @@
-"""Rows of published files as episodes of the log: items, and turns with the room's own payloads (spec 11).
+"""Rows of published files as episodes of the log: items, and turns with their payloads (spec 11).
 
-Payloads are made by the room (`payloads.logged`), so that whatever reads the log reads them like any others.
+Payloads are made as in play (`payloads.logged`), so that whatever reads the log reads them like any others.
 What a published row tells beside stands in fields of their own: ``prompt`` where it is not the one that the
 item gives, ``stored_rewrites`` and ``stored_edit_f1``; ``kl`` and ``num_conts`` where the samples behind an
 estimate are not published; ``readings`` false where only originals were predicted; ``merged`` where a row

@@ -37,7 +37,7 @@ from simulator.errors import SeatError
 from simulator.models import ChatModel, as_sent, sample
 from simulator.models.decoding import drawn
 from simulator.models.schema import parse
-from simulator.runner.rooms import refuse_unknown
+from simulator.runner.machines import refuse_unknown
 from simulator.seats import Kind as SeatKind
 from simulator.seats import Reply, Seat, View
 

@@ -24,13 +24,13 @@ from simulator.ambient.files.results import CLAIMS, CONTINUATIONS, CROWD, GENERA
 from simulator.ambient.generation import generation_measures
 from simulator.ambient.intervals import mean_interval
 from simulator.ambient.items import BENCHMARK, GenerateItem, Task, item_from_row
+from simulator.ambient.machine import MACHINE
 from simulator.ambient.nli.metrics import nli_measures
 from simulator.ambient.payloads import FORMS
 from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.prepare import evaluation_measures
 from simulator.ambient.prompts import prompt
 from simulator.ambient.reporting.measures import Results, wording
-from simulator.ambient.room import ROOM
 from simulator.ambient.score import score_rows
 from simulator.ambient.trial_log import JUDGED, played_of, records_of
 from simulator.ambient.true_false import true_false_measures
@@ -97,7 +97,7 @@ def _scored(played: Sequence[PlayedItem]) -> dict[str, Interval | None]:
         pairs = [
             (score.value, episode.item.id)
             for episode in played
-            for score in ROOM.score(episode.item, episode.turns, ())
+            for score in MACHINE.score(episode.item, episode.turns, ())
             if score.metric == metric and score.value is not None
         ]
         measures[title] = mean_interval([value for value, _ in pairs], [item for _, item in pairs])

@@ -7,7 +7,7 @@
 | ``offline/never-asks`` | does what ``offline/kitchen`` would do without asking |
 | ``provider/model`` | proposes by its method, and puts the question into words once it is decided to ask |
 
-None of them reads what the data know of the answer: the room gives them items without it (`playing.blinded`).
+None of them reads what the data know of the answer: they are given items without it (`playing.blinded`).
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ from simulator.runner.batch import Job, Tell, logged_state, play_job
 from simulator.runner.build import NamedSeatFactory, SeatFactory
 from simulator.runner.cluster.connecting import actor_options, imported_ray
 from simulator.runner.cluster.head import Link
-from simulator.runner.finding import load_room
-from simulator.runner.rooms import AnyRoom
+from simulator.runner.finding import load_machine
+from simulator.runner.machines import AnyMachine
 from simulator.seats import Seat
 
 _CALL_SECONDS: Final = 0.5
@@ -83,7 +83,7 @@ class Player:
         self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()
         self._tasks: set[asyncio.Task[list[Played]]] = set()
-        self._table: tuple[AnyRoom, Mapping[str, Seat], Relay] | None = None
+        self._table: tuple[AnyMachine, Mapping[str, Seat], Relay] | None = None
 
     async def play(self, jobs: Sequence[Job]) -> list[Played] | AskbackError | LogError:
         """Play episodes, one after the other; what went wrong, if they cannot be played."""
@@ -111,18 +111,18 @@ class Player:
 
     async def _play(self, jobs: Sequence[Job]) -> list[Played]:
         async with self._opening:
-            room, seats, log = self._table or await self._open()
+            machine, seats, log = self._table or await self._open()
         played: list[Played] = []
         for job in jobs:
-            outcome = await play_job(room, seats, job, log)
+            outcome = await play_job(machine, seats, job, log)
             if outcome.ending is not None:
                 played.append((outcome.ending, outcome.scores))
         return played
 
-    async def _open(self) -> tuple[AnyRoom, Mapping[str, Seat], Relay]:
+    async def _open(self) -> tuple[AnyMachine, Mapping[str, Seat], Relay]:
         work: Work = pickle.loads(self._work)
         os.environ.update(work.environment)
-        room = load_room(work.benchmark)
+        machine = load_machine(work.benchmark)
         if (here := version_here(work.benchmark)) != work.version:
             raise InputError(f"A node of the cluster has {here}; the command runs with {work.version}.")
         link = Link(work.head, self._name, await work.head.join.remote(self._name))
@@ -133,7 +133,7 @@ class Player:
                 models = replace(models, prices_path=_written(work.prices))
             factory = replace(factory, models=models)
         seats = await self._stack.enter_async_context(factory(log, work.places))
-        self._table = room, seats, log
+        self._table = machine, seats, log
         return self._table
 
 

@@ -15,9 +15,9 @@ from simulator import catalog
 from simulator.errors import InputError
 from simulator.models import ModelOptions
 from simulator.runner.build import Models
-from simulator.runner.finding import load_room
+from simulator.runner.finding import load_machine
 from simulator.runner.lobby import PERSON
-from simulator.runner.rooms import ActiveEpisode
+from simulator.runner.machines import ActiveEpisode
 from simulator.runner.turns import task_turns
 from simulator.seats import Reply
 from simulator.studies.files import Study
@@ -100,9 +100,9 @@ class Player:
     def __init__(self, study: Study, reader: LogReader) -> None:
         self._study = study
         self._reader = reader
-        self._room: Any = load_room(study.benchmark)
+        self._machine: Any = load_machine(study.benchmark)
         # By its hash an item is the same for ever.
-        self._item = cache(lambda hash: self._room.read_item(reader.item(hash)))
+        self._item = cache(lambda hash: self._machine.read_item(reader.item(hash)))
         self._models = Models(options=ModelOptions())
         benchmark = catalog.find(study.benchmark)
         self._usual = {seat.name: seat.usual for seat in benchmark.seats}
@@ -125,19 +125,19 @@ class Player:
         offered = _OFFERED.search(page.html) if stage != "task" else None
         if offered:
             return {"text": offered[1]}
-        if (willing := self._room.willing(episode.options, turns)) is not None:
+        if (willing := self._machine.willing(episode.options, turns)) is not None:
             return _fields(willing, episode.options)
-        of_all = [turn for turn in turns if turn.payload.get("kind") not in self._room.people_alone]
+        of_all = [turn for turn in turns if turn.payload.get("kind") not in self._machine.people_alone]
         seat = page.seat if page.seat in self._study.people else self._study.people[0]
         reached = await self._builtin(episode, seat, of_all)
-        said = self._room.filled_in(reached.reply, reached.knows)
+        said = self._machine.filled_in(reached.reply, reached.knows)
         return _fields(said, reached.knows)
 
     async def _builtin(self, episode: Episode, speaker: str, turns: Sequence[Turn]) -> _Reached:
         # Only the participant's is asked anything.
         seats = {
-            seat: self._room.seat_for(seat, self._usual[seat], self._models, episode.options)
-            for seat in self._room.seated(episode.options)
+            seat: self._machine.seat_for(seat, self._usual[seat], self._models, episode.options)
+            for seat in self._machine.seated(episode.options)
         }
         seats[speaker] = _Overheard(seats[speaker])
         live = ActiveEpisode(
@@ -147,7 +147,7 @@ class Player:
             record=_stop,
         )
         try:
-            await self._room.advance(live, self._room.rebuild(turns))
+            await self._machine.advance(live, self._machine.rebuild(turns))
         except _Reached as reached:
             return reached
         raise InputError(f"{episode.id}: the built-in {speaker} has nothing to say")

@@ -7,20 +7,20 @@ from rich.console import Console
 
 from logs import LogReader
 from simulator.ambik.data import load_pairs
-from simulator.ambik.room import ROOM as AMBIK
+from simulator.ambik.machine import MACHINE as AMBIK
 from simulator.ambik.selection import pair_items
 from simulator.clarq.data import load_items
-from simulator.clarq.room import ROOM as CLARQ
+from simulator.clarq.machine import MACHINE as CLARQ
 from simulator.handmethat.data import load_tasks
+from simulator.handmethat.machine import MACHINE as HANDMETHAT
 from simulator.handmethat.playing import Posed
-from simulator.handmethat.room import ROOM as HANDMETHAT
 from simulator.runner.command import RunRequest, RunSettings, play
 from simulator.runner.model_flags import ModelFlags
 
 
 @pytest.fixture(scope="package")
 def log(tmp_path_factory):
-    """Short runs of all rooms, with built-in players."""
+    """Short runs of all benchmarks, with built-in players."""
     path = tmp_path_factory.mktemp("asking") / "log.sqlite"
     clarq = load_items("builtin", "en")[:2]
     tasks = [task for level in (1, 4) for task in load_tasks("builtin", levels=[level], limit=2)]
@@ -40,9 +40,9 @@ def log(tmp_path_factory):
         ("k0", AMBIK, {"robot": "offline/kitchen", "user": "offline/item"}, pairs, {"questions": 0}),
         ("n", AMBIK, {"robot": "offline/never-asks", "user": "offline/item"}, pairs, {"questions": 1}),
     ]
-    for name, room, seats, items, options in played:
+    for name, machine, seats, items, options in played:
         wanted = RunRequest(
-            room=room,
+            machine=machine,
             seats=seats,
             items=items,
             settings=RunSettings(log=path, models=ModelFlags().options(path), name=name, workers=1),

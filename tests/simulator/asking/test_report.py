@@ -49,12 +49,12 @@ def test_a_run_of_another_benchmark_is_refused_by_its_name(tmp_path):
 def test_records_of_three_rooms_are_read_from_logged_turns(reader):
     found = askings(reader, ["c", "h", "k", "k"])
     assert found.left_out == {}
-    by_room = {name: [one for one in found.askings if one.benchmark == name] for name in askable()}
-    assert [len(some) for some in by_room.values()] == [2, 4, 20]
-    assert all(one.asked and one.told.need == "person" for one in by_room["clarq"])
-    assert {one.told.kind for one in by_room["handmethat"]} == {"level 1", "level 4"}
-    assert {one.robot for one in by_room["handmethat"]} == {"offline/asker"}
-    assert {one.user for one in by_room["ambik"]} == {"offline/item"}
+    by_benchmark = {name: [one for one in found.askings if one.benchmark == name] for name in askable()}
+    assert [len(some) for some in by_benchmark.values()] == [2, 4, 20]
+    assert all(one.asked and one.told.need == "person" for one in by_benchmark["clarq"])
+    assert {one.told.kind for one in by_benchmark["handmethat"]} == {"level 1", "level 4"}
+    assert {one.robot for one in by_benchmark["handmethat"]} == {"offline/asker"}
+    assert {one.user for one in by_benchmark["ambik"]} == {"offline/item"}
 
 
 def test_who_was_erased_and_what_has_not_ended_is_left_out_and_counted(log, tmp_path):
@@ -163,7 +163,7 @@ def test_one_table_over_all_rooms(log, tmp_path):
 
 
 class _Counted:
-    """An episode by what its turns and its item's row say, without any room's rules."""
+    """An episode by what its turns and its item's row say, without any benchmark's rules."""
 
     def __init__(self, item, turns):
         kinds = [turn.payload.get("kind") for turn in turns]

@@ -5,9 +5,9 @@ from typer.testing import CliRunner
 
 from app import cli
 from logs import LogReader, LogWriter
+from simulator.clarq.machine import MACHINE
 from simulator.clarq.reporting.report import run_section
 from simulator.clarq.results import import_results, read_results
-from simulator.clarq.room import ROOM
 from simulator.clarq.score import score_rows, score_run
 from simulator.errors import InputError
 from trees import Frontier
@@ -168,10 +168,10 @@ def test_published_dialogues_replay(published, tmp_path, name):
     with LogWriter(tmp_path / "log.sqlite", durable=False) as log:
         run = import_results(read_results(path), log)
     with LogReader(tmp_path / "log.sqlite") as reader:
-        items = {row.hash: ROOM.read_item(row) for row in reader.items(run.id)}
+        items = {row.hash: MACHINE.read_item(row) for row in reader.items(run.id)}
         for played in reader.turns_of_run(run.id):
             task = items[played.episode.item_hash]
-            shown = ROOM.replay(task, played.turns, ())
+            shown = MACHINE.replay(task, played.turns, ())
             given = tuple(index for step in shown.steps for index in step.gave if index != "0")
             assert (
                 Frontier(task.tree, True, given).withheld

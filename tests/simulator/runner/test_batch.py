@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from logs import LogError, LogReader, LogWriter
-from simulator.clarq.room import ROOM
+from simulator.clarq.machine import MACHINE
 from simulator.errors import InputError
 from simulator.models import Unavailable
 from simulator.runner.batch import run_batch
@@ -19,11 +19,18 @@ TASKS = [*load_builtin("en")[:3], *load_builtin("zh")[:1]]
 def offline(**others):
     """Built-in seats, except for `others`."""
     names = {"seeker": "offline/seeker", "provider": "offline/experts"}
-    return {seat: ROOM.seat_for(seat, name, None, {}) for seat, name in names.items()} | others
+    return {seat: MACHINE.seat_for(seat, name, None, {}) for seat, name in names.items()} | others
 
 
 def plan(tasks=TASKS, seats=None, name="run", **changes):
-    given = {"room": ROOM, "items": tasks, "seats": seats or offline(), "config": {}, "seed": 3, "name": name}
+    given = {
+        "machine": MACHINE,
+        "items": tasks,
+        "seats": seats or offline(),
+        "config": {},
+        "seed": 3,
+        "name": name,
+    }
     return build_plan(**{**given, **changes})
 
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 
 from simulator.clarq.graph import ProviderAgent
+from simulator.clarq.machine import MACHINE
 from simulator.clarq.players.seeker_model import ModelSeeker
-from simulator.clarq.room import ROOM
 from simulator.errors import InputError
 from simulator.models import ModelOptions, ScriptModel
 from simulator.runner.build import Models, build_plan, build_seats, read_script
@@ -38,7 +38,7 @@ def script_model(name):
     ],
 )
 def test_seats_that_need_no_model(seeker, provider, kinds):
-    seats = build_seats(ROOM, {"provider": provider, "seeker": seeker}, no_model, {})
+    seats = build_seats(MACHINE, {"provider": provider, "seeker": seeker}, no_model, {})
     assert list(seats) == ["seeker", "provider"]
     assert (seats["seeker"].kind, seats["provider"].kind) == kinds
     assert (seats["seeker"].name, seats["provider"].name) == (seeker, provider)
@@ -46,7 +46,7 @@ def test_seats_that_need_no_model(seeker, provider, kinds):
 
 def test_models_in_both_seats():
     seats = build_seats(
-        ROOM, {"seeker": "openai/a", "provider": "offline/script"}, script_model, {"mode": "chat"}
+        MACHINE, {"seeker": "openai/a", "provider": "offline/script"}, script_model, {"mode": "chat"}
     )
     assert isinstance(seats["seeker"], ModelSeeker)
     assert isinstance(seats["provider"], ProviderAgent)
@@ -56,7 +56,7 @@ def test_models_in_both_seats():
 def test_a_person_and_a_script(tmp_path):
     path = tmp_path / "lines.yaml"
     path.write_text("- How?\n- Goodbye", encoding="utf-8")
-    seats = build_seats(ROOM, {"seeker": f"script:{path}", "provider": "person"}, no_model, {})
+    seats = build_seats(MACHINE, {"seeker": f"script:{path}", "provider": "person"}, no_model, {})
     assert isinstance(seats["seeker"], ScriptSeat)
     assert isinstance(seats["provider"], PersonSeat)
     assert seats["seeker"].name == f"script:{path}"
@@ -75,12 +75,12 @@ def test_a_person_and_a_script(tmp_path):
 )
 def test_names_that_mean_nothing(names, message):
     with pytest.raises(InputError, match=message):
-        build_seats(ROOM, names, no_model, {})
+        build_seats(MACHINE, names, no_model, {})
 
 
 def test_an_unknown_mode_is_refused_before_the_run():
     with pytest.raises(InputError, match="mode"):
-        build_seats(ROOM, {"seeker": "openai/a", "provider": "person"}, script_model, {"mode": "talk"})
+        build_seats(MACHINE, {"seeker": "openai/a", "provider": "person"}, script_model, {"mode": "talk"})
 
 
 # Scripts
@@ -144,8 +144,14 @@ async def test_a_model_is_loaded_once_and_closed():
 
 
 def plan(task, *more, **changes):
-    seats = build_seats(ROOM, {"seeker": "offline/seeker", "provider": "offline/experts"}, no_model, {})
-    given = {"room": ROOM, "items": [task, *more], "seats": seats, "config": {"data": "builtin"}, "seed": 7}
+    seats = build_seats(MACHINE, {"seeker": "offline/seeker", "provider": "offline/experts"}, no_model, {})
+    given = {
+        "machine": MACHINE,
+        "items": [task, *more],
+        "seats": seats,
+        "config": {"data": "builtin"},
+        "seed": 7,
+    }
     return build_plan(**{**given, **changes})
 
 
@@ -201,5 +207,5 @@ def test_a_configuration_can_be_stored(lamp):
     [("person", "person", "H2H"), ("person", "offline/experts", "H2L"), ("offline/seeker", "person", "L2H")],
 )
 def test_the_setup_tells_who_sat_where(lamp, seeker, provider, setup):
-    seats = build_seats(ROOM, {"seeker": seeker, "provider": provider}, no_model, {})
+    seats = build_seats(MACHINE, {"seeker": seeker, "provider": provider}, no_model, {})
     assert plan(lamp, seats=seats).run.setup == setup

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from logs import LogReader
 from simulator.clarq.data import load_items
-from simulator.clarq.room import ROOM
+from simulator.clarq.machine import MACHINE
 from simulator.errors import InputError
 from simulator.models import Budget
 from simulator.runner import command
@@ -23,7 +23,7 @@ from simulator.runner.model_flags import ModelFlags
 def asked(tmp_path, monkeypatch):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
     return RunRequest(
-        room=ROOM,
+        machine=MACHINE,
         seats={"seeker": "offline/seeker", "provider": "offline/experts"},
         items=tuple(load_items("builtin", "en")[:2]),
         settings=RunSettings(log=tmp_path / "log.sqlite"),

@@ -13,7 +13,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command, RetryPolicy
 
-from simulator.runner.compiling import Machine
+from simulator.runner.compiling import CompiledGraph
 
 
 class State(TypedDict):
@@ -42,7 +42,7 @@ def build(tasks: list[Any]) -> StateGraph[State, None, State, State]:
 
 async def test_states_are_the_same_and_nodes_run_in_the_task_that_plays() -> None:
     tasks: list[Any] = []
-    played = await Machine(build(tasks)).play({"said": ["hello"]}, None)
+    played = await CompiledGraph(build(tasks)).play({"said": ["hello"]}, None)
     assert played == await build([]).compile().ainvoke({"said": ["hello"]})
     assert played["said"] == ["hello", "ask", "answered", "ask"]
     assert set(tasks) == {asyncio.current_task()}
@@ -52,7 +52,7 @@ async def test_states_are_the_same_and_nodes_run_in_the_task_that_plays() -> Non
 
 async def test_an_error_comes_out_as_it_was_raised() -> None:
     with pytest.raises(LookupError, match="nothing to say"):
-        await Machine(build([])).play({"said": ["a", "b"]}, None)
+        await CompiledGraph(build([])).play({"said": ["a", "b"]}, None)
 
 
 async def test_play_begins_where_the_start_leads_and_at_the_end_nothing_is_played() -> None:
@@ -63,7 +63,7 @@ async def test_play_begins_where_the_start_leads_and_at_the_end_nothing_is_playe
     graph = build(tasks)
     graph.edges.clear()
     graph.add_conditional_edges(START, choose, ["ask", "answer", END])
-    machine = Machine(graph)
+    machine = CompiledGraph(graph)
     assert (await machine.play({"said": ["a", "b"]}, END))["said"] == ["a", "b"] and not tasks
     assert (await machine.play({"said": ["a", "b", "c", "d"]}, "ask"))["said"][4:] == ["ask"]
     with pytest.raises(LookupError):
@@ -74,7 +74,7 @@ async def test_where_a_plain_function_chooses_langgraph_asks_it() -> None:
     graph = build([])
     graph.edges.clear()
     graph.add_conditional_edges(START, lambda state: "first", {"first": "ask"})
-    assert (await Machine(graph).play({"said": ["a", "b", "c"]}, None))["said"][3:] == ["ask"]
+    assert (await CompiledGraph(graph).play({"said": ["a", "b", "c"]}, None))["said"][3:] == ["ask"]
 
 
 class Deciding(TypedDict):
@@ -118,7 +118,7 @@ NOTHING: dict[str, Any] = {"said": [], "plan": "", "seen": ""}
 
 async def test_a_step_is_a_turn() -> None:
     reached: list[int] = []
-    played = await Machine(deciding(reached)).play(NOTHING, None)
+    played = await CompiledGraph(deciding(reached)).play(NOTHING, None)
     assert played == await deciding([]).compile().ainvoke(NOTHING)
     assert played["said"] == ["plan 0, plan 0", "plan 1, plan 1"]
     first, second = reached[0], reached[3]
@@ -131,9 +131,9 @@ async def test_nodes_beside_each_other_and_policies_are_left_to_langgraph() -> N
         lambda: deciding([], retry_policy=RetryPolicy()),
         lambda: deciding([], several=True),
     ):
-        assert await Machine(graph()).play(NOTHING, None) == await graph().compile().ainvoke(NOTHING)
+        assert await CompiledGraph(graph()).play(NOTHING, None) == await graph().compile().ainvoke(NOTHING)
 
 
 async def test_a_circle_without_a_turn_meets_the_limit_of_steps() -> None:
     with pytest.raises(GraphRecursionError):
-        await Machine(deciding([], "plan")).play(NOTHING, None, steps=20)
+        await CompiledGraph(deciding([], "plan")).play(NOTHING, None, steps=20)

@@ -6,17 +6,17 @@ import pytest
 
 from logs import LogError
 from logs.rows import Episode, Run
-from simulator.clarq.room import ROOM, ClarqRoom
+from simulator.clarq.machine import MACHINE, ClarqMachine
 from simulator.errors import SeatError
 from simulator.models import Refused, ScriptModel, Unavailable
 from simulator.runner.execute import Recorder, execute
-from simulator.runner.rooms import ActiveEpisode
+from simulator.runner.machines import ActiveEpisode
 from simulator.seats import PersonSeat, ScriptSeat
 from trees.sources import load_builtin
 
 
 def seats(**others):
-    made = {seat: ROOM.seat_for(seat, name, None, {}) for seat, name in OFFLINE.items()}
+    made = {seat: MACHINE.seat_for(seat, name, None, {}) for seat, name in OFFLINE.items()}
     return made | others
 
 
@@ -25,7 +25,7 @@ OFFLINE = {"seeker": "offline/seeker", "provider": "offline/experts"}
 
 def prepare(log, task, who, *, number=0, durable=False, **options):
     """An episode in the log, ready to be played."""
-    item = ROOM.item_row(task)
+    item = MACHINE.item_row(task)
     episode = Episode(
         id=f"e{number}",
         run_id="run",
@@ -43,11 +43,13 @@ def prepare(log, task, who, *, number=0, durable=False, **options):
     return ActiveEpisode(episode=episode, item=task, seats=who, record=recorder), recorder
 
 
-async def played(log, task, who, turns=(), *, room=ROOM, number=0, **options):
+async def played(log, task, who, turns=(), *, machine=MACHINE, number=0, **options):
     live, recorder = prepare(log, task, who, number=number, **options)
     for turn in turns:
         log.put(replace(turn, episode_id=live.episode.id))
-    return await execute(room, live, log, recorder, [replace(t, episode_id=live.episode.id) for t in turns])
+    return await execute(
+        machine, live, log, recorder, [replace(t, episode_id=live.episode.id) for t in turns]
+    )
 
 
 def bare(row):
@@ -64,7 +66,7 @@ async def test_an_episode_is_played_scored_and_ended(log, reader, check, either_
     stored = {score.metric: score.value for score in reader.scores(episode_id="e0")}
     assert stored == {score.metric: score.value for score in outcome.scores}
     assert set(stored) == {"success", "aqd", "aql"}
-    assert list(map(bare, outcome.scores)) == list(map(bare, ROOM.score(either_lamp, turns, ())))
+    assert list(map(bare, outcome.scores)) == list(map(bare, MACHINE.score(either_lamp, turns, ())))
 
 
 async def test_the_turn_limit_truncates(log, reader, check, lamp):
@@ -129,7 +131,7 @@ async def test_a_fault_becomes_an_ending(log, reader, lamp, error, status, cause
 
 @pytest.mark.parametrize("answer", [{"reason": "so", "relevant": "maybe"}, "no JSON"])
 async def test_an_answer_of_the_wrong_form_is_the_parsers_fault(log, reader, lamp, answer):
-    provider = ROOM.seat_for("provider", "offline/script", lambda name: ScriptModel(lambda _: answer), {})
+    provider = MACHINE.seat_for("provider", "offline/script", lambda name: ScriptModel(lambda _: answer), {})
     await played(log, lamp, seats(provider=provider))
     ending = reader.ending("e0")
     assert (ending.status, ending.cause) == ("failed", "parser")
@@ -137,11 +139,11 @@ async def test_an_answer_of_the_wrong_form_is_the_parsers_fault(log, reader, lam
 
 
 async def test_a_fault_of_the_scorer_is_no_crash(log, reader, lamp):
-    class Unscored(ClarqRoom):
+    class Unscored(ClarqMachine):
         def score(self, item, turns, judgments, options):
             raise KeyError("3")
 
-    outcome = await played(log, lamp, seats(), room=Unscored())
+    outcome = await played(log, lamp, seats(), machine=Unscored())
     assert (outcome.ending.status, outcome.ending.cause, outcome.scores) == ("failed", "scorer", ())
     assert re.fullmatch(rf"KeyError: '3', {__file__}:\d+", reader.ending("e0").message)
     await log.aflush()
@@ -167,7 +169,7 @@ async def test_a_durable_turn_is_on_disk_before_the_next_is_asked_for(log, reade
 
     who = seats(seeker=ScriptSeat(answer))
     live, recorder = prepare(log, lamp, who, durable=True)
-    await execute(ROOM, live, log, recorder)
+    await execute(MACHINE, live, log, recorder)
     assert seen == [(1, 1), (3, 3), (5, 5), (7, 7)]
 
 
@@ -175,14 +177,14 @@ async def test_a_log_that_cannot_be_written_stops_everything(log, lamp):
     live, recorder = prepare(log, lamp, seats())
     log.close()
     with pytest.raises(LogError):
-        await execute(ROOM, live, log, recorder)
+        await execute(MACHINE, live, log, recorder)
 
 
 async def test_a_turn_that_the_log_refuses_is_told(log, reader, lamp):
     await played(log, lamp, seats())
     live, recorder = prepare(log, lamp, seats(seeker=ScriptSeat(["Something else?", "Goodbye"])))
     with pytest.raises(LogError):
-        await execute(ROOM, live, log, recorder)
+        await execute(MACHINE, live, log, recorder)
 
 
 async def test_cancelling_loses_nothing_that_was_said(log, reader, lamp):
@@ -195,7 +197,7 @@ async def test_cancelling_loses_nothing_that_was_said(log, reader, lamp):
 
     reached = asyncio.Event()
     live, recorder = prepare(log, lamp, seats(seeker=Waits()))
-    task = asyncio.create_task(execute(ROOM, live, log, recorder))
+    task = asyncio.create_task(execute(MACHINE, live, log, recorder))
     await reached.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -210,7 +212,7 @@ async def test_a_seat_whose_model_refuses_has_failed_and_is_not_asked_again(log,
         raise Refused("no, thank you")
 
     outcome = await played(
-        log, lamp, seats(seeker=ROOM.seat_for("seeker", "x/y", lambda name: ScriptModel(refuse), {}))
+        log, lamp, seats(seeker=MACHINE.seat_for("seeker", "x/y", lambda name: ScriptModel(refuse), {}))
     )
     ending = reader.ending("e0")
     assert outcome.ending == ending

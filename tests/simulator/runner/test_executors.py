@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from logs import LogError, LogReader, LogWriter
-from simulator.clarq.room import ROOM
+from simulator.clarq.machine import MACHINE
 from simulator.errors import WorkerFailed
 from simulator.runner import executors
 from simulator.runner.batch import run_batch
@@ -30,7 +30,9 @@ async def play(path, *, workers, concurrency=4, factory=CREW, on_progress=lambda
     """Play the run on, in one process (0) or in workers; its tally."""
     async with LogWriter(path, durable=False) as log, CREW(log, 1) as seats:
         with LogReader(path) as reader:
-            plan = build_plan(room=ROOM, items=TASKS, seats=seats, config={}, seed=3, repeats=2, name="run")
+            plan = build_plan(
+                machine=MACHINE, items=TASKS, seats=seats, config={}, seed=3, repeats=2, name="run"
+            )
             shared = Workers(
                 benchmark="clarq", factory=factory, path=path, workers=workers, concurrency=concurrency
             )
@@ -180,7 +182,7 @@ async def test_a_log_that_cannot_be_written_stops_the_run(log_path, tmp_path):
     (tmp_path / "folder").mkdir()
     async with LogWriter(log_path, durable=False) as log, CREW(log, 1) as seats:
         with LogReader(log_path) as reader:
-            plan = build_plan(room=ROOM, items=TASKS, seats=seats, config={}, seed=3)
+            plan = build_plan(machine=MACHINE, items=TASKS, seats=seats, config={}, seed=3)
             shared = Workers(
                 benchmark="clarq", factory=CREW, path=tmp_path / "folder", workers=2, concurrency=2
             )

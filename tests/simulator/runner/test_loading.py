@@ -4,7 +4,7 @@ import threading
 import pytest
 
 from logs import LogReader, LogWriter
-from simulator.clarq.room import ROOM
+from simulator.clarq.machine import MACHINE
 from simulator.models import ModelOptions, ScriptModel, Unavailable, load_model
 from simulator.runner import build
 from simulator.runner.build import Models
@@ -39,7 +39,7 @@ class Slow:
 @pytest.fixture
 def sessions(log_path):
     def opened(models):
-        return Sessions(ROOM, log, reader, models)
+        return Sessions(MACHINE, log, reader, models)
 
     with LogWriter(log_path, durable=True) as log, LogReader(log_path) as reader:
         yield opened
@@ -77,7 +77,7 @@ async def test_everybody_waits_for_the_same_model(sessions, lamp):
 async def test_who_gives_up_leaves_the_model_to_the_others(lamp):
     slow = Slow()
     loading = Loading(slow)
-    leaving, staying = (asyncio.create_task(loading.seats(ROOM, WITH_MODEL, {})) for _ in range(2))
+    leaving, staying = (asyncio.create_task(loading.seats(MACHINE, WITH_MODEL, {})) for _ in range(2))
     await begun(slow)
     leaving.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -90,12 +90,12 @@ async def test_who_gives_up_leaves_the_model_to_the_others(lamp):
 async def test_a_model_that_cannot_be_loaded_is_told_to_all_and_tried_again():
     slow = Slow(fails=1)
     loading = Loading(slow)
-    waiting = [asyncio.create_task(loading.seats(ROOM, WITH_MODEL, {})) for _ in range(2)]
+    waiting = [asyncio.create_task(loading.seats(MACHINE, WITH_MODEL, {})) for _ in range(2)]
     await begun(slow)
     slow.let_go.set()
     told = await asyncio.gather(*waiting, return_exceptions=True)
     assert [str(one) for one in told] == ["no weights"] * 2
-    assert (await loading.seats(ROOM, WITH_MODEL, {}))["provider"].kind == "model"
+    assert (await loading.seats(MACHINE, WITH_MODEL, {}))["provider"].kind == "model"
     assert slow.asked == ["offline/script"] * 2
 
 
@@ -103,8 +103,8 @@ async def test_rooms_that_share_their_models_load_each_once(monkeypatch):
     slow = Slow()
     monkeypatch.setattr(build, "load_model", lambda name, options: slow(name))
     models = Models()
-    rooms = [Loading(models), Loading(models)]
-    waiting = [asyncio.create_task(one.seats(ROOM, WITH_MODEL, {})) for one in rooms]
+    loadings = [Loading(models), Loading(models)]
+    waiting = [asyncio.create_task(one.seats(MACHINE, WITH_MODEL, {})) for one in loadings]
     await begun(slow)
     slow.let_go.set()
     await asyncio.gather(*waiting)
@@ -117,5 +117,5 @@ async def test_a_model_is_loaded_with_all_its_layers_in_a_thread(tmp_path):
         script = ModelOptions(script=lambda request: "1", cache_path=tmp_path / "cache.sqlite")
         return load_model(name, script)
 
-    seats = await Loading(load).seats(ROOM, WITH_MODEL, {})
+    seats = await Loading(load).seats(MACHINE, WITH_MODEL, {})
     assert seats["provider"].kind == "model"

@@ -5,7 +5,7 @@ from hashlib import blake2b
 import pytest
 
 from logs import LogReader, LogWriter
-from simulator.clarq.room import ROOM
+from simulator.clarq.machine import MACHINE
 from simulator.models import Identity, LogRecordings, Message, ModelOptions, Request
 from simulator.models.keys import request_key
 from simulator.runner.batch import run_batch
@@ -41,7 +41,9 @@ async def play(path, run, model, mode, **options):
     )
     async with LogWriter(path, durable=False) as log, factory(log, 5) as seats:
         with LogReader(path) as reader:
-            plan = build_plan(room=ROOM, items=TASKS, seats=seats, config={}, seed=3, name=run, repeats=2)
+            plan = build_plan(
+                machine=MACHINE, items=TASKS, seats=seats, config={}, seed=3, name=run, repeats=2
+            )
             await run_batch(plan, log, reader, concurrency=5)
             return {
                 (played.episode.item_hash, played.episode.repeat): [

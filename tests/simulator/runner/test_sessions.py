@@ -6,7 +6,7 @@ from shown_blocks import in_cards, tree_states
 from logs import LogReader, LogWriter, NotInLog
 from simulator.blocks import Detail
 from simulator.clarq.benchmark import BENCHMARK as CLARQ
-from simulator.clarq.room import ROOM
+from simulator.clarq.machine import MACHINE
 from simulator.clarq.sessions import ClarqSessions
 from simulator.errors import ConflictError, InputError, SeatError
 from simulator.models import ScriptModel, Unavailable
@@ -33,7 +33,7 @@ class Server:
     def open(self):
         self.log = LogWriter(self.path, durable=True)
         self.reader = LogReader(self.path)
-        self.sessions = Sessions(ROOM, self.log, self.reader, self.models)
+        self.sessions = Sessions(MACHINE, self.log, self.reader, self.models)
 
     def close(self):
         self.reader.close()
@@ -258,7 +258,7 @@ async def test_a_reply_that_was_logged_before_a_crash_is_answered_afterwards(ser
     await server.sessions.submit(whole, "seeker", say("Which oil?", key="k"))
     episode = await server.sessions.start_item(lamp, H2L)
     here = await server.sessions._load(server.reader.episode(episode))
-    await server.log.write(ROOM.accept(here.live, here.state, "seeker", say("Which oil?", key="k")))
+    await server.log.write(MACHINE.accept(here.live, here.state, "seeker", say("Which oil?", key="k")))
     server.restart()
     view = await server.sessions.view(episode, "seeker")
     assert (view.number, view.my_turn) == (3, True)

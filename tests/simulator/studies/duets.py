@@ -165,9 +165,9 @@ class House:
         def nothing(name: str) -> Any:
             raise AssertionError(name)
 
-        room: Any = Duet()
+        machine: Any = Duet()
         self.sessions = DuetSessions(
-            room, self.log, self.reader, nothing, studies=[self.study], clock=lambda: self.now
+            machine, self.log, self.reader, nothing, studies=[self.study], clock=lambda: self.now
         )
         return self.sessions
 

@@ -145,8 +145,8 @@ class House:
         def nothing(name: str) -> Any:
             raise AssertionError(name)
 
-        room: Any = Guessing()
-        self.sessions = GuessingSessions(room, self.log, self.reader, nothing, studies=studies)
+        machine: Any = Guessing()
+        self.sessions = GuessingSessions(machine, self.log, self.reader, nothing, studies=studies)
 
     async def enter(self, who: str, study: str = "words", language: str = "en") -> Entry:
         identity = {"PROLIFIC_PID": who}

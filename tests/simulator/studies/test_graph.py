@@ -12,7 +12,7 @@ from langgraph.graph import START, StateGraph
 
 from logs.rows import Ending, Episode, Turn
 from simulator.errors import InputError, SeatError
-from simulator.runner.rooms import ActiveEpisode, Room
+from simulator.runner.machines import ActiveEpisode, EpisodeMachine
 from simulator.runner.turns import make_turn, task_turns
 from simulator.seats import PersonSeat, Reply, ScriptSeat, View
 from simulator.studies.graph import (
@@ -27,7 +27,7 @@ from simulator.studies.graph import (
     line,
     occasion,
 )
-from simulator.studies.room import StudyRoom
+from simulator.studies.machine import StudyMachine
 
 QUIZ = Step(node="comprehension", kind="quiz", wants="four")
 SCREEN = Step(node="qualification", kind="screen", wants="blue", when=("first", "further"))
@@ -57,7 +57,7 @@ class Seen:
     study: bool = False
 
 
-class Counting(Room[ActiveEpisode, Numbers]):
+class Counting(EpisodeMachine[ActiveEpisode, Numbers]):
     """Says two numbers in the seat ``counter``; the word "out" screens whoever says it out."""
 
     seats = ("counter",)
@@ -119,8 +119,8 @@ class Person:
     """Somebody whose every reply is a turn; the machine starts anew from the turns each time."""
 
     def __init__(self, around: Sequence[Step], seats: Sequence[str] = ("counter",), **options: Any) -> None:
-        room: Any = Counting()
-        self.room = StudyRoom(room, around)
+        machine: Any = Counting()
+        self.machine = StudyMachine(machine, around)
         self.turns: list[Turn] = []
         row = Episode(
             id="e",
@@ -139,18 +139,18 @@ class Person:
 
     @property
     def state(self) -> Any:
-        return self.room.rebuild(self.turns)
+        return self.machine.rebuild(self.turns)
 
     def stage(self, seat: str = "counter") -> str:
-        return str(self.room.view(self.live, self.state, seat, self.ending, None).stage)
+        return str(self.machine.view(self.live, self.state, seat, self.ending, None).stage)
 
     @property
     def ending(self) -> Ending | None:
-        return self.room.ending(self.live, self.state)
+        return self.machine.ending(self.live, self.state)
 
     async def say(self, text: str, seat: str = "counter") -> None:
-        self.turns.append(self.room.accept(self.live, self.state, seat, Reply(text=text)))
-        after = await self.room.advance(self.live, self.state)
+        self.turns.append(self.machine.accept(self.live, self.state, seat, Reply(text=text)))
+        after = await self.machine.advance(self.live, self.state)
         assert after["said"] == self.state["said"], "what the machine has is what the log tells"
 
     async def through(self, **said: str) -> list[str]:
@@ -210,9 +210,9 @@ async def test_the_ways_out(said: dict[str, str], way_out: Any, stages: int) -> 
     assert (error.value.code, error.value.cause, len(person.turns)) == (way_out, "counter", stages)
     assert person.ending is None
     if "count" not in said:
-        assert (person.stage(), person.room.due(person.live, person.state)) == ("done", None)
+        assert (person.stage(), person.machine.due(person.live, person.state)) == ("done", None)
         with pytest.raises(SeatError, match="not the counter's turn"):
-            person.room.accept(person.live, person.state, "counter", Reply(text="yes"))
+            person.machine.accept(person.live, person.state, "counter", Reply(text="yes"))
 
 
 async def test_who_withdraws_may_be_anywhere() -> None:
@@ -221,7 +221,7 @@ async def test_who_withdraws_may_be_anywhere() -> None:
         for text in texts:
             await person.say(text)
         with pytest.raises(SeatError, match="withdrew") as error:
-            await person.room.withdraw(replace(person.live, item=None, seats={}), "counter")
+            await person.machine.withdraw(replace(person.live, item=None, seats={}), "counter")
         assert (error.value.code, error.value.cause) == ("withdrawn", "counter")
 
 
@@ -246,7 +246,7 @@ async def test_an_answer_that_is_none_may_be_given_again() -> None:
 async def test_nobody_but_people_is_asked() -> None:
     person = Person(EVERYTHING)
     person.live = replace(person.live, seats={"counter": ScriptSeat(["1", "2"])})
-    after = await person.room.advance(person.live, person.state)
+    after = await person.machine.advance(person.live, person.state)
     assert [turn.text for turn in person.turns] == ["1", "1"]
     assert after["said"] == person.state["said"]
     assert person.ending is not None
@@ -255,12 +255,12 @@ async def test_nobody_but_people_is_asked() -> None:
 async def test_two_people_are_each_asked_in_their_own_time() -> None:
     told = replace(READY, kind="told", page="tell", when=("first",), seat="watcher")
     pair = Person((CONSENT, told), ("counter", "watcher"))
-    live, room = pair.live, pair.room
+    live, machine = pair.live, pair.machine
     assert (pair.stage("counter"), pair.stage("watcher")) == ("consent", "consent")
-    assert room.may_begin(live, pair.state, "watcher")
+    assert machine.may_begin(live, pair.state, "watcher")
     await pair.say("yes", "watcher")
     assert (pair.stage("counter"), pair.stage("watcher")) == ("consent", "tell")
-    assert not room.may_begin(live, pair.state, "watcher")
+    assert not machine.may_begin(live, pair.state, "watcher")
     await pair.say("read", "watcher")
     assert (pair.stage("counter"), pair.stage("watcher")) == ("consent", "gather")
     with pytest.raises(SeatError, match="not the watcher's turn"):

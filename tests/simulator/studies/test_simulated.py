@@ -102,10 +102,10 @@ class World:
             self.known[who] = admission.participant
         # Of moves at the same moment one may free a place after another one was told that there is none.
         if admission.code == "full" and len(self.desks) == 1:
-            room = [
+            machine = [
                 cell for cell, wanted in self.desks[0].quota.wanted.items() if self.filled()[cell] < wanted
             ]
-            assert not room, "sent away while there was a place"
+            assert not machine, "sent away while there was a place"
 
     def filled(self) -> Counter[Cell]:
         """Completed + live − stale, by the cells with a wanted number."""

@@ -21,7 +21,9 @@ class Visit(visiting.Visit):
 
 async def play(actions: Actions, language: str = "en", **wishes: Any) -> Visit:
     """Free play, up to the instructions."""
-    return await Visit.start(actions, room="ambibench", seat="participant", rules=wishes, language=language)
+    return await Visit.start(
+        actions, benchmark="ambibench", seat="participant", rules=wishes, language=language
+    )
 
 
 async def enter(actions: Actions, study: str, who: str = "", **more: str) -> Visit:

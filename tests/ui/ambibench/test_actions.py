@@ -60,7 +60,7 @@ async def test_what_free_play_can_be(
 
 async def test_a_start_that_fails_says_why(actions: Actions) -> None:
     wug = {"setting": "instruction", "kind": "wug"}
-    begin = {"room": "ambibench", "seat": "participant", "language": "en"}
+    begin = {"benchmark": "ambibench", "seat": "participant", "language": "en"}
     assert "twenty sentences" in (await actions.start(begin | {"rules": wug}))["problem"]
     assert "setting" in (await actions.start(begin | {"rules": {"setting": "aws"}}))["problem"]
     assert "robot" in (await actions.start(begin | {"seat": "robot"}))["problem"]
@@ -190,7 +190,7 @@ async def test_withdrawing_erases_at_any_time(
 
 async def test_an_episode_of_another_log_is_gone(actions: Actions) -> None:
     visit = Visit(
-        actions, "t=" + actions.signer.sign(Pass("x/y", "participant", room="ambibench", study="one"))
+        actions, "t=" + actions.signer.sign(Pass("x/y", "participant", benchmark="ambibench", study="one"))
     )
     assert 'data-code="gone"' in await visit.look()
     assert 'data-code="gone"' in (await visit.say("X", 0))["html"]
@@ -202,7 +202,7 @@ async def test_only_a_studys_participant_can_withdraw(actions: Actions) -> None:
     assert "data-withdraw" not in visit.html
     with pytest.raises(Exception, match="Only a study"):
         await actions.withdraw(visit.call)
-    robot = actions.signer.sign(Pass("x", "robot", room="handmethat"))
+    robot = actions.signer.sign(Pass("x", "robot", benchmark="handmethat"))
     with pytest.raises(TokenError):
         await actions.withdraw({"query": f"t={robot}"})
 

@@ -35,7 +35,7 @@ class Visit(visiting.Visit):
 async def play(actions: Actions, task: str = "crowd", language: str = "en") -> Visit:
     """Free play, up to the instructions."""
     return await Visit.start(
-        actions, room="ambient", seat="annotator", rules={"task": task}, language=language
+        actions, benchmark="ambient", seat="annotator", rules={"task": task}, language=language
     )
 
 

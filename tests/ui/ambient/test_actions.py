@@ -61,7 +61,7 @@ async def test_free_play_of_statements(actions: Actions, log: Log) -> None:
 
 
 async def test_a_start_that_fails_says_why(actions: Actions) -> None:
-    wishes = {"room": "ambient", "seat": "annotator", "rules": {"task": "evaluate"}, "language": "en"}
+    wishes = {"benchmark": "ambient", "seat": "annotator", "rules": {"task": "evaluate"}, "language": "en"}
     assert "task" in (await actions.start(wishes))["problem"]
 
 

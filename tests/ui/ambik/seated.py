@@ -46,7 +46,7 @@ async def play(
     others = (
         {other: opposite or {"user": "offline/item", "robot": "offline/always-asks"}[other]} if other else {}
     )
-    wishes = {"room": "ambik", "seat": seat, "others": others, "rules": {"type": type}}
+    wishes = {"benchmark": "ambik", "seat": seat, "others": others, "rules": {"type": type}}
     return await Visit.start(actions, **wishes, language=language)
 
 

@@ -21,14 +21,14 @@ from simulator.ambik.forms import read_pair_form
 from simulator.ambik.graph import State
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.items import DraftItem, Item, Pair, PairItem, Scenario, ScenarioItem
-from simulator.ambik.room import ROOM
+from simulator.ambik.machine import MACHINE
 from simulator.ambik.sessions import Play
 from simulator.ambik.show import KINDS, Sets, broken_off, filled_in, picture, reveal
 from simulator.ambik.terms import AMBIGUITIES, TASK_TYPES, Member
 from simulator.blocks import Block, Chips, Talk
 from simulator.errors import Trouble
 from simulator.runner.declared_views import Result, SeatPage
-from simulator.runner.rooms import ActiveEpisode
+from simulator.runner.machines import ActiveEpisode
 from simulator.tables.builtin import read_yaml
 from ui.actions import Actions
 from ui.declared.pages import STEPS, end_page, link_to, rule_fields, step_page, task_page
@@ -71,7 +71,7 @@ def view(
         stage="" if stage in (*KINDS.values(), "wait") else stage,
     )
     state = State(said=[list(line) for line in said], since=0.0, move={})
-    return replace(ROOM.view(live, state, seat, ending, warning), study=study, number=2)
+    return replace(MACHINE.view(live, state, seat, ending, warning), study=study, number=2)
 
 
 QUESTION = (("robot", "decide", "Which?", "asks"),)

@@ -21,5 +21,5 @@ def sessions(log: tuple[LogWriter, LogReader]) -> HandMeThatSessions:
 @pytest.fixture
 def actions(sessions: HandMeThatSessions) -> Actions:
     signer = Signer(b"a secret for tests")
-    rooms = {**front(signer), "handmethat": DeclaredActions(sessions, signer)}
-    return Actions(signer, rooms, "/research")
+    served = {**front(signer), "handmethat": DeclaredActions(sessions, signer)}
+    return Actions(signer, served, "/research")

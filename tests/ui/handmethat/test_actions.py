@@ -13,7 +13,7 @@ from ui.actions import Actions
 from ui.tokens import Pass, Signer, TokenError
 
 START = {
-    "room": "handmethat",
+    "benchmark": "handmethat",
     "seat": "robot",
     "item_language": "en",
     "others": {"human": "offline/giver"},
@@ -38,7 +38,7 @@ def seat_of(actions: Actions, page: dict[str, Any]) -> Pass:
 async def test_an_episode_begins_and_shows_itself(actions: Actions) -> None:
     page = await begin(actions, rules={"level": 2})
     seat = seat_of(actions, page)
-    assert (seat.seat, seat.room, seat.person_opposite) == ("robot", "handmethat", False)
+    assert (seat.seat, seat.benchmark, seat.person_opposite) == ("robot", "handmethat", False)
     html = (await actions.page(page))["html"]
     assert "You are the robot" in html
     state = await actions.state(parse_qs(page["query"])["t"][0])
@@ -79,7 +79,7 @@ async def test_the_other_benchmarks_link_opens_nothing_here(actions: Actions) ->
     wrong = actions.signer.sign(Pass(seat.episode_id, "seeker"))
     answer = await actions.page({"path": "/play", "query": f"t={wrong}", "language": "en"})
     assert "You are the robot" not in answer["html"]
-    human = Signer(b"guessed").sign(Pass(seat.episode_id, "human", room="handmethat"))
+    human = Signer(b"guessed").sign(Pass(seat.episode_id, "human", benchmark="handmethat"))
     refused = await actions.page({"path": "/play", "query": f"t={human}", "language": "en"})
     assert "This link does not work" in refused["html"]
 
@@ -101,7 +101,7 @@ async def test_without_handmethat_nothing_of_it_is_offered() -> None:
     bare = Actions(signer, front(signer))
     assert "/handmethat" not in (await bare.page({"path": "/", "language": "en"}))["html"]
     assert "not served" in (await bare.start(START))["problem"]
-    token = signer.sign(Pass("an/episode", "robot", room="handmethat"))
+    token = signer.sign(Pass("an/episode", "robot", benchmark="handmethat"))
     page = await bare.page({"path": "/play", "query": f"t={token}", "language": "en"})
     assert "This link does not work" in page["html"]
     with pytest.raises(TokenError, match="not served"):

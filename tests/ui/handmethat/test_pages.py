@@ -14,9 +14,9 @@ from simulator.bar_blocks import Amounts
 from simulator.blocks import Card
 from simulator.handmethat import show
 from simulator.handmethat.data import builtin_tasks
+from simulator.handmethat.machine import MACHINE
 from simulator.handmethat.playing import Play, Posed
 from simulator.handmethat.reveal import Replay, counts_card, percent, result
-from simulator.handmethat.room import ROOM
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.handmethat.show import asked, meaning_text
 from simulator.plan_blocks import Menu, Places, Suggestions
@@ -33,9 +33,6 @@ OTHERS = {"human": "offline/giver"}
 EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}</textarea><script>alert(2)</script>"
 
 
-Room = DeclaredActions
-
-
 class Page(Reader):
     """A page whose tags are looked up by their attributes."""
 
@@ -45,7 +42,7 @@ class Page(Reader):
 
 
 @pytest.fixture
-def room(sessions: HandMeThatSessions) -> Room:
+def served(sessions: HandMeThatSessions) -> DeclaredActions:
     return DeclaredActions(sessions, Signer(b"x"))
 
 
@@ -71,24 +68,26 @@ async def do(sessions: HandMeThatSessions, view: Any, text: str) -> Any:
     return await sessions.submit(view.episode_id, view.seat, reply, number=view.number)
 
 
-def playing(room: Room, view: SeatPage, language: str = "en", invitations: Any = None, **more: Any) -> str:
+def playing(
+    served: DeclaredActions, view: SeatPage, language: str = "en", invitations: Any = None, **more: Any
+) -> str:
     """The page of an episode that is going on."""
-    return task_page(room.here(frame(language), view, **more), invitations or {})
+    return task_page(served.here(frame(language), view, **more), invitations or {})
 
 
-def ended(room: Room, view: SeatPage, result: Any, language: str = "en") -> str:
+def ended(served: DeclaredActions, view: SeatPage, result: Any, language: str = "en") -> str:
     """The page of an episode that has ended."""
-    return end_page(room.here(frame(language), view), room.benchmark, result)
+    return end_page(served.here(frame(language), view), served.benchmark, result)
 
 
 def item_of(sessions: HandMeThatSessions, id: str) -> Posed:
     """What is played in an episode."""
-    return ROOM.read_item(sessions._reader.item(sessions._reader.episode(id).item_hash))
+    return MACHINE.read_item(sessions._reader.item(sessions._reader.episode(id).item_hash))
 
 
 def replay_of(sessions: HandMeThatSessions, id: str) -> Replay:
     """Everything that was hidden in an episode."""
-    return ROOM.replay(item_of(sessions, id), sessions._reader.turns(id), ())
+    return MACHINE.replay(item_of(sessions, id), sessions._reader.turns(id), ())
 
 
 def block(view: SeatPage, kind: Any) -> Any:
@@ -98,10 +97,10 @@ def block(view: SeatPage, kind: Any) -> Any:
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("mode", ["partial", "full"])
 async def test_the_robots_page_offers_every_command_once(
-    sessions: HandMeThatSessions, room: Room, mode: str, language: str
+    sessions: HandMeThatSessions, served: DeclaredActions, mode: str, language: str
 ) -> None:
     view = await begin(sessions, language, mode=mode)
-    page = Page(playing(room, view, language))
+    page = Page(playing(served, view, language))
     buttons = [attrs["data-command"] for attrs in page.with_("data-command")]
     offers = [offer.text for offer in block(view, Suggestions).offers]
     questions = {offer.text for offer in block(view, Menu).offers}
@@ -115,33 +114,33 @@ async def test_the_robots_page_offers_every_command_once(
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_ids_are_unique_and_references_lead_somewhere(
-    sessions: HandMeThatSessions, room: Room, language: str
+    sessions: HandMeThatSessions, served: DeclaredActions, language: str
 ) -> None:
     view = await begin(sessions, language, mode="full")
-    page = Page(playing(room, view, language, {"human": Invitation("/play?t=x", True)}))
+    page = Page(playing(served, view, language, {"human": Invitation("/play?t=x", True)}))
     page.check_references()
     ids = [attrs["id"] for attrs in page.with_("id")]
     used = {attrs["href"][1:] for tag, attrs in page.tags if tag == "use"}
     assert used <= set(ids)
 
 
-async def test_questions_show_their_price(sessions: HandMeThatSessions, room: Room) -> None:
+async def test_questions_show_their_price(sessions: HandMeThatSessions, served: DeclaredActions) -> None:
     view = await begin(sessions)
-    html = playing(room, view)
+    html = playing(served, view)
     for question in block(view, Menu).offers:
         assert f"{question.price.fields['cost']} points" in html
     assert "costs 10 points for each thing" in " ".join(html.split())
     assert "no more than 5 things at once" in " ".join(html.split())
-    shown = playing(room, await in_the_papers_protocol(sessions))
+    shown = playing(served, await in_the_papers_protocol(sessions))
     assert "pl-question" not in shown
     assert "Paper’s study" in shown
 
 
 async def test_partial_pages_hold_nothing_that_the_robot_does_not_see(
-    sessions: HandMeThatSessions, room: Room
+    sessions: HandMeThatSessions, served: DeclaredActions
 ) -> None:
     view = await begin(sessions, mode="partial")
-    page = Page(playing(room, view))
+    page = Page(playing(served, view))
     here = next(place for place in block(view, Places).places if place.here)
     seen = {thing.name for thing in visible(pile for _, piles in here.groups for pile in piles)}
     assert {attrs["data-thing"] for attrs in page.with_("data-thing")} == seen
@@ -152,12 +151,14 @@ def visible(piles: Any) -> list[Any]:
     return [part for pile in piles or () for thing in pile.things for part in (thing, *visible(thing.piles))]
 
 
-async def test_a_waiting_page_offers_nothing_to_do(sessions: HandMeThatSessions, room: Room) -> None:
+async def test_a_waiting_page_offers_nothing_to_do(
+    sessions: HandMeThatSessions, served: DeclaredActions
+) -> None:
     view = await begin(sessions, others={"human": "person"})
     view = await do(sessions, view, "which one?")
     assert not view.my_turn
     invitations = {"human": Invitation("/play?t=x", False)}
-    page = Page(playing(room, view, invitations=invitations, notice=Notice("moved on", "problem")))
+    page = Page(playing(served, view, invitations=invitations, notice=Notice("moved on", "problem")))
     offered = page.with_("data-command")
     assert {attrs["class"] for attrs in offered} == {"pl-question"}
     assert all("data-needs-turn" in attrs for attrs in offered)
@@ -165,16 +166,18 @@ async def test_a_waiting_page_offers_nothing_to_do(sessions: HandMeThatSessions,
     human = await sessions.view(view.episode_id, "human")
     task = item_of(sessions, view.episode_id).task
     for language in ("en", "zh"):
-        told = "".join(Page(playing(room, human, language)).texts)
+        told = "".join(Page(playing(served, human, language)).texts)
         assert told.count(meaning_text(task, task.meaning, "en")) == 1
-    assert "which one?" in "".join(Page(playing(room, human)).texts)
+    assert "which one?" in "".join(Page(playing(served, human)).texts)
     idle = await do(sessions, human, "the left one")
-    assert "Waiting for: Robot" in Page(playing(room, idle)).texts
+    assert "Waiting for: Robot" in Page(playing(served, idle)).texts
 
 
-async def test_what_people_typed_is_shown_as_typed(sessions: HandMeThatSessions, room: Room) -> None:
+async def test_what_people_typed_is_shown_as_typed(
+    sessions: HandMeThatSessions, served: DeclaredActions
+) -> None:
     view = await do(sessions, await begin(sessions), EVIL)
-    page = Page(playing(room, view, invitations={"human": Invitation(EVIL, True)}, notice=Notice(EVIL)))
+    page = Page(playing(served, view, invitations={"human": Invitation(EVIL, True)}, notice=Notice(EVIL)))
     assert any(EVIL in text for text in page.texts)
     assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
     assert not [name for _, attrs in page.tags for name in attrs if name.startswith("on")]
@@ -187,10 +190,10 @@ async def ended_with_stop(sessions: HandMeThatSessions, language: Any = "en") ->
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_the_result_tells_what_was_meant(
-    sessions: HandMeThatSessions, room: Room, language: Any
+    sessions: HandMeThatSessions, served: DeclaredActions, language: Any
 ) -> None:
     view, replay = await ended_with_stop(sessions, language)
-    page = Page(ended(room, view, await sessions.replay(view.episode_id, "robot"), language))
+    page = Page(ended(served, view, await sessions.replay(view.episode_id, "robot"), language))
     page.check_references()
     words = "".join(page.texts)
     task = replay.play.task
@@ -209,7 +212,7 @@ async def test_the_result_tells_what_was_meant(
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_who_gave_the_instruction_is_told_what_the_robot_did(
-    sessions: HandMeThatSessions, room: Room, language: Any, monkeypatch: pytest.MonkeyPatch
+    sessions: HandMeThatSessions, served: DeclaredActions, language: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     view = await begin(sessions, language, others={"human": "person"})
     id = view.episode_id
@@ -219,36 +222,38 @@ async def test_who_gave_the_instruction_is_told_what_the_robot_did(
     await do(sessions, await sessions.view(id, "robot"), "stop")
     own = declared_texts(sessions.benchmark, language)
     human = await sessions.view(id, "human")
-    told = "".join(Page(ended(room, human, await sessions.replay(id, "human"), language)).texts)
+    told = "".join(Page(ended(served, human, await sessions.replay(id, "human"), language)).texts)
     for part in ("dance", own["result.did_failed"], "where is it?", "over there"):
         assert part.lower() in told.lower()
     assert own["result.over_gave_up"] in told
     replay = replay_of(sessions, id)
     early = replay._replace(steps=())
-    told = "".join(Page(ended(room, human, result(early, "human", in_study=False), language)).texts)
+    told = "".join(Page(ended(served, human, result(early, "human", in_study=False), language)).texts)
     assert own["result.over_early"] in told
     assert own["result.did_nothing"] in told
     view = await sessions.view(id, "robot")
-    robots = "".join(Page(ended(room, view, await sessions.replay(id, "robot"), language)).texts)
+    robots = "".join(Page(ended(served, view, await sessions.replay(id, "robot"), language)).texts)
     assert own["result.over_gave_up"] not in robots
     assert own["result.gave_up"] in robots
     assert own["result.failure"] not in robots
     monkeypatch.setattr(Play, "carried_out", lambda self, outcome: True)
-    told = "".join(Page(ended(room, human, result(replay, "human", in_study=False), language)).texts)
+    told = "".join(Page(ended(served, human, result(replay, "human", in_study=False), language)).texts)
     start, end = own["result.over_stopped"].split("{deed}")
     assert start in told
     assert end in told
 
 
-async def test_in_a_study_the_answer_is_folded_away(sessions: HandMeThatSessions, room: Room) -> None:
+async def test_in_a_study_the_answer_is_folded_away(
+    sessions: HandMeThatSessions, served: DeclaredActions
+) -> None:
     view, replay = await ended_with_stop(sessions)
     shown = result(replay, "robot", in_study=True)
     folded = [block for block in shown.blocks if isinstance(block, Card) and block.folded]
-    page = ended(room, replace(view, study=True), shown)
+    page = ended(served, replace(view, study=True), shown)
     meant = meaning_text(replay.play.task, replay.play.task.meaning, "en")
     assert len(folded) == 1 and page.index("What was meant, and why") < page.index(meant)
     assert page.index("<details") < page.index(meant)
-    assert meant not in ended(room, replace(view, study=True), None)
+    assert meant not in ended(served, replace(view, study=True), None)
 
 
 @pytest.mark.each(
@@ -279,8 +284,10 @@ def test_questions_read_without_their_mark(text: str) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_entry_names_everybody(sessions: HandMeThatSessions, room: Room, language: str) -> None:
-    page = Page(entry_page(frame(language), room.link, sessions, ()))
+def test_the_entry_names_everybody(
+    sessions: HandMeThatSessions, served: DeclaredActions, language: str
+) -> None:
+    page = Page(entry_page(frame(language), served.link, sessions, ()))
     page.check_references()
     values = {(attrs.get("name"), attrs.get("value")) for tag, attrs in page.tags if tag == "input"}
     for seat in ("robot", "human"):

@@ -15,7 +15,7 @@ from markup import office_at
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, ModelCall, Run, Turn
 from simulator.clarq.data import item_row, load_items
-from simulator.clarq.room import ROOM
+from simulator.clarq.machine import MACHINE
 from trees import OPENING, Task
 from ui.research.office import Office
 
@@ -77,7 +77,7 @@ class Bench:
             self.writer.put(Ending(episode_id=id, status=status))
         self.writer.flush()
         if status == "completed":
-            for row in ROOM.score(task, self.reader.turns(id), ()):
+            for row in MACHINE.score(task, self.reader.turns(id), ()):
                 self.writer.put(row)
             self.writer.flush()
         return id

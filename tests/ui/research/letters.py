@@ -21,10 +21,10 @@ from simulator.ambibench.generation import (
     generate_verbalise,
 )
 from simulator.ambibench.items import item_from_row, item_row
+from simulator.ambibench.machine import MACHINE
 from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.players import Options, label_payload, text_payload
 from simulator.ambibench.prompt import Item, Prompt, trials
-from simulator.ambibench.room import ROOM
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.runner.sessions import Sessions
 from simulator.seats import Reply
@@ -65,9 +65,9 @@ def fill(writer: LogWriter, reader: LogReader) -> None:
 
 
 def play(writer: LogWriter, reader: LogReader, run: str, seat: str, items: Sequence[Item]) -> None:
-    """A run of a built-in player, played in the real room."""
+    """A run of a built-in player, played for real."""
     begin(writer, run, seat, len(items))
-    sessions = Sessions(ROOM, writer, reader, no_models)
+    sessions = Sessions(MACHINE, writer, reader, no_models)
 
     async def all_of_them() -> None:
         for item in items:

@@ -16,6 +16,7 @@ from simulator.ambient.claims import THRESHOLD, second_highest
 from simulator.ambient.continuations import continue_items
 from simulator.ambient.data import load_claims, load_examples
 from simulator.ambient.items import Item
+from simulator.ambient.machine import MACHINE
 from simulator.ambient.players.model import seat_for
 from simulator.ambient.prepare import (
     claim_items,
@@ -26,10 +27,9 @@ from simulator.ambient.prepare import (
     true_false_items,
 )
 from simulator.ambient.prompts import generate_items
-from simulator.ambient.room import ROOM
 from simulator.ambient.sessions import AmbientSessions
 from simulator.ambient.trial_log import generation_records
-from simulator.runner.rooms import ActiveEpisode
+from simulator.runner.machines import ActiveEpisode
 from simulator.seats import Reply, ScriptSeat, Seat
 from simulator.studies import Study
 
@@ -166,7 +166,7 @@ async def play(writer: LogWriter, run: str, items: Sequence[Item], seat: Callabl
     config = {"planned": len(items), "seats": {SEAT: made[0].name}, "task": items[0].task}
     writer.put(Run(id=run, benchmark="ambient", setup="L2L", seed=0, config=config)).result()
     for item, one in zip(items, made, strict=True):
-        row = ROOM.item_row(item)
+        row = MACHINE.item_row(item)
         episode = Episode(
             id=f"{run}/{item.id}/0",
             run_id=run,
@@ -182,11 +182,11 @@ async def play(writer: LogWriter, run: str, items: Sequence[Item], seat: Callabl
             turns.append(turn)
 
         live = ActiveEpisode(episode=episode, item=item, seats={SEAT: one}, record=record)
-        state = await ROOM.advance(live, ROOM.rebuild([]))
-        ending = ROOM.ending(live, state)
+        state = await MACHINE.advance(live, MACHINE.rebuild([]))
+        ending = MACHINE.ending(live, state)
         assert ending is not None
         rows = [row, episode, *turns, Ending(episode_id=episode.id, status=ending.status)]
-        for each in [*rows, *ROOM.score(item, turns, ())]:
+        for each in [*rows, *MACHINE.score(item, turns, ())]:
             writer.put(each)
 
 

@@ -20,13 +20,13 @@ from logs.rows import Ending, Episode, Run, Turn
 from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.data import load_drafts, load_pairs
 from simulator.ambik.items import Item, PairItem
+from simulator.ambik.machine import MACHINE, seat_for
 from simulator.ambik.playing import ROBOT, USER, calibration_option
-from simulator.ambik.room import ROOM, seat_for
 from simulator.ambik.runs import calibrated_on
 from simulator.ambik.selection import calibration_items, pair_items
 from simulator.ambik.sessions import AmbikSessions
 from simulator.ambik.settings import DEFAULT
-from simulator.runner.rooms import ActiveEpisode
+from simulator.runner.machines import ActiveEpisode
 from simulator.seats import Reply, ScriptSeat, Seat
 from simulator.seeds import derive_seed
 from simulator.studies import Study
@@ -150,7 +150,7 @@ def _script(decision: Mapping[str, Any], name: str) -> ScriptSeat:
 async def episode(
     writer: LogWriter, run: str, item: Item, seats: Mapping[str, Seat], options: Mapping[str, Any]
 ) -> None:
-    row = ROOM.item_row(item)
+    row = MACHINE.item_row(item)
     made = Episode(
         id=f"{run}/{item.id}/0",
         run_id=run,
@@ -167,12 +167,12 @@ async def episode(
         turns.append(turn)
 
     live = ActiveEpisode(episode=made, item=item, seats=dict(seats), record=record)
-    state = await ROOM.advance(live, ROOM.rebuild([]))
-    ending = ROOM.ending(live, state)
+    state = await MACHINE.advance(live, MACHINE.rebuild([]))
+    ending = MACHINE.ending(live, state)
     assert ending is not None
     for each in (row, made, *turns, Ending(episode_id=made.id, status=ending.status)):
         writer.put(each)
-    for score in ROOM.score(item, turns, ()):
+    for score in MACHINE.score(item, turns, ()):
         writer.put(score)
 
 

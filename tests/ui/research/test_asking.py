@@ -1,4 +1,4 @@
-"""The asking page on runs of all three rooms: every number of the table and of the plots is the report's."""
+"""The asking page on runs of three benchmarks: every number of table and plots is the report's."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from rich.console import Console
 
 from logs import LogReader, LogWriter
 from simulator.ambik.data import load_pairs
-from simulator.ambik.room import ROOM as AMBIK
+from simulator.ambik.machine import MACHINE as AMBIK
 from simulator.ambik.selection import pair_items
 from simulator.asking import askable, askings
 from simulator.clarq.data import load_items
-from simulator.clarq.room import ROOM as CLARQ
+from simulator.clarq.machine import MACHINE as CLARQ
 from simulator.commands.asking_measures import rows
 from simulator.handmethat.data import load_tasks
+from simulator.handmethat.machine import MACHINE as HANDMETHAT
 from simulator.handmethat.playing import Posed
-from simulator.handmethat.room import ROOM as HANDMETHAT
 from simulator.runner.command import RunRequest, RunSettings, play
 from simulator.runner.model_flags import ModelFlags
 from ui.research.address import Address
@@ -47,9 +47,9 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
         (HANDMETHAT, {"robot": "offline/asker", "human": "offline/giver"}, posed, {"mode": "partial"}),
         (AMBIK, {"robot": "offline/kitchen", "user": "offline/item"}, pairs, {"questions": 1}),
     ]
-    for name, (room, seats, items, options) in zip(RUNS, players, strict=True):
+    for name, (machine, seats, items, options) in zip(RUNS, players, strict=True):
         wanted = RunRequest(
-            room=room,
+            machine=machine,
             seats=seats,
             items=tuple(items),
             settings=RunSettings(log=path, models=ModelFlags().options(path), name=name, workers=1),
@@ -83,7 +83,7 @@ def tables(answer: dict[str, Any]) -> list[list[list[str]]]:
 
 
 @pytest.mark.parametrize("by", ["robot", "kind", "user", "both"])
-def test_each_room_has_its_rows_with_the_report_s_numbers(log: Office, by: str) -> None:
+def test_each_benchmark_has_its_rows_with_the_report_s_numbers(log: Office, by: str) -> None:
     found = rows(
         askings(log.reader, RUNS).askings, by_kind=by in ("kind", "both"), by_user=by in ("user", "both")
     )

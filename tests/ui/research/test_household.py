@@ -15,10 +15,10 @@ from logs import LogReader, LogWriter
 from logs.rows import Run
 from simulator.handmethat.data import list_episodes, load_episode
 from simulator.handmethat.files.episode import write_file
+from simulator.handmethat.machine import MACHINE
 from simulator.handmethat.meanings.rsa import rsa_view
 from simulator.handmethat.playing import Posed
 from simulator.handmethat.reveal import percent
-from simulator.handmethat.room import ROOM
 from simulator.handmethat.task import Task
 from simulator.runner.sessions import Sessions
 from ui.research.office import Office
@@ -39,7 +39,7 @@ async def played(tmp_path: Path, tasks: tuple[Task, ...]) -> Any:
     """A run of two episodes, of an expert and of a robot that asks; the second in Chinese."""
     path = tmp_path / "log.sqlite"
     with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
-        sessions = Sessions(ROOM, writer, reader, no_models)
+        sessions = Sessions(MACHINE, writer, reader, no_models)
         config = {"planned": 2, "seats": {"robot": "offline/asker:1", "human": "offline/giver"}}
         writer.put(Run(id="house", benchmark="handmethat", setup="L2L", seed=0, config=config)).result()
         robots = ("offline/expert", "offline/asker:1")

@@ -157,7 +157,10 @@ def seats(house: House) -> Iterator[tuple[str, str]]:
     yield "with a tail", f"{payload}.{signature}{signature}"
     yield "of another server", Signer(b"another").sign(mine)
     yield "of an episode that is not there", signer.sign(Pass("attacked/99", "seeker", study="attacked"))
-    yield "of another room", signer.sign(Pass(mine.episode_id, mine.seat, room="ambik", study="attacked"))
+    yield (
+        "of another benchmark",
+        signer.sign(Pass(mine.episode_id, mine.seat, benchmark="ambik", study="attacked")),
+    )
     yield "of the run's name", signer.sign(Pass("study-attacked", "seeker", study="attacked"))
 
 

@@ -128,8 +128,8 @@ async def test_only_a_studys_page_has_a_next_set(serve: Any, make_study: Any) ->
         await actions.next_set(visit.call)
     for call in (actions.next_set, actions.withdraw):
         with pytest.raises(TokenError):
-            await call({"query": f"t={actions.signer.sign(Pass('x', 'robot', room='handmethat'))}"})
-    gone = actions.signer.sign(Pass("x/y", "participant", room="ambibench", study="three"))
+            await call({"query": f"t={actions.signer.sign(Pass('x', 'robot', benchmark='handmethat'))}"})
+    gone = actions.signer.sign(Pass("x/y", "participant", benchmark="ambibench", study="three"))
     assert 'data-code="gone"' in (await actions.next_set({"query": f"t={gone}"}))["html"]
 
 
@@ -200,23 +200,23 @@ async def test_what_is_paid_in_a_paper_is_nobodys_promise(serve: Any, make_study
 async def test_two_benchmarks_and_one_link(serve: Any, make_study: Any, log: Any) -> None:
     here, there = make_study(id="here"), make_study(id="there", title="Over there")
 
-    def room(*studies: Any) -> DeclaredActions:
+    def served(*studies: Any) -> DeclaredActions:
         return DeclaredActions(AmbiBenchSessions(BENCHMARK, *log, no_models, studies=studies), signer)
 
     signer = Signer(b"x")
-    both = Actions(signer, {**front(signer), "ambibench": room(here), "other": room(there)})
+    both = Actions(signer, {**front(signer), "ambibench": served(here), "other": served(there)})
     page = await both.page({"path": "/study", "query": "study=there", "language": "en"})
     assert "Over there" in page["html"]
     assert 'data-code="unknown"' in (await ask_for_place(both, "nowhere", "pid-1"))["html"]
     with pytest.raises(InputError, match="ambibench and other have one of that id"):
-        Actions(signer, {**front(signer), "ambibench": room(here), "other": room(here)})
+        Actions(signer, {**front(signer), "ambibench": served(here), "other": served(here)})
 
 
 async def test_without_rooms_there_are_no_studies() -> None:
     signer = Signer(b"x")
     bare = Actions(signer, front(signer))
     assert 'data-code="unknown"' in (await ask_for_place(bare, "three", "pid-1"))["html"]
-    assert "not served" in (await bare.start({"room": "ambibench"}))["problem"]
+    assert "not served" in (await bare.start({"benchmark": "ambibench"}))["problem"]
     assert set(bare.paths) == {"/", "/play", "/study"}
 
 

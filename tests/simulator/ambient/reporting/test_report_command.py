@@ -47,7 +47,7 @@ def log(tmp_path: Path) -> Path:
 
 
 def play(log: Path, run: str, item: Item, replies: Sequence[Reply], seat: str = "local/tiny") -> None:
-    """An episode of an item, as the room would log it."""
+    """An episode of an item, as play would log it."""
     row = item_row(item)
     with LogWriter(log, durable=False) as writer:
         writer.put(Run(id=run, benchmark="ambient", setup="L2L", seed=0, config={"planned": 2}))

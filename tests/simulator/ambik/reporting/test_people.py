@@ -13,9 +13,9 @@ from logs import LogReader, LogWriter
 from logs.rows import Episode, Run, Turn
 from simulator.ambik.data import load_drafts, load_pairs
 from simulator.ambik.items import DraftItem
-from simulator.ambik.room import ROOM
+from simulator.ambik.machine import MACHINE
 from simulator.ambik.trial_log import forms
-from simulator.runner.rooms import ActiveEpisode
+from simulator.runner.machines import ActiveEpisode
 from simulator.seats import Reply, ScriptSeat
 
 from .reports import report
@@ -57,7 +57,7 @@ async def annotate(writer, who, drafts):
     writer.put(Run(id=run, benchmark="ambik", setup="L2L", seed=0, config=config))
     for place, draft in enumerate(drafts):
         item = DraftItem(draft=draft)
-        row = ROOM.item_row(item)
+        row = MACHINE.item_row(item)
         episode = Episode(
             id=f"{run}/{draft.id}/0",
             run_id=run,
@@ -74,8 +74,8 @@ async def annotate(writer, who, drafts):
 
         seat = ScriptSeat([Reply(move=form(draft, who, place))])
         live = ActiveEpisode(episode=episode, item=item, seats={"annotator": seat}, record=record)
-        state = await ROOM.advance(live, ROOM.rebuild([]))
-        for one in (row, episode, *turns, ROOM.ending(live, state), *ROOM.score(item, turns, ())):
+        state = await MACHINE.advance(live, MACHINE.rebuild([]))
+        for one in (row, episode, *turns, MACHINE.ending(live, state), *MACHINE.score(item, turns, ())):
             writer.put(one)
 
 

@@ -91,7 +91,10 @@ def test_a_thing_that_a_note_names_is_not_asked_after_as_vague() -> None:
 
 def test_an_obstacle_is_asked_about_again_if_something_else_was_told() -> None:
     background = Background(
-        "thief", "leaving", scenes=("Linen Room (locked)", "East Balcony", "West Balcony"), items=("Twine",)
+        "thief",
+        "leaving",
+        scenes=("Linen Room (locked)", "East Balcony", "West Balcony"),
+        items=("Twine",),
     )
     questions = asked(
         background, "Carry the sheet from the Linen Room.", "Take the West Balcony.", "Hm.", "No."

@@ -1,0 +1,110 @@
+"""AmbiK as the runner sees it, and who sits in its seats under which name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, Literal
+
+from logs.rows import Ending, Judgment, Turn
+from simulator.ambik import graph, items, show
+from simulator.ambik.benchmark import BENCHMARK
+from simulator.ambik.items import Item
+from simulator.ambik.methods.kit import NOTHING, background_of
+from simulator.ambik.players.annotating import FIRST_CANDIDATE, FirstCandidate, ModelAnnotator
+from simulator.ambik.players.robots import ROBOTS, MethodRobot, OfflineRobot
+from simulator.ambik.players.user import ITEM, ItemUser, ModelUser
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, RobotKnows, seats_of
+from simulator.ambik.score import score_rows
+from simulator.errors import InputError
+from simulator.models import ChatModel
+from simulator.runner.declared_views import SeatPage
+from simulator.runner.machines import ActiveEpisode, EpisodeMachine, Take, refuse_unknown
+from simulator.seats import Reply, Seat
+
+_STEPS_PER_QUESTION = 5
+_OTHER_STEPS = 8
+_KNOWING: Final = ("lap", "lofreecp")
+"""Methods that need to know of the data as a whole."""
+
+
+def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]) -> Seat:
+    """Return the seat called `name`: a built-in player, else a language model.
+
+    Raises:
+        InputError: if an offline name means nothing in that seat, or a model has no method.
+        ModelError: if a model cannot be loaded.
+    """
+    rules = Options.read(options)
+    if seat == ROBOT and name in ROBOTS:
+        return OfflineRobot(name)
+    if seat == USER and name == ITEM:
+        return ItemUser()
+    if seat == ANNOTATOR and name == FIRST_CANDIDATE:
+        return FirstCandidate()
+    refuse_unknown(seat, name, BENCHMARK.seat(seat).known)
+    if seat == ANNOTATOR:
+        return ModelAnnotator(models(name))
+    if seat == USER:
+        return ModelUser(models(name))
+    if not rules.method:
+        raise InputError(f"{name} is a model; say which method it plays, with --method.")
+    known = (
+        background_of(rules.data, rules.dataset, rules.similarity) if rules.method in _KNOWING else NOTHING
+    )
+    return MethodRobot(models(name), models(rules.chooser) if rules.chooser else None, known)
+
+
+class AmbikMachine(EpisodeMachine[graph.Table, graph.State]):
+    """See `simulator.runner.machines.EpisodeMachine`. Its items are `items.Item`: tasks and drafts."""
+
+    name = items.BENCHMARK
+    seats: tuple[str, ...] = (ROBOT, USER, ANNOTATOR)
+    item_row = staticmethod(items.item_row)
+    read_item = staticmethod(items.item_from_row)
+    seat_for = staticmethod(seat_for)
+    seated = staticmethod(seats_of)
+    build_graph = staticmethod(graph.build_graph)
+    rebuild = staticmethod(graph.rebuild)
+    table = staticmethod(graph.Table)
+    scored = staticmethod(score_rows)
+
+    def steps(self, table: graph.Table) -> int:
+        """Return the steps to a question and its answer for each that may be asked, and those to act."""
+        return _STEPS_PER_QUESTION * table.rules.questions + _OTHER_STEPS
+
+    def take(self, seat: str) -> Take[graph.Table, graph.State]:
+        """Return what makes a turn of a reply of `seat`."""
+        return lambda table, state, reply: graph.take(table, state, seat, reply)
+
+    def seat_due(self, table: graph.Table, state: graph.State) -> str | None:
+        """Return the seat that is to move."""
+        move = graph.due(table, state)
+        return move.seat if move else None
+
+    def status(self, table: graph.Table, state: graph.State) -> Literal["completed"] | None:
+        """Return completed once the robot acts, or asks where nobody answers; once the form is filled in."""
+        return "completed" if graph.due(table, state) is None else None
+
+    def view(
+        self, live: ActiveEpisode, state: graph.State, seat: str, ending: Ending | None, warning: str | None
+    ) -> SeatPage:
+        """Return what a person in `seat` may see now."""
+        return show.seat_page(self.table(live), state, seat, ending, warning)
+
+    def filled_in(self, reply: Reply, knows: Any) -> Reply:
+        """See `EpisodeMachine.filled_in`: pages offer actions, and a robot thinks of others, too."""
+        if not isinstance(knows, RobotKnows) or not (offered := knows.item.options):
+            return reply
+        move = reply.move or {}
+        marked = [action for action in move["marked"] if action in offered]
+        return replace(reply, move={**move, "marked": marked or list(offered[:2])})
+
+    def replay(
+        self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]
+    ) -> tuple[Item, Sequence[Turn]]:
+        """Return what an ended episode was about, and its turns (`show.reveal`)."""
+        return item, turns
+
+
+MACHINE = AmbikMachine()

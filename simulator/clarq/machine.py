@@ -1,0 +1,119 @@
+"""ClarQ-LLM as the runner sees it: its dialogues, and who sits in its seats under which name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal
+
+from logs.rows import Ending
+from simulator.clarq import graph
+from simulator.clarq.benchmark import BENCHMARK
+from simulator.clarq.data import item_row, read_item
+from simulator.clarq.experts import EXPERTS, Experts, MixedExperts, models_of, read_experts
+from simulator.clarq.graph import ProviderAgent
+from simulator.clarq.players.experts_model import ModelExperts
+from simulator.clarq.players.experts_offline import OfflineExperts
+from simulator.clarq.players.seeker_model import ModelSeeker
+from simulator.clarq.players.seeker_offline import STYLES, OfflineSeeker
+from simulator.clarq.playing import PROVIDER, SEEKER, Rules
+from simulator.clarq.score import score_episode, score_rows
+from simulator.clarq.show import replay, seat_page
+from simulator.models import ChatModel
+from simulator.runner.declared_views import SeatPage
+from simulator.runner.machines import ActiveEpisode, EpisodeMachine, Take, refuse_unknown
+from simulator.seats import Seat
+
+_STEPS_PER_TURN: Final = 5
+
+
+def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]) -> Seat:
+    """Return the seat called `name`.
+
+    ``offline/experts`` provides; ``offline/seeker``, ``offline/seeker:hasty`` and so on seek; every other
+    ``provider/model`` is a language model, which seeks in the mode ``options["mode"]`` (``completion`` or
+    ``chat``, spec section 4) in the prompts of ``options["personas"]`` and provides through prompted experts.
+    ``experts:type=A,walk=B,respond=C`` gives each expert a model of its own (`experts.MixedExperts`).
+
+    Raises:
+        InputError: if an offline name means nothing in that seat, or the mode is unknown.
+        ModelError: if the model cannot be loaded.
+    """
+    if seat == PROVIDER and name == "offline/experts":
+        return ProviderAgent(OfflineExperts(), "offline")
+    base, _, style = name.partition(":")
+    if seat == SEEKER and base == "offline/seeker" and (style or "careful") in STYLES:
+        return OfflineSeeker(style or "careful")
+    refuse_unknown(seat, name, BENCHMARK.seat(seat).known)
+    if seat == SEEKER:
+        return ModelSeeker(
+            models(name),
+            mode=options.get("mode", "completion"),
+            personas=options.get("personas", "default"),
+        )
+    if name.startswith(EXPERTS):
+        experts: dict[str, Experts] = {
+            model: OfflineExperts() if model == "offline/experts" else ModelExperts(models(model))
+            for model in models_of(name)
+        }
+        parts = {part: experts[model] for part, model in read_experts(name).items()}
+        return ProviderAgent(MixedExperts(name, parts), "model")
+    return ProviderAgent(ModelExperts(models(name)), "model")
+
+
+class ClarqMachine(EpisodeMachine[graph.Table, graph.State]):
+    """See `simulator.runner.machines.EpisodeMachine`."""
+
+    name = "clarq"
+    seats: tuple[str, ...] = (SEEKER, PROVIDER)
+
+    item_row = staticmethod(item_row)
+    read_item = staticmethod(read_item)
+    seat_for = staticmethod(seat_for)
+    build_graph = staticmethod(graph.build_graph)
+    rebuild = staticmethod(graph.rebuild)
+    replay = staticmethod(replay)
+    scored = staticmethod(
+        lambda id, task, turns, judgments, options: score_rows(id, score_episode(task, turns, judgments))
+    )
+
+    def steps(self, table: graph.Table) -> int:
+        """Return the greeting, and at most four nodes per seeker turn."""
+        return _STEPS_PER_TURN * (table.turn_limit + 2)
+
+    def take(self, seat: str) -> Take[graph.Table, graph.State]:
+        """Return what makes a turn of a reply of `seat`."""
+        return graph.seeker_turn if seat == SEEKER else graph.provider_move
+
+    def seat_due(self, table: graph.Table, state: graph.State) -> str | None:
+        """Return the seat that is to move."""
+        return graph.due(state, table.turn_limit)
+
+    def status(self, table: graph.Table, state: graph.State) -> Literal["completed", "truncated"] | None:
+        """Return completed after a goodbye, truncated at the turn limit."""
+        return graph.ending(state, table.turn_limit)
+
+    def view(
+        self, live: ActiveEpisode, state: graph.State, seat: str, ending: Ending | None, warning: str | None
+    ) -> SeatPage:
+        """Return what a person in `seat` may see now."""
+        return seat_page(self.table(live), state, seat, ending, warning, first=live.first, stage=live.stage)
+
+    def table(self, live: ActiveEpisode) -> graph.Table:
+        """Return the graph's context."""
+        options = live.episode.options
+        rules = Rules.read(options)
+        return graph.Table(
+            episode_id=live.episode.id,
+            task=live.item,
+            seeker=live.seats[SEEKER],
+            provider=live.seats[PROVIDER],
+            record=live.record,
+            seed=live.episode.seed,
+            repeat=live.episode.repeat,
+            turn_limit=rules.turn_limit,
+            multi=rules.multi,
+            options=options,
+        )
+
+
+MACHINE: Final = ClarqMachine()

@@ -1,0 +1,120 @@
+"""HandMeThat as the runner sees it, and who sits in its seats under which name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, cast
+
+from logs.rows import Ending, Item, Judgment, Turn, content_hash
+from simulator.handmethat import graph, show
+from simulator.handmethat.benchmark import BENCHMARK as DECLARED
+from simulator.handmethat.items import BENCHMARK, item_row, task_from_row
+from simulator.handmethat.players.asking import AskingRobot
+from simulator.handmethat.players.models import ModelGiver, ModelRobot, OfflineGiver
+from simulator.handmethat.players.robots import LEARNED, ExpertRobot, HeuristicRobot, RandomRobot, load_robot
+from simulator.handmethat.playing import HUMAN, PARTNER, ROBOT, Options, Play, Posed
+from simulator.handmethat.reveal import Replay, replay
+from simulator.handmethat.score import score_episode, score_rows
+from simulator.models import ChatModel
+from simulator.runner.declared_views import SeatPage
+from simulator.runner.machines import ActiveEpisode, EpisodeMachine, Take, refuse_unknown
+from simulator.seats import Seat
+from trees import Language
+
+_ROBOTS: Final[Mapping[str, Callable[[], Seat]]] = {
+    "offline/random": RandomRobot,
+    "offline/heuristic": HeuristicRobot,
+    "offline/heuristic:changes": lambda: HeuristicRobot(changes=True),
+    "offline/expert": ExpertRobot,
+    "offline/asker": AskingRobot,
+    PARTNER: lambda: AskingRobot(2, always=True, name=PARTNER),
+}
+
+
+def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]) -> Seat:
+    """Return the seat called `name`.
+
+    ``offline/giver`` is the human; ``offline/random``, ``offline/heuristic[:changes]``, ``offline/expert``,
+    ``offline/asker[:K]`` and ``offline/partner`` are robots, ``seq2seq:FILE`` and ``drrn:FILE`` trained ones;
+    every other ``provider/model`` is a language model.
+
+    Raises:
+        InputError: if an offline name means nothing in that seat, or a checkpoint cannot be read.
+        ModelError: if the model cannot be loaded.
+    """
+    if seat == HUMAN and name == OfflineGiver.name:
+        return OfflineGiver()
+    if seat != HUMAN and name in _ROBOTS:
+        return _ROBOTS[name]()
+    base, _, many = name.partition(":")
+    if seat != HUMAN and base == "offline/asker" and many.isdigit():
+        return AskingRobot(int(many))
+    refuse_unknown(seat, name, DECLARED.seat(seat).known)
+    if seat == HUMAN:
+        return ModelGiver(models(name))
+    if base in LEARNED:
+        return load_robot(name)
+    return ModelRobot(models(name))
+
+
+class HandMeThatMachine(EpisodeMachine[graph.Table, graph.State]):
+    """See `simulator.runner.machines.EpisodeMachine`. Its items are `Posed`."""
+
+    name = BENCHMARK
+    seats: tuple[str, ...] = (ROBOT, HUMAN)
+    seat_for = staticmethod(seat_for)
+    build_graph = staticmethod(graph.build_graph)
+    rebuild = staticmethod(graph.rebuild)
+    scored = staticmethod(
+        lambda id, item, turns, judgments, options: score_rows(id, score_episode(item.task, turns))
+    )
+    # Instruction and last words, and two steps per move.
+    steps = staticmethod(lambda table: 2 * table.play.options.limit + 6)
+    seat_due = staticmethod(lambda table, state: graph.due(state))
+    status = staticmethod(lambda table, state: graph.ending(state))
+
+    def item_row(self, item: Posed) -> Item:
+        """Return the task as a row of the log; in another language than English it is another item."""
+        row = item_row(item.task)
+        if item.language == row.language:
+            return row
+        data = {**row.data, "language": item.language}
+        return replace(row, hash=content_hash(data), language=item.language, data=data)
+
+    def read_item(self, row: Item) -> Posed:
+        """Return the task out of its row."""
+        return Posed(task_from_row(row), cast(Language, row.language))
+
+    def take(self, seat: str) -> Take[graph.Table, graph.State]:
+        """Return what makes a turn of a reply of `seat`."""
+        return graph.robot_turn if seat == ROBOT else graph.answer_turn
+
+    def view(
+        self, live: ActiveEpisode, state: graph.State, seat: str, ending: Ending | None, warning: str | None
+    ) -> SeatPage:
+        """Return what a person in `seat` may see now."""
+        table = self.table(live)
+        return show.seat_page(table, state, seat, ending, warning, first=live.first, stage=live.stage)
+
+    def replay(self, item: Posed, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay:
+        """Return an ended episode, with what was meant."""
+        return replay(item.task, item.language, turns)
+
+    def table(self, live: ActiveEpisode) -> graph.Table:
+        """Return the graph's context."""
+        options = live.episode.options
+        item: Posed = live.item
+        return graph.Table(
+            episode_id=live.episode.id,
+            play=Play(item.task, item.language, Options.read(options)),
+            robot=live.seats[ROBOT],
+            human=live.seats[HUMAN],
+            record=live.record,
+            seed=live.episode.seed,
+            repeat=live.episode.repeat,
+            options=options,
+        )
+
+
+MACHINE = HandMeThatMachine()
