@@ -136,7 +136,10 @@ async def test_few_replies_are_buttons_and_only_they_count(actions: Actions) -> 
     player.at["language"] = "en"
     refused = await player.say("maybe")
     assert not refused["accepted"] and "That was not possible" in words(refused["html"])
-    assert (await player.say("no"))["accepted"]
+    player.at["language"] = "zh"
+    said = await player.say("no")
+    assert said["accepted"] and ">不是（no）</p>" in said["html"]
+    player.at["language"] = "en"
     again = await player.actions.send(player.at | {"render": "render-00001", "number": 1, "text": "no"})
     assert again["accepted"]  # a double click is one turn
     assert re.search(r'data-number="3"', again["html"])

@@ -40,7 +40,7 @@
     },
 
     acts: {
-      say({ dataset }) { this.sendTurn({ text: dataset.say }); },
+      say({ dataset, firstChild }) { this.sendTurn({ text: dataset.say }, { said: firstChild.textContent }); },
       pick(control) { this.pick(control.dataset.index); },
       "pick-off"(control) {
         this.pick(control.dataset.index);
