@@ -4,7 +4,6 @@
 (() => {
   const { element, part } = window.askback;
   const PAUSE_MS = 500;
-  const SLOW_MS = 600;
 
   // ---- the values of fields, by their kind ------------------------------------------------------------
 
@@ -268,7 +267,7 @@
         this.fmSending = true;
         this.fmSent = this.number;
         this.allow(false);
-        setTimeout(() => this.fmSending && this.toast(this.root.dataset.thinking), SLOW_MS);
+        this.waitSaid(() => this.fmSending);
         const answer = await this.fmCheck();
         this.fmSending = false;
         this.allow(true);

@@ -157,6 +157,8 @@
         if (answer) this.sendTurn(answer, { keys });
       },
 
+      waitSaid(waits) { setTimeout(() => waits() && this.toast(this.root.dataset.thinking), SLOW_MS); },
+
       async sendTurn(answer, { said = "", keys = this.byKey } = {}) {
         if (this.busy || this.ended || !this.myTurn) return;
         this.keepFilled();
@@ -167,7 +169,7 @@
         const seconds = Math.max(0, Math.round(now() - shown) / 1000);
         this.busy = true;
         this.allow(false);
-        setTimeout(() => this.busy && this.toast(this.root.dataset.thinking), SLOW_MS);
+        this.waitSaid(() => this.busy);
         this.sending(answer, said);
         const taken = await this.move("send", { ...answer, number, render: key, seconds, shown_at: new Date(shown).toISOString(), keys_used: Boolean(keys), pasted: this.pasted });
         if (!taken) {
