@@ -63,10 +63,10 @@ def seat_page(
         people=people,
         language=LANGUAGE,
         stage=stage,
-        due=Due(seat, KINDS[seat]) if my_turn or seat == USER else None,
+        due=Due(seat, KINDS[seat]),
         my_turn=my_turn,
         waits_for=people[0] if stage == "gather" else "" if due is None or my_turn else due.seat,
-        blocks=_blocks(table, state, seat, stage, my_turn=my_turn),
+        blocks=_blocks(table, state, seat, stage),
         moves=_moves(state) if stage in ("task", "done", TELL) and seat != ANNOTATOR else (),
         first=live.first,
         number=len(state["said"]),
@@ -79,9 +79,7 @@ def _moves(state: graph.State) -> tuple[Move, ...]:
     return tuple(Move(who, kind, text) for who, kind, text, _ in state["said"])
 
 
-def _blocks(
-    table: graph.Table, state: graph.State, seat: str, stage: str, *, my_turn: bool
-) -> tuple[Block, ...]:
+def _blocks(table: graph.Table, state: graph.State, seat: str, stage: str) -> tuple[Block, ...]:
     """Return what somebody is shown at a stage."""
     item, rules, moves = table.item, table.rules, _moves(state)
     if stage == "instructions":
@@ -106,8 +104,6 @@ def _blocks(
         detail = [Detail(message("detail"), Text(wish.detail))] if wish.detail else []
         wanted = Card(message("wish"), [Text(wish.text, "strong", wish.language), *detail])
         return (wanted, talk, Card(message("look"), beside, folded=True))
-    if not my_turn:
-        return (talk, Card(message("look"), beside))
     form = decision(table.offered, may_ask=not graph.must_act(table, state))
     return (talk, Part("", beside, beside=True), form)
 

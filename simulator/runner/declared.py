@@ -292,7 +292,8 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
         if stage == "task":
             shown = self.benchmark.view(stands, seat) if self.benchmark.view else [Talk(stands.moves)]
         my_turn = due is not None and due.seat == seat
-        form = due.form if due is not None and my_turn and stage == "task" else None
+        due_here = due if my_turn else self._last_due(stands, seat)
+        form = due_here.form if due_here is not None and stage == "task" else None
         if form is not None and not any(isinstance(block, Form) for block in shown):
             shown = [*shown, form_of(form)]
         people = (other for other, who in live.seats.items() if who.kind == "person" and other != seat)
@@ -302,7 +303,7 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
             people=tuple(people),
             language=stands.language,
             stage=stage,
-            due=due if my_turn else self._last_due(stands, seat),
+            due=due_here,
             my_turn=my_turn,
             waits_for="" if my_turn or due is None else due.seat,
             blocks=tuple(shown),

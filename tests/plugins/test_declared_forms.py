@@ -135,6 +135,21 @@ async def test_who_begins_with_a_form_can_invite_somebody(rated: Actions) -> Non
     assert "data-link" in host.html and "data-reads" in host.html
 
 
+async def test_who_waits_after_a_form_keeps_its_page(rated: Actions) -> None:
+    def next_seat(state: State[Any, Any]) -> Due | None:
+        return rate(state) or (Due("answerer", "answer", ("yes", "no")) if len(state.moves) == 1 else None)
+
+    object.__setattr__(rated.rooms["rated"].benchmark, "next_seat", next_seat)
+    host = await begin(rated, room="rated", others={"answerer": "person"})
+    filled = {"reason": "so", "points": "2", "marked": [], "other": [], "again": False, "minutes": None}
+    sent = await rated.send(host.at | {"render": "render-00000", "number": 0, "filled": filled})
+    page = Page(sent["html"])
+    page.check_references()
+    assert "Waiting for: Answerer" in words(sent["html"]) and "fm-page" in sent["html"]
+    assert page.one("data-my-turn")["data-my-turn"] == "0"
+    assert "data-reads" not in sent["html"] and "textarea" not in sent["html"]
+
+
 def test_what_cannot_be_filled_in_is_told_by_its_field() -> None:
     class Nested(BaseModel):
         opinion: Opinion

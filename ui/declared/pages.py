@@ -165,19 +165,21 @@ def task_page(here: Here, invitations: Mapping[str, Invitation]) -> str:
     ):
         return session_page("declared/form", here, **_places(view.blocks))
     said = [move for block in view.blocks if isinstance(block, Talk) for move in block.moves]
-    shown = {
+    shown: dict[str, Any] = {
         "seat_name": view.seat,
         "label": texts.get(f"{here.link.name}.{kind}", texts("play.message")),
         "lines": numbered(here, said),
         "invitations": invitations,
     }
-    if (form := form_in(view.blocks)) is not None:
+    form = form_in(view.blocks)
+    if form is not None and (view.my_turn or view.warning is None):  # trouble is met in the conversation
         head = [block for block in view.blocks if isinstance(block, Progress)]
         body = [
             block for block in view.blocks if isinstance(block, _APART) or not isinstance(block, _AT_TALK)
         ]
         parts = [(apart, [*part]) for apart, part in groupby(body, lambda block: isinstance(block, _APART))]
-        return session_page("declared/sheet", here, kind=kind, form=form, head=head, parts=parts, **shown)
+        shown |= {"kind": kind, "form": form, "head": head, "parts": parts, "waits": waiting(here)}
+        return session_page("declared/sheet", here, **shown)
     cards = side_cards(here)
     beside = [block for card in cards for block in card.blocks]
     return session_page(
@@ -258,7 +260,7 @@ def numbered(here: Here, lines: Sequence[Move]) -> list[tuple[int, Move]]:
 
 
 def in_words(here: Here, move: Move) -> Move:
-    """Return a move as people read it: a reply or a choice that is all its text, in the words of its button."""
+    """Return a move as people read it: a choice that is all its text, in the words of its button."""
     chosen = [f"field.{name}" for name, value in move.payload.items() if str(value) == move.text]
     words = (here.texts.get(f"{here.link.name}.{of}.{move.text}", "") for of in (*chosen, "choice"))
     return move._replace(text=next(filter(None, words), move.text))

@@ -26,7 +26,6 @@
       if (this.myTurn && document.activeElement === document.body) {
         this.one(this.moves && !NARROW.matches ? "#ab-reply" : "[data-choices]")?.focus({ preventScroll: true });
       }
-      this.follow(); // also where a step of a study has led here
     },
 
     hear: {

@@ -74,7 +74,9 @@
     apply() {
       this.beat();
       this.kyShow();
-      if (this.kind === "play" || this.session) this.turnShown();
+      if (this.kind !== "play" && !this.session) return;
+      this.turnShown();
+      this.follow(); // also where a step of a study has led here
     },
 
     hear: {
@@ -185,11 +187,14 @@
 
       // ---- following the other seat, and other tabs
 
+      // A conversation, or the sheet of a form whose seat waits.
+      followed() { return this.kind === "play" || (this.session && !this.myTurn && !this.ended); },
+
       async follow() {
         if (this.following) return;
         this.following = true;
         // Every look lets the seat opposite move; while its model fails, only the person asks it again.
-        while (this.kind === "play" && !this.ended && !this.trouble && (!this.myTurn || this.one("[data-invited='0']"))) {
+        while (this.followed() && !this.ended && !this.trouble && (!this.myTurn || this.one("[data-invited='0']"))) {
           await sleep(POLL_MS);
           if (!document.hidden) await this.look();
         }
@@ -198,7 +203,7 @@
 
       // Shows the page as it is now, if that is not how it stands; a beat of the clock tells that somebody is there, too.
       async look(beat = false) {
-        const playing = this.kind === "play";
+        const playing = this.followed();
         if (!beat && (this.busy || this.ended || this.trouble || !(playing || this.session))) return;
         try {
           const at = await this.standing() || (playing || beat ? null : {});
@@ -214,7 +219,7 @@
       },
 
       async refresh() {
-        const playing = this.kind === "play";
+        const playing = this.followed();
         await this.renew();
         if (playing && this.ended) this.finish();
       },

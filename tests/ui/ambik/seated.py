@@ -18,14 +18,11 @@ class Visit(visiting.Visit):
     @property
     def stage(self) -> str | None:
         """The stage of the page; of the task the move that is due, or ``wait``."""
-        if self.root["data-page"] == "play":
-            return "answer" if self.root["data-my-turn"] == "1" else "wait"
-        stage = self.root["data-stage"]
-        return (
-            {"robot": "decide", "annotator": "annotate"}[self.root["data-seat"] or ""]
-            if stage == "task"
-            else stage
-        )
+        stage = self.root.get("data-stage", "task")
+        if stage == "task" and self.root["data-my-turn"] == "0":
+            return "wait"
+        due = {"user": "answer", "robot": "decide", "annotator": "annotate"}
+        return due[self.root["data-seat"] or ""] if stage == "task" else stage
 
     async def act(self, action: str, *marked: str) -> dict[str, Any]:
         return await self.send(filled={"marked": list(marked), "act": action})
