@@ -84,16 +84,15 @@ class Actions:
     async def page(self, call: Mapping[str, Any]) -> Answer:
         """Return the page at the call's path: the dialogue that its token belongs to, or home."""
         asked = PageCall.model_validate(call)
-        first, *others = self.served.values()
-        entry = next((benchmark for benchmark in others if benchmark.link.path == asked.path), None)
+        first = next(iter(self.served.values()))
+        paths = {benchmark.link.path: benchmark for benchmark in self.served.values()}
+        entry = paths.get(asked.path, first)
         try:
             if asked.path == PLAY:
                 return await self._play(asked)
             if asked.path == STUDY:
                 return {"html": self._welcome(asked)}
-            if entry is not None:
-                return {"html": await entry.home(self._frame(asked, active=entry.link.name))}
-            return {"html": await first.home(self._frame(asked, active="home"))}
+            return {"html": await entry.home(self._frame(asked, active=entry.link.name))}
         except Exception:  # the boundary: whatever went wrong, the person sees a page that says so
             log.exception("a page could not be made: %s", asked.path)
             return {"html": message_page(self._frame(asked), "failed")}
@@ -219,11 +218,8 @@ class Actions:
         return self.served[seat.benchmark]
 
     def _frame(self, asked: PageCall, active: str = "") -> Frame:
-        texts, links = (
-            strings(asked.language),
-            tuple(benchmark.link for benchmark in self.served.values())[1:],
-        )
-        return Frame(texts, asked.path, asked.query, self.research, active, links)
+        links = tuple(benchmark.link for benchmark in self.served.values())
+        return Frame(strings(asked.language), asked.path, asked.query, self.research, active, links)
 
 
 def _token(asked: PageCall) -> str:

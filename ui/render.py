@@ -101,9 +101,8 @@ class Frame:
         path: the page's path, for the language switch.
         query: its query string, without the leading ``?``.
         research: where the researchers' pages are; None if there are none.
-        active: the entry of the bar that is this page (``home``, ``research``, a benchmark's name), or
-            empty.
-        benchmarks: those with an entry of their own.
+        active: the entry of the bar that is this page (``research``, a benchmark's name), or empty.
+        benchmarks: those that can be played; the entry of the first is the home page.
     """
 
     texts: Strings

@@ -14,7 +14,7 @@ from participating import begin, newcomer, open_study
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 LOCALES = ("en", "zh-CN")
-BENCHMARKS = {"/handmethat", "/ambibench", "/ambient", "/ambik"}  # ClarQ-LLM is played at home
+BENCHMARKS = {"/", "/handmethat", "/ambibench", "/ambient", "/ambik"}
 # At the top of a page, in its middle and at its end, what stands on the screen where it is drawn.
 _IN_REACH = """async ([selectors, share]) => {
     scrollTo(0, share * document.documentElement.scrollHeight);
@@ -59,6 +59,10 @@ def test_the_menu_leads_to_every_benchmark(server: Any, open_page: Any, locale: 
     page.click(".ab-menu")
     page.click(".ab-nav a[href^='/handmethat']")
     page.wait_for_url("**/handmethat*")
+    for path, name in (("/", "ClarQ-LLM"), ("/ambik", "AmbiK")):
+        page.goto(f"{server.url}{path}")
+        page.wait_for_selector(".ab-top")
+        assert page.text_content(".ab-nav [aria-current]") == name
 
 
 @pytest.mark.parametrize("locale", LOCALES)

@@ -104,7 +104,7 @@ def playing(frame: Frame, view: Any, invited: Invitation | None = None, notice: 
 
 async def every_page(texts: Strings) -> list[str]:
     """Each kind of page in each of its states."""
-    frame = Frame(texts, "/play", "t=abc", research="/research", active="home")
+    frame = Frame(texts, "/play", "t=abc", research="/research", active=LINK.name, benchmarks=(LINK,))
     pages = [message_page(frame, name) for name in ("bad_link", "gone", "failed", "seat_taken")]
     pages.append(invitation_page(frame, LINK, "provider"))
     pages.append(entry_page(frame, LINK, OfferedSessions(), ()))

@@ -46,9 +46,9 @@ _KEEP: Final = """(...values) => {{
 
 
 def benchmarks() -> tuple[BenchmarkLink, ...]:
-    """Return the benchmarks that people can play, but for the first, whose entry is the home page."""
+    """Return the benchmarks that people can play; the entry of the first is the home page."""
     made = [each for each in catalog.installed() if sessions_type(each) is not None]
-    return tuple(map(link_to, made[1:]))
+    return tuple(link_to(each, home=each is made[0]) for each in made)
 
 
 @dataclass(frozen=True, slots=True)
