@@ -107,7 +107,7 @@ class KitchenStudy(ItemStudy[Settings]):
         Raises:
             InputError: also if the seats do not fit the task.
         """
-        settings = Settings.read(self.study)
+        settings: Settings = super().read_settings()
         if problem := _misfit(self.study.seats, self.study.seat, settings):
             raise InputError(f"study {self.study.id!r}, settings: {problem}")
         return settings

@@ -59,6 +59,7 @@ from logs.rows import Json, Setup, content_hash
 from simulator.errors import InputError
 from simulator.studies.parts import Codes, ModelFailure, Pairing, Part, Pay, Resume
 from simulator.studies.questions import MOST_TRIES, Question, Text, Words
+from simulator.studies.settings import StudySettings
 from trees import Language, bounded
 from trees.faults import Fault, first_and_more
 
@@ -66,8 +67,6 @@ _Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$"
 PEOPLE: Final = "people-"
 STUDY: Final = "study"
 """The kind of thing that the faults of such a file are about."""
-_SETTINGS: Final = ("show_result", "languages")
-"""What `simulator.studies.settings.StudySettings` has, which reads studies."""
 _QUOTES: Final = "a text with ? : , # or a brace in it stands in quotes"
 # A page quotes them, the log names cells by them; the slash divides a condition from a finer one.
 _Condition = Annotated[str, StringConstraints(pattern=r"^[^/\s]+(/[^/\s]+)*$")]
@@ -380,7 +379,7 @@ def _message(kind: str, place: str, where: str, message: str) -> str:
             "questions": Question,
         }
         parent = place.rpartition(".")[0]
-        if place in _SETTINGS:
+        if place in StudySettings.model_fields:
             return f"key {place!r} stands under `settings`"
         return bounded.unknown_key(place, known.get(parent.partition(".")[0], Study).model_fields)
     if kind == "missing":

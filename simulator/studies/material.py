@@ -75,12 +75,14 @@ class StudyMaterial(ABC, Generic[SettingsT]):
         return settings
 
     def read_settings(self) -> Any:
-        """Read the settings of the study.
+        """Read the settings of the study; one without a value is as if it were left out.
 
         Raises:
             InputError: names the study, the field and what it can be.
         """
-        return self.reads.read(self.study)
+        values = {name: value for name, value in self.study.settings.items() if value is not None}
+        values = {"languages": [self.study.language], **values}
+        return self.reads.parse(values, f"study {self.study.id!r}, settings: ")
 
     def check(self) -> None:
         """Refuse a study that cannot be held.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BeforeValidator, ConfigDict
 
 from simulator.fields import Fields
-from simulator.studies.files import Study
 from trees import Language
 
 T = TypeVar("T")
@@ -36,14 +35,3 @@ class StudySettings(Fields):
 
     show_result: bool = False
     languages: Several[Language] = ("en",)
-
-    @classmethod
-    def read(cls, study: Study) -> Self:
-        """Return a study's settings; one without a value is as if it were left out.
-
-        Raises:
-            InputError: names the study, the field and what it can be.
-        """
-        values = {name: value for name, value in study.settings.items() if value is not None}
-        values = {"languages": [study.language], **values}
-        return cls.parse(values, f"study {study.id!r}, settings: ")
