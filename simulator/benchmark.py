@@ -289,6 +289,7 @@ class Benchmark(Generic[ItemT, RulesT]):
         outcome: how a state at its end ended; by default ``completed``.
         score: metric -> value, of a state at its end; None where a metric is undefined.
         metrics: of every scored episode, the headline first.
+        item_metrics: names of scores that the item decides and not who plays: comparisons do not test them.
         knows: what a seat is shown of a state beside the lines, by name: `View.task`, and the variables of
             its prompt.
         view: what a person in a seat is shown, block by block; by default what was said.
@@ -336,6 +337,7 @@ class Benchmark(Generic[ItemT, RulesT]):
     outcome: Callable[[State[ItemT, RulesT]], Literal["completed", "truncated"]] = lambda state: "completed"
     score: Callable[[State[ItemT, RulesT]], Mapping[str, float | None]] | None = None
     metrics: tuple[Metric, ...] = ()
+    item_metrics: frozenset[str] = frozenset()
     knows: Callable[[State[ItemT, RulesT], str], Mapping[str, Any]] = lambda state, seat: {}
     view: Callable[[State[ItemT, RulesT], str], Sequence[Block]] | None = None
     reveal: Callable[[State[ItemT, RulesT]], Sequence[Block]] | None = None

@@ -45,6 +45,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
         Metric("questions", "questions", "questions"),
         Metric("set_size", "set size", "options"),
     ),
+    item_metrics=frozenset({"needed"}),
     # The members of a pair hang together.
     cluster=lambda name: name.removesuffix(".clear").removesuffix(".ambiguous"),
     machine=attribute("simulator.ambik.machine:MACHINE"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from simulator.figures import Cell, Column, Table
 from simulator.reporting import Report, Section
 from simulator.reports import metric_table, present_metrics
 from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption, WithExcludedOption
-from simulator.stats import holm, mcnemar, paired_bootstrap
+from simulator.stats import Interval, holm, mcnemar, paired_bootstrap
 
 Differences = npt.NDArray[np.floating[Any]]
 POWER: Final = 0.8
@@ -50,6 +50,20 @@ _HEADS: Final = (
     Column("Holm", 4, never_zero=True),
     Column("detectable", 3),
 )
+
+
+class Pair(NamedTuple):
+    """Two runs compared in one metric, as a row of the table says it."""
+
+    first: str
+    second: str
+    items: int
+    mean_of_first: float
+    mean_of_second: float
+    difference: Interval
+    p: float
+    holm: float
+    detectable: float | None
 
 
 def compare(
@@ -88,19 +102,17 @@ def comparison(
     if unknown := [name for name in metrics if name not in present]:
         raise InputError(f"--metric {unknown[0]}: these runs have {', '.join(present)}.")
     chosen = [present[name] for name in (metrics or present)]
+    of_items = [metric.title for metric in chosen if metric.name in benchmark.item_metrics]
     rows: list[list[Cell]] = []
     for metric in chosen:
-        pairs = (
-            _compared(frame, metric, first, second, benchmark.cluster)
-            for first, second in combinations(names, 2)
-        )
-        compared = [pair for pair in pairs if pair is not None]
-        adjusted = holm([pair[6] for pair in compared])
-        rows += ([metric.title, *pair[:7], p, pair[7]] for pair, p in zip(compared, adjusted, strict=True))
-    if not rows:
+        if metric.name not in benchmark.item_metrics:
+            rows += ([metric.title, *pair] for pair in _compared(frame, metric, names, benchmark.cluster))
+    if not rows and len(of_items) < len(chosen):
         raise InputError("These runs share no item that is scored in two of them.")
     tables = [metric_table(frame, chosen, ["run"], benchmark.cluster), Table(_HEADS, rows, "Differences")]
-    section = Section(name="comparison", title="Paired by item", tables=tables, remarks=REMARKS)
+    untested = (f"Not tested, as the items decide it and not the runs: {', '.join(of_items)}.",)
+    remarks = (*REMARKS, *(untested if of_items else ()))
+    section = Section(name="comparison", title="Paired by item", tables=tables, remarks=remarks)
     return Report(title=f"{benchmark.title}: {' and '.join(names)}", sections=[section])
 
 
@@ -155,9 +167,19 @@ def one_benchmark(reader: LogReader, runs: Sequence[str]) -> Benchmark[Any, Any]
 
 
 def _compared(
+    frame: pd.DataFrame, metric: Metric, runs: Sequence[str], cluster: Callable[[str], str]
+) -> list[Pair]:
+    """Return every two of some runs that share an item, compared in a metric."""
+    made = (_pair(frame, metric, first, second, cluster) for first, second in combinations(runs, 2))
+    pairs = [pair for pair in made if pair is not None]
+    adjusted = holm([pair.p for pair in pairs])
+    return [pair._replace(holm=p) for pair, p in zip(pairs, adjusted, strict=True)]
+
+
+def _pair(
     frame: pd.DataFrame, metric: Metric, first: str, second: str, cluster: Callable[[str], str]
-) -> tuple[Any, ...] | None:
-    """Return a row of the table of a metric, without Holm's adjustment; None if the runs share no item."""
+) -> Pair | None:
+    """Return two runs compared in a metric, unadjusted; None if they share no item."""
     table = frame[frame["run"].isin([first, second])].dropna(subset=[metric.name])
     means = table.pivot_table(metric.name, ["item", "language"], "run", aggfunc="mean").dropna()
     if not {first, second} <= set(means.columns) or means.empty:
@@ -166,17 +188,20 @@ def _compared(
     items = means.index.get_level_values("item")
     clusters = items.map(cluster).tolist()
     differences = (other - baseline).groupby(clusters).mean().to_numpy(dtype=np.float64)
-    return (
-        first,
-        second,
-        items.nunique(),
-        float(baseline.mean()),
-        float(other.mean()),
-        paired_bootstrap(
-            baseline.tolist(), other.tolist(), clusters, bounds=(-1.0, 1.0) if metric.is_share else None
-        )._replace(n=items.nunique()),
-        permutation_p(differences)
-        if metric.graded
-        else mcnemar_or_permutation(baseline.tolist(), other.tolist(), clusters, differences),
-        detectable(differences),
+    bounds = (-1.0, 1.0) if metric.is_share else None
+    difference = paired_bootstrap(baseline.tolist(), other.tolist(), clusters, bounds=bounds)
+    if metric.graded:
+        p = permutation_p(differences)
+    else:
+        p = mcnemar_or_permutation(baseline.tolist(), other.tolist(), clusters, differences)
+    return Pair(
+        first=first,
+        second=second,
+        items=items.nunique(),
+        mean_of_first=float(baseline.mean()),
+        mean_of_second=float(other.mean()),
+        difference=difference._replace(n=items.nunique()),
+        p=p,
+        holm=p,
+        detectable=detectable(differences),
     )

@@ -156,6 +156,18 @@ def test_every_metric_is_compared_or_those_that_are_named(path):
     assert set(tables(path, "a", "b", metrics=["aqd"])) == {"D"}
 
 
+def test_what_the_items_decide_is_told_but_not_tested(path):
+    for name in ("a", "b"):
+        metrics = {"right_after": once([1.0, 0.0]), "needed": once([1.0, 0.0])}
+        put_run(path, name, metrics, benchmark="ambik")
+    for chosen, tested in (([], {"right after"}), (["needed"], set())):
+        assert set(tables(path, "a", "b", metrics=chosen)) == tested
+        with LogReader(path) as reader:
+            (section,) = comparison(reader, ["a", "b"], chosen).sections
+        assert "needed" in [head.name for head in section.tables[0].heads]
+        assert section.remarks[-1].endswith("and not the runs: needed.")
+
+
 def test_what_cannot_be_compared_is_refused(path):
     put_run(path, "a", {"success": {"x": [1.0]}})
     put_run(path, "b", {"success": {"y": [1.0]}})
