@@ -309,7 +309,7 @@ def table_4(frame: pd.DataFrame) -> tuple[Table, Table] | None:
         ("repeats the sentence", "EDIT-F1", _baseline(frame, "generation", "copy")),
         ("chance", "T/F acc.", _CHANCE),
         ("chance", "KL rank.", _baseline(frame, "continuation", "random_examples")),
-        ("chance by instance", "KL rank.", _baseline(frame, "continuation", "random")),
+        ("chance per instance", "KL rank.", _baseline(frame, "continuation", "random")),
     ]
     rows += [
         (name, head, Measure(name, "", value))
