@@ -6,6 +6,7 @@ from personas.templates import describe, languages_of, render
 from simulator.benchmark import Player, SeatSpec
 from simulator.errors import InputError
 from simulator.models import ChatModel, Message, Request
+from simulator.packages import warn_once
 from simulator.seats import Kind, Reply, View
 
 
@@ -27,7 +28,7 @@ class BuiltinSeat:
 
 
 class PromptedSeat:
-    """A language model that is asked for each move with the seat's prompt.
+    """A language model that is asked for each move with the seat's prompt, in its language if it can be.
 
     Raises:
         TemplateError: if there is no such prompt, in any language.
@@ -36,11 +37,12 @@ class PromptedSeat:
     kind: Kind = "model"
 
     def __init__(self, model: ChatModel, benchmark: str, spec: SeatSpec) -> None:
-        if not languages_of(f"{benchmark}/{spec.prompt}"):
-            describe(f"{benchmark}/{spec.prompt}", "en")  # says where it was looked for, and what there is
+        self._prompt = f"{benchmark}/{spec.prompt}"
+        self._languages = languages_of(self._prompt)
+        if not self._languages:
+            describe(self._prompt, "en")  # says where it was looked for, and what there is
         self.name = model.name
         self._model = model
-        self._benchmark = benchmark
         self._spec = spec
 
     async def reply(self, view: View) -> Reply:
@@ -50,8 +52,13 @@ class PromptedSeat:
             ModelError: if it fails.
             TemplateError: if the prompt cannot be rendered.
         """
-        variables = {**view.task, "lines": view.lines}
-        prompt = render(f"{self._benchmark}/{self._spec.prompt}", view.language, variables)
+        language = view.language
+        if language not in self._languages:
+            language = self._languages[0]
+            warn_once(
+                f"there is no prompt {self._prompt}.{view.language}; {self._prompt}.{language} is used."
+            )
+        prompt = render(self._prompt, language, {**view.task, "lines": view.lines})
         completion = await self._model.complete(
             Request(
                 messages=(Message("user", prompt.text),),

@@ -233,8 +233,10 @@ def test_a_rule_may_have_a_default_that_is_made(installed):
     assert inspect.signature(command).parameters["lives"].default == 7
 
 
-def test_a_model_is_asked_with_the_prompt_of_the_package(installed):
+@pytest.mark.parametrize("there", [("en", "zh"), ("en",)])
+def test_a_model_is_asked_with_the_prompt_of_the_package(installed, monkeypatch, caplog, there):
     from simulator.models import ModelOptions, load_model
+    from simulator.runner import declared_seats
     from simulator.runner.declared_seats import PromptedSeat
     from simulator.seats import Line, View
 
@@ -246,6 +248,7 @@ def test_a_model_is_asked_with_the_prompt_of_the_package(installed):
         asked.append(request.messages[0].content)
         return "Is it a rose?"
 
+    monkeypatch.setattr(declared_seats, "languages_of", lambda prompt: there)
     seat = PromptedSeat(
         load_model("offline/script", ModelOptions(script=script)), benchmark.name, benchmark.seat("asker")
     )
@@ -256,7 +259,9 @@ def test_a_model_is_asked_with_the_prompt_of_the_package(installed):
     import asyncio
 
     assert asyncio.run(seat.reply(view)).text == "Is it a rose?"
-    assert "你还剩 19 个问题" in asked[0] and "Is it alive?" in asked[0]
+    said = "no prompt twenty_questions/asker.zh; twenty_questions/asker.en is used" in caplog.text
+    assert ("你还剩 19 个问题" in asked[0], said) == ("zh" in there, "zh" not in there)
+    assert "Is it alive?" in asked[0]
 
 
 @pytest.mark.slow
