@@ -9,6 +9,7 @@ seed, not on the order of rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -57,17 +58,24 @@ class Interval(NamedTuple):
         low, high = (None if end is None else factor * end for end in (self.low, self.high))
         return Interval(factor * self.value, low, high, self.n)
 
+    @property
+    def missing(self) -> str:
+        """Why no interval is shown: of a single item, or of counts that are all the same; else empty."""
+        if self.low is None:
+            return "n = 1"
+        return "SD = 0" if math.isclose(*self.reach, rel_tol=1e-12) else ""
+
     def ends(self, write: Callable[[float], str]) -> str:
-        """Return both ends in words, each as `write` writes it; a dash where there is no interval."""
-        return NO_INTERVAL if self.low is None else ", ".join(map(write, self.reach))
+        """Return both ends in words, each as `write` writes it; a dash where no interval is shown."""
+        return NO_INTERVAL if self.missing else ", ".join(map(write, self.reach))
 
     def bracketed(self, write: Callable[[float], str] = "{:.2f}".format) -> str:
-        """Return ``0.53 [0.48, 0.58]``; ``0.53 – (n = 1)``, of a single item, where there is no interval."""
+        """Return ``0.53 [0.48, 0.58]``; ``0.53 – (n = 1)`` where no interval is shown (`missing`)."""
         return f"{write(self.value)} {self.in_brackets(write)}"
 
     def in_brackets(self, write: Callable[[float], str] = "{:.2f}".format) -> str:
         """Return the part of `bracketed` that follows the estimate."""
-        return f"{NO_INTERVAL} (n = 1)" if self.low is None else f"[{self.ends(write)}]"
+        return f"{NO_INTERVAL} ({self.missing})" if self.missing else f"[{self.ends(write)}]"
 
 
 def resampled(columns: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> Floats:

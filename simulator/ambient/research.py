@@ -74,7 +74,7 @@ def _share(value: Interval | None) -> tuple[str, str]:
     if value is None:
         return _NOTHING, _NOTHING
     low, high = value.reach
-    reach = "" if value.low is None else f" [{100 * low:.1f}, {100 * high:.1f}]"
+    reach = "" if value.missing else f" [{100 * low:.1f}, {100 * high:.1f}]"
     return f"{100 * value.value:.1f} %{reach}", f"{value.n}"
 
 

@@ -95,7 +95,9 @@ def test_where_nothing_varies_a_share_has_wilsons_interval():
 
 
 def test_where_nothing_varies_bounds_decide():
-    assert bootstrap_mean([3.0] * 5) == (3, 3, 3, 5)  # a count: nothing is known of how high it could be
+    count = bootstrap_mean([0.1] * 5, bounds=None)  # nothing is known of how high it could be
+    assert (count.bracketed(), count.ends(str)) == ("0.10 – (SD = 0)", "–")
+    assert bootstrap_mean([3.0] * 5) == (3, 3, 3, 5)
     assert bootstrap_mean([1.0] * 5, bounds=None) == (1, 1, 1, 5)
     assert bootstrap_mean([3.0, 5.0], ["a", "a"]) == (4, None, None, 1), "one item played twice"
     assert paired_bootstrap([1.0], [4.0]) == (3, None, None, 1)
