@@ -140,7 +140,7 @@ async def test_who_waits_after_a_form_keeps_its_page(rated: Actions) -> None:
         return rate(state) or (Due("answerer", "answer", ("yes", "no")) if len(state.moves) == 1 else None)
 
     object.__setattr__(rated.served["rated"].benchmark, "next_seat", next_seat)
-    host = await begin(rated, room="rated", others={"answerer": "person"})
+    host = await begin(rated, benchmark="rated", others={"answerer": "person"})
     filled = {"reason": "so", "points": "2", "marked": [], "other": [], "again": False, "minutes": None}
     sent = await rated.send(host.at | {"render": "render-00000", "number": 0, "filled": filled})
     page = Page(sent["html"])
