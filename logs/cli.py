@@ -99,7 +99,7 @@ def _list_episodes(reader: LogReader, run: str, status: State | None, limit: int
             episode.language,
             str(episode.repeat),
             str(episode.attempt),
-            _coloured(ending.status if ending else "running"),
+            _colour_state(ending.status if ending else "running"),
             _moment(episode.created_at),
         )
     _console().print(table)
@@ -319,7 +319,7 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _coloured(state: State) -> Text:
+def _colour_state(state: State) -> Text:
     colours = {"completed": "green", "truncated": "yellow", "running": "cyan"}
     return Text(state, style=colours.get(state, "red"))
 

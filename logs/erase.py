@@ -232,7 +232,7 @@ class _Eraser:
                 texts.add(episode)
             away = {*content.get(PRIVATE, ()), *content.get(PERSONAL, ())}
             content = {key: value for key, value in content.items() if key not in away}
-            bare = _dump(_walk(content, partial(_bare, text=text)) | whose)
+            bare = _dump(_walk(content, partial(_kept_text, text=text)) | whose)
             self._change("turns", "text = ?, payload = ?, key = NULL WHERE seq = ?", [ERASED, bare, seq])
         for episode in sorted(texts):
             self._change("scores", "value = NULL, details = ? WHERE episode_id = ?", [ERASED_JSON, episode])
@@ -252,7 +252,7 @@ class _Eraser:
                 "request = ?, response = ?, request_key = NULL WHERE episode_id = ?",
                 [ERASED_JSON, ERASED_JSON, episode],
             )
-            self._rewrite("turns", "payload", episode, lambda text: _json(text, _bare))
+            self._rewrite("turns", "payload", episode, lambda text: _json(text, _kept_text))
             self._rewrite("turns", "text", episode, quotes.blot)
             self._rewrite("endings", "message", episode, quotes.blot)
             for table, column in (("judgments", "value"), ("scores", "details"), ("events", "details")):
@@ -309,7 +309,7 @@ def _is_person(sits: str) -> bool:
     return sits == "person" or sits.startswith(("person:", "person/"))
 
 
-def _bare(content: str, text: str = "") -> str:
+def _kept_text(content: str, text: str = "") -> str:
     """Return a payload's text if it is a label or an index that the person did not say themselves."""
     if _INDEX.fullmatch(content) or (_LABEL.fullmatch(content) and content not in text) or not content:
         return content

@@ -161,7 +161,7 @@ def export_log(
     with _moment(reader) as connection:
         source = _Source(connection, None if runs is None else tuple(runs), out)
         counter = _Counter(sum(source.count(table) for table in tables), progress)
-        with _arriving(folder) as drafts:
+        with _staging_folder(folder) as drafts:
             if nest:
                 _write_table(source, TABLES[Run], drafts, format, excel, counter)
                 _write_nested(source, drafts, identities, counter)
@@ -170,7 +170,7 @@ def export_log(
             else:
                 for table in tables:
                     _write_table(source, table, drafts, format, excel, counter)
-            about = _about(source, reader.path, nest, identities)
+            about = _provenance_lines(source, reader.path, nest, identities)
             markdown = codebook_markdown(tables, about=about, guarded=format == "csv")
             if format == "parquet":
                 (drafts / CARD_NAME).write_text(_dataset_card(tables, about), encoding="utf-8")
@@ -216,7 +216,7 @@ def _moment(reader: LogReader) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def _arriving(folder: Path) -> Iterator[Path]:
+def _staging_folder(folder: Path) -> Iterator[Path]:
     """Yield a folder for drafts, whose files move into `folder` once all of them are written."""
     drafts: Path | None = None
     try:
@@ -302,7 +302,7 @@ def _write_nested(source: _Source, drafts: Path, identities: bool, counter: _Cou
             counter.count(rows)
 
 
-def _about(source: _Source, log: Path, nest: bool, identities: bool) -> list[str]:
+def _provenance_lines(source: _Source, log: Path, nest: bool, identities: bool) -> list[str]:
     what = "everything" if source.runs is None else f"the runs {', '.join(source.runs)}"
     about = [f"Exported from `{log.name}` at {now()}: {what}."]
     if source.out:

@@ -69,13 +69,13 @@ def _chunks(places: list[int]) -> Iterator[list[int]]:
 def _insert(connection: sqlite3.Connection, table: Table, rows: list[Values]) -> bool:
     """Return True if all `rows` could be inserted; none is if one cannot."""
     try:
-        connection.execute(_statement(table.name, len(rows)), _flat(rows))
+        connection.execute(_statement(table.name, len(rows)), _flatten(rows))
     except (*_ROW_ERRORS, OverflowError, UnicodeEncodeError):
         return False
     return True
 
 
-def _flat(rows: Iterable[Values]) -> tuple[object, ...]:
+def _flatten(rows: Iterable[Values]) -> tuple[object, ...]:
     return tuple(itertools.chain.from_iterable(rows))
 
 

@@ -231,7 +231,7 @@ def _guards(table: str, keys: tuple[str, ...]) -> tuple[str, ...]:
     refuse = "BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END"
     closed = "WHEN NOT EXISTS (SELECT 1 FROM erase_permit)"
     there = " OR ".join(
-        f"EXISTS (SELECT 1 FROM {table} WHERE {_same(columns)})" for columns in ("seq", *keys)
+        f"EXISTS (SELECT 1 FROM {table} WHERE {_same_columns(columns)})" for columns in ("seq", *keys)
     )
     return (
         f"CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table} {closed} {refuse}",
@@ -240,7 +240,7 @@ def _guards(table: str, keys: tuple[str, ...]) -> tuple[str, ...]:
     )
 
 
-def _same(columns: str) -> str:
+def _same_columns(columns: str) -> str:
     return " AND ".join(f"{column} = NEW.{column}" for column in columns.split(", "))
 
 
@@ -251,7 +251,7 @@ class Migration(NamedTuple):
     apply: Callable[[Database], None]
 
 
-def _first(db: Database) -> None:
+def _create_tables(db: Database) -> None:
     for statement in (*_TABLES, *_INDEXES, *_RULES, *_VIEWS):
         db.execute(statement)
     for table, keys in _APPEND_ONLY.items():
@@ -259,7 +259,7 @@ def _first(db: Database) -> None:
             db.execute(statement)
 
 
-MIGRATIONS = (Migration("001_first", _first),)
+MIGRATIONS = (Migration("001_first", _create_tables),)
 
 SCHEMA_VERSION = len(MIGRATIONS)
 """Kept in the file as ``PRAGMA user_version``."""

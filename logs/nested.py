@@ -24,12 +24,12 @@ def nest(connection: sqlite3.Connection, episode: Nested, identities: bool) -> t
     for person in people if identities else ():
         person["identities"] = _read(connection, Identity, "participant_id = ?", person["id"])
     endings = _read(connection, Ending, of_episode, id)
-    turns = _bare(_read(connection, Turn, of_episode, id))
-    calls = _bare(_read(connection, ModelCall, of_episode, id))
+    turns = _without_episode_ids(_read(connection, Turn, of_episode, id))
+    calls = _without_episode_ids(_read(connection, ModelCall, of_episode, id))
     rest = {
-        "judgments": _bare(_read(connection, Judgment, of_episode, id)),
-        "scores": _bare(_read(connection, Score, of_episode, id)),
-        "events": _bare(_read(connection, Event, of_episode, id)),
+        "judgments": _without_episode_ids(_read(connection, Judgment, of_episode, id)),
+        "scores": _without_episode_ids(_read(connection, Score, of_episode, id)),
+        "events": _without_episode_ids(_read(connection, Event, of_episode, id)),
     }
     rows = 1 + len(endings) + len(turns) + len(calls) + sum(map(len, rest.values()))
     made: dict[Any, list[Nested]] = {turn["number"]: [] for turn in turns}
@@ -41,7 +41,7 @@ def nest(connection: sqlite3.Connection, episode: Nested, identities: bool) -> t
     whole = episode | {
         "item": item,
         "participant": people[0] if people else None,
-        "ending": _bare(endings)[0] if endings else None,
+        "ending": _without_episode_ids(endings)[0] if endings else None,
         "turns": turns,
         "model_calls": outside,
         **rest,
@@ -56,6 +56,6 @@ def _read(connection: sqlite3.Connection, row: type[Row], where: str, value: Any
     return [plain(table, record) for record in connection.execute(query, [value])]
 
 
-def _bare(rows: list[Nested]) -> list[Nested]:
+def _without_episode_ids(rows: list[Nested]) -> list[Nested]:
     """Return rows without the episode's id: they lie within it."""
     return [{key: value for key, value in row.items() if key != "episode_id"} for row in rows]

@@ -84,7 +84,7 @@ def where_equal(**columns: Any) -> tuple[str, list[Any]]:
     return (f"WHERE {clause}" if clause else ""), list(values.values())
 
 
-def _and(where: str, condition: str) -> str:
+def _add_condition(where: str, condition: str) -> str:
     return f"{where} AND {condition}" if where else f"WHERE {condition}"
 
 
@@ -92,7 +92,10 @@ def and_run(where: str, values: list[Any], run_id: str | None) -> tuple[str, lis
     """Return `where`, and that the row's episode is of this run."""
     if run_id is None:
         return where, values
-    return _and(where, "episode_id IN (SELECT id FROM episodes WHERE run_id = ?)"), [*values, run_id]
+    return _add_condition(where, "episode_id IN (SELECT id FROM episodes WHERE run_id = ?)"), [
+        *values,
+        run_id,
+    ]
 
 
 def and_status(where: str, values: list[Any], status: State | None) -> tuple[str, list[Any]]:
@@ -100,6 +103,6 @@ def and_status(where: str, values: list[Any], status: State | None) -> tuple[str
     if status is None:
         return where, values
     if status == "running":
-        return _and(where, "NOT EXISTS (SELECT 1 FROM endings n WHERE n.episode_id = e.id)"), values
+        return _add_condition(where, "NOT EXISTS (SELECT 1 FROM endings n WHERE n.episode_id = e.id)"), values
     ended = "EXISTS (SELECT 1 FROM endings n WHERE n.episode_id = e.id AND n.status = ?)"
-    return _and(where, ended), [*values, status]
+    return _add_condition(where, ended), [*values, status]

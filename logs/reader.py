@@ -115,7 +115,7 @@ class LogReader:
         Raises:
             NotInLog: there is none of that name; the message lists near ones.
         """
-        return self._one(Run, "id", id)
+        return self._require_row(Run, "id", id)
 
     def items(self, run_id: str | None = None) -> list[Item]:
         """Return the items played in a run, or all."""
@@ -130,7 +130,7 @@ class LogReader:
         Raises:
             NotInLog: there is none; the message lists near ones.
         """
-        return self._one(Item, "hash", hash)
+        return self._require_row(Item, "hash", hash)
 
     def episodes(
         self,
@@ -159,7 +159,7 @@ class LogReader:
         Raises:
             NotInLog: there is none of that name; the message lists near ones.
         """
-        return self._one(Episode, "id", id)
+        return self._require_row(Episode, "id", id)
 
     def find_episode(self, part: str) -> Episode:
         """Return the one episode with this id, or whose id starts with `part`, or else contains it.
@@ -319,7 +319,7 @@ class LogReader:
         Raises:
             NotInLog: there is none of that pseudonym; the message lists near ones.
         """
-        return self._one(Participant, "id", id)
+        return self._require_row(Participant, "id", id)
 
     def identities(self, *, participant_id: str | None = None, kind: str | None = None) -> list[Identity]:
         """Return outside identities, oldest first."""
@@ -381,7 +381,7 @@ class LogReader:
         where, values = and_run(*where_equal(**equal), run)
         return self._query(row, f"FROM {source or TABLES[row].name} {where} ORDER BY seq", values)
 
-    def _one(self, row: type[R], key: str, text: str) -> R:
+    def _require_row(self, row: type[R], key: str, text: str) -> R:
         name = TABLES[row].name
         rows = self._query(row, f"FROM {name} WHERE {key} = ?", [text])
         if rows:

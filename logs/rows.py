@@ -22,12 +22,12 @@ Setup = Literal["H2H", "H2L", "L2H", "L2L"]
 def now() -> str:
     """Return the present time, UTC, ISO 8601 with milliseconds."""
     seconds, milliseconds = divmod(time_ns() // 1_000_000, 1000)
-    return f"{_second(seconds)}.{milliseconds:03d}+00:00"
+    return f"{_iso_second(seconds)}.{milliseconds:03d}+00:00"
 
 
 # Every row has a time, and most have their second in common with the one before.
 @lru_cache(maxsize=1)
-def _second(seconds: int) -> str:
+def _iso_second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat().removesuffix("+00:00")
 
 

@@ -80,16 +80,16 @@ class Shortener:
         episode, purpose = values[_EPISODE], values[_PURPOSE]
         if episode is None:
             return values
-        text, place = _without(values[_KEY], values[_REQUEST])
-        purposes = self._of(episode)
-        last = purposes.pop(purpose, None) or _likest(text, purposes.values())
-        short = _shortened(text, place, last) if last and last.links < _LINKS else None
+        text, place = _cut_key(values[_KEY], values[_REQUEST])
+        purposes = self._last_of(episode)
+        last = purposes.pop(purpose, None) or _most_similar(text, purposes.values())
+        short = _shorten_text(text, place, last) if last and last.links < _LINKS else None
         purposes[purpose] = _Last(values[_ID], text, last.links + 1 if last and short else 0)
         if short is None:
             return values
         return (*values[:_REQUEST], dump_json(short), *values[_REQUEST + 1 :])
 
-    def _of(self, episode: str) -> dict[str, _Last]:
+    def _last_of(self, episode: str) -> dict[str, _Last]:
         purposes = self._episodes.pop(episode, {})
         self._episodes[episode] = purposes
         if len(self._episodes) > _EPISODES:
@@ -101,11 +101,11 @@ class Shortener:
         self._episodes.clear()
 
 
-def _likest(text: str, others: Iterable[_Last]) -> _Last | None:
+def _most_similar(text: str, others: Iterable[_Last]) -> _Last | None:
     return max(others, key=lambda other: _common_head(text, other.text), default=None)
 
 
-def _without(key: str | None, text: str) -> tuple[str, int]:
+def _cut_key(key: str | None, text: str) -> tuple[str, int]:
     """Return a request's text without its key, and where that was."""
     place = text.find(key) if key else -1
     if key is None or place < 0:
@@ -113,7 +113,7 @@ def _without(key: str | None, text: str) -> tuple[str, int]:
     return text[:place] + text[place + len(key) :], place
 
 
-def _shortened(text: str, place: int, last: _Last) -> _Short | None:
+def _shorten_text(text: str, place: int, last: _Last) -> _Short | None:
     head = _common_head(text, last.text)
     tail = _common_tail(text, last.text, min(len(text), len(last.text)) - head)
     if head + tail < _WORTH:
@@ -171,10 +171,10 @@ class _Restorer:
             ValueError: the call it rests on is not in the file.
         """
         if not request.startswith("["):
-            self._remember(id, _without(key, request)[0])
+            self._remember(id, _cut_key(key, request)[0])
             return request
         short = _Short(*json.loads(request))
-        text = _restored(short, self._text(short.before))
+        text = _restore(short, self._text(short.before))
         self._remember(id, text)
         if key is None or short.place < 0 or text == _ERASED:
             return text
@@ -186,12 +186,12 @@ class _Restorer:
         while (text := self._texts.get(id)) is None:
             request, key = self._read(id)
             if not request.startswith("["):
-                text = _without(key, request)[0]
+                text = _cut_key(key, request)[0]
                 break
             resting.append((id, _Short(*json.loads(request))))
             id = resting[-1][1].before
         for id, short in reversed(resting):
-            text = _restored(short, text)
+            text = _restore(short, text)
             self._remember(id, text)
         return text
 
@@ -211,7 +211,7 @@ class _Restorer:
             self._texts.popitem(last=False)
 
 
-def _restored(short: _Short, before: str) -> str:
+def _restore(short: _Short, before: str) -> str:
     if before == _ERASED:
         return before
     if len(before) != short.length:

@@ -72,7 +72,7 @@ def as_text(transcript: Transcript, *, trace: bool = False) -> str:
         lines += _hang(label, visible(turn.text))
         lines += [" " * len(label) + line for line in _trace(transcript, turn) if trace]
     lines += ["", *_outcome(transcript)]
-    lines += [line for line in _outside(transcript) if trace]
+    lines += [line for line in _requests_outside_turns(transcript) if trace]
     return "\n".join(lines) + "\n"
 
 
@@ -91,7 +91,7 @@ def as_markdown(transcript: Transcript, *, trace: bool = False) -> str:
         notes = _trace(transcript, turn) if trace else []
         lines += ["", *(f"- {_escape(line)}" for line in notes)] if notes else []
     lines += ["", *(f"{_escape(line)}  " for line in _outcome(transcript))]
-    outside = _outside(transcript) if trace else []
+    outside = _requests_outside_turns(transcript) if trace else []
     lines += ["", *(f"- {_escape(line)}" for line in outside)] if outside else []
     return "\n".join(line.rstrip() if not line.startswith(">") else line for line in lines) + "\n"
 
@@ -115,7 +115,7 @@ def as_rich(transcript: Transcript, *, trace: bool = False) -> Group:
         lines,
         Text(""),
         *(Text(line, style=_outcome_style(transcript)) for line in _outcome(transcript)),
-        *(Text(line, style="dim") for line in (_outside(transcript) if trace else [])),
+        *(Text(line, style="dim") for line in (_requests_outside_turns(transcript) if trace else [])),
     )
 
 
@@ -140,14 +140,16 @@ def _facts(transcript: Transcript) -> Iterator[str]:
 
 def _trace(transcript: Transcript, turn: Turn) -> list[str]:
     facts = [
-        f"{key}: {_plain(value)}" for key, value in turn.payload.items() if value not in (None, "", [], {})
+        f"{key}: {_as_visible(value)}"
+        for key, value in turn.payload.items()
+        if value not in (None, "", [], {})
     ]
     if turn.seconds is not None:
         facts.append(f"after {turn.seconds:.1f} s")
     return [*facts, *(_call(call) for call in transcript.calls_of(turn.number))]
 
 
-def _outside(transcript: Transcript) -> list[str]:
+def _requests_outside_turns(transcript: Transcript) -> list[str]:
     """Return requests that belong to no turn, or to one that was never made."""
     numbers = {turn.number for turn in transcript.turns}
     return [_call(call) for call in transcript.calls if call.turn_number not in numbers]
@@ -168,7 +170,7 @@ def _call(call: ModelCall) -> str:
     return visible(", ".join(facts) + (f": {_shorten(str(answer))}" if answer else ""))
 
 
-def _plain(value: Any) -> str:
+def _as_visible(value: Any) -> str:
     if isinstance(value, str):
         return visible(value)
     return visible(json.dumps(value, ensure_ascii=False))

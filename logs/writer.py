@@ -116,7 +116,7 @@ class LogWriter:
         for (table, values), reply in zip(rows, replies, strict=True):
             self._worker.submit(((BY_NAME[table], values), reply))
         if hurry:
-            await self._flushed()
+            await self._wait_flushed()
         outcomes = await asyncio.gather(*(reply.future for reply in replies), return_exceptions=True)
         if unexpected := [each for each in outcomes if not isinstance(each, Written | LogError)]:
             raise unexpected[0]
@@ -143,10 +143,10 @@ class LogWriter:
 
     async def aflush(self) -> None:
         """Wait until everything put so far is committed. Raises as `flush` does."""
-        await self._flushed()
+        await self._wait_flushed()
         self._worker.unread.raise_first()
 
-    async def _flushed(self) -> None:
+    async def _wait_flushed(self) -> None:
         reply = ToTask(asyncio.get_running_loop())
         self._worker.submit((None, reply), hurry=True)
         await reply.future

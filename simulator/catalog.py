@@ -70,7 +70,7 @@ def find(name: str) -> Benchmark[Any, Any]:
 
 def installed() -> tuple[Benchmark[Any, Any], ...]:
     """Return all benchmarks that can be imported, as lists and tables order them."""
-    return tuple(benchmark for name in names() if (benchmark := _importable(name)) is not None)
+    return tuple(benchmark for name in names() if (benchmark := _find_importable(name)) is not None)
 
 
 def extensions(group: str) -> Mapping[str, Callable[..., Any]]:
@@ -90,7 +90,7 @@ def extension(group: str, name: str) -> Callable[..., Any]:
     Raises:
         InputError: if it cannot be; names its entry point.
     """
-    part: Callable[..., Any] = _imported(_points(group)[name])
+    part: Callable[..., Any] = _import_point(_points(group)[name])
     return part
 
 
@@ -131,7 +131,7 @@ def _package_of(point: EntryPoint) -> str:
 @cache
 def _load(name: str) -> Benchmark[Any, Any]:
     point = _points(BENCHMARKS)[name]
-    benchmark = _imported(point)
+    benchmark = _import_point(point)
     if not isinstance(benchmark, Benchmark):
         kind = type(benchmark).__name__
         raise InputError(f"{BENCHMARKS}: {name} = {point.value} is no Benchmark; its type is {kind}.")
@@ -143,7 +143,7 @@ def _load(name: str) -> Benchmark[Any, Any]:
     return benchmark
 
 
-def _imported(point: EntryPoint) -> Any:
+def _import_point(point: EntryPoint) -> Any:
     try:
         return point.load()
     except Exception as error:  # another's package: whatever is wrong with it, ours go on
@@ -153,10 +153,10 @@ def _imported(point: EntryPoint) -> Any:
         ) from error
 
 
-def _importable(name: str) -> Benchmark[Any, Any] | None:
+def _find_importable(name: str) -> Benchmark[Any, Any] | None:
     return attempt(f"the benchmark {name}", lambda: find(name))
 
 
 def _position(name: str) -> float:
-    benchmark = _importable(name)
+    benchmark = _find_importable(name)
     return float("inf") if benchmark is None else benchmark.position

@@ -144,7 +144,7 @@ def add(
         unpacked = source if source.is_dir() else _unzip(source, staging / "zip", limits)
         copy = staging / "copy"
         names = {str(unpacked): str(source)}
-        with _named(names):
+        with _as_owner_names_them(names):
             files = select(unpacked)
         content = _copy(files, copy, limits)
         present = find(name)
@@ -157,7 +157,9 @@ def add(
                 f"{name!r} holds other data ({present.benchmark}, from {present.source}); choose another "
                 "name with --name, or put these in their place with --replace"
             )
-        with _named({**{str(copy / place): str(file) for place, file in files.items()}, **names}):
+        with _as_owner_names_them(
+            {**{str(copy / place): str(file) for place, file in files.items()}, **names}
+        ):
             details = check(copy)
         dataset = Dataset(
             name=name,
@@ -279,7 +281,7 @@ def _point_at(dataset: Dataset) -> None:
 
 
 @contextmanager
-def _named(names: Mapping[str, str]) -> Iterator[None]:
+def _as_owner_names_them(names: Mapping[str, str]) -> Iterator[None]:
     """Call files that are gone in a moment as their owner knows them, in what is wrong with them."""
     try:
         yield

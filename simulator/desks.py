@@ -121,7 +121,7 @@ class Desk(Generic[FormT]):
     cases: Callable[[LogReader, str], Sequence[Case[FormT]]]
     outcome: Callable[[FormT], Hashable]
     read: Callable[[Case[FormT], Values, bool], Any]
-    values: Callable[[FormT], Values] = lambda form: _dumped(form)
+    values: Callable[[FormT], Values] = lambda form: _form_values(form)
     sheet: Callable[[Case[FormT], FormT | None], Sheet] | None = None
     rows: Callable[[Case[FormT], str, FormT | None, Any, str], Iterable[Judgment]] | None = None
     raters: int | None = RATERS
@@ -229,11 +229,11 @@ def next_work(
     due = [case for case in cases if desk.awaits(case, rater)]
     differing = [case for case in cases if desk.may_decide(case, rater)]
     deciding = deciding or (not due and desk.decides == "third")
-    waiting = _ordered(desk, rater, differing if deciding else due)
-    case = _named(cases, name) if name else next(iter(waiting), None)
+    waiting = _order_cases(desk, rater, differing if deciding else due)
+    case = _case_called(cases, name) if name else next(iter(waiting), None)
     names = [each.name for each in waiting]
     place = names.index(case.name) + 1 if case and case.name in names else 0
-    last = _last(desk, reader, cases, rater)
+    last = _last_judged(desk, reader, cases, rater)
     return Work(
         case,
         deciding and case is not None and case.name in names,
@@ -274,7 +274,7 @@ def judgments(
         InputError: if there is no such thing, it cannot be judged by this person, or a choice is none.
     """
     desk.form.require_name(rater)
-    case = _named(desk.cases(reader, data), name)
+    case = _case_called(desk.cases(reader, data), name)
     if not case.ready:
         raise InputError(f"{case.title} cannot be judged now.", code="not_ready", thing=case.title)
     if desk.elsewhere and rater in case.opinions.blind:
@@ -325,7 +325,7 @@ def standing(desk: Desk[FormT], cases: Sequence[Case[FormT]]) -> Standing:
     raters = dict.fromkeys(rater for case in named for rater in case.opinions.blind)
     return Standing(
         len(ready),
-        sum(_settled(desk, case) for case in ready),
+        sum(_is_settled(desk, case) for case in ready),
         sum(desk.differs(case) for case in ready),
         tuple(raters),
     )
@@ -379,31 +379,31 @@ def measures_section(title: str, measures: Sequence[tuple[str, Interval | None]]
     return (Section(name=slug(title), title=title, tables=(table,), remarks=(remark,) if undefined else ()),)
 
 
-def _dumped(form: Any) -> Values:
+def _form_values(form: Any) -> Values:
     values: Values = form.model_dump(mode="json")
     return values
 
 
-def _settled(desk: Desk[FormT], case: Case[FormT]) -> bool:
+def _is_settled(desk: Desk[FormT], case: Case[FormT]) -> bool:
     opinions = case.opinions
     enough = len(opinions.blind) >= (desk.raters or 1)
     return opinions.decided is not None or (enough and opinions.settled(desk.outcome) is not None)
 
 
-def _ordered(desk: Desk[FormT], rater: str, cases: Sequence[Case[FormT]]) -> tuple[Case[FormT], ...]:
+def _order_cases(desk: Desk[FormT], rater: str, cases: Sequence[Case[FormT]]) -> tuple[Case[FormT], ...]:
     """Return things in the order in which a rater judges them; what they have begun comes first."""
     ordered = in_own_order(cases, desk.name, rater, lambda case: case.name) if desk.own_order else cases
     return tuple(sorted(ordered, key=lambda case: rater not in case.begun))
 
 
-def _named(cases: Sequence[Case[FormT]], name: str) -> Case[FormT]:
+def _case_called(cases: Sequence[Case[FormT]], name: str) -> Case[FormT]:
     case = next((case for case in cases if case.name == name), None)
     if case is None:
         raise InputError(f"There is nothing called {name!r} to be judged.", code="nothing_such", thing=name)
     return case
 
 
-def _last(desk: Desk[FormT], reader: LogReader, cases: Sequence[Case[FormT]], rater: str) -> str:
+def _last_judged(desk: Desk[FormT], reader: LogReader, cases: Sequence[Case[FormT]], rater: str) -> str:
     own = {case.key: case.name for case in cases if case.own(rater) is not None}
     rows = reader.judgments(kind=desk.form.kind, annotator=rater)
     keys = (row.item_hash if desk.form.about == "item" else row.episode_id for row in reversed(rows))

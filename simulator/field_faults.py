@@ -26,7 +26,7 @@ class FieldFault(NamedTuple):
     @property
     def field(self) -> str:
         """The path as it is written: ``pair.objects[1]``."""
-        return _joined(self.path)
+        return _join_path(self.path)
 
     def __str__(self) -> str:
         return f"{self.field}{'' if self.problem.startswith(':') else ' '}{self.problem}".lstrip(": ")
@@ -74,7 +74,9 @@ def _field_fault(fault: ErrorDetails, value: Any, head: int, known: str) -> Fiel
     written = shortened(context.get("tag", fault["input"]))
     match kind:
         case "extra_forbidden":
-            return FieldFault((), f"unknown key {_joined(path)!r}" + (f"; known: {known}" if known else ""))
+            return FieldFault(
+                (), f"unknown key {_join_path(path)!r}" + (f"; known: {known}" if known else "")
+            )
         case "missing" | "union_tag_not_found":
             return FieldFault(path, "is missing")
         case "string_too_short" | "too_short" if context["min_length"] == 1:
@@ -110,7 +112,7 @@ def _own_path(parts: tuple[int | str, ...], value: Any) -> Iterator[int | str]:
         yield part
 
 
-def _joined(path: Iterable[int | str]) -> str:
+def _join_path(path: Iterable[int | str]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
 
 

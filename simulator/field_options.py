@@ -79,7 +79,7 @@ SPARSE: Final = Option(sparse=True)
 
 def options_of(model: type[Any]) -> dict[str, AnnotatedOption]:
     """Return the options that the fields of a model are: parameter -> annotation and default."""
-    return {name: _declared(name, field) for name, field in _typed_fields(model)}
+    return {name: _annotated_option(name, field) for name, field in _typed_fields(model)}
 
 
 def read_options(model: type[ModelT], options: Mapping[str, Any]) -> ModelT:
@@ -91,7 +91,7 @@ def read_options(model: type[ModelT], options: Mapping[str, Any]) -> ModelT:
     values: dict[str, Any] = {}
     for name, field in _fields(model).items():
         option = _option(field)
-        if (below := _below(field)) is not None:
+        if (below := _nested_model(field)) is not None:
             values[name] = read_options(below, options)
         elif not option.hidden and (value := options.get(option.name or name)) is not None:
             value = tuple(value) if isinstance(value, list) else value
@@ -144,14 +144,14 @@ def logged_values(model: Any) -> dict[str, Any]:
     logged: dict[str, Any] = {}
     for name, field in _fields(type(model)).items():
         option, value = _option(field), getattr(model, name)
-        if (below := _below(field)) is not None:
-            logged[name] = {key: plain[name][key] for key in _changed(below, value)}
+        if (below := _nested_model(field)) is not None:
+            logged[name] = {key: plain[name][key] for key in _changed_names(below, value)}
         elif not (option.hidden or (option.sparse and value == _default(field))):
             logged[name] = plain[name]
     return logged
 
 
-def _changed(model: type[Any], value: Any) -> list[str]:
+def _changed_names(model: type[Any], value: Any) -> list[str]:
     return [name for name, field in _fields(model).items() if getattr(value, name) != _default(field)]
 
 
@@ -173,13 +173,13 @@ def _default(field: FieldInfo) -> Any:
 def _typed_fields(model: type[Any]) -> Iterator[tuple[str, FieldInfo]]:
     """Yield each field that is typed, by the name under which it is."""
     for name, field in _fields(model).items():
-        if (below := _below(field)) is not None:
+        if (below := _nested_model(field)) is not None:
             yield from _typed_fields(below)
         elif not _option(field).hidden:
             yield _option(field).name or name, field
 
 
-def _declared(name: str, field: FieldInfo) -> AnnotatedOption:
+def _annotated_option(name: str, field: FieldInfo) -> AnnotatedOption:
     kind: Any = _option(field).kind or field.annotation
     default = _default(field)
     if field.is_required():
@@ -228,7 +228,7 @@ def _option(field: FieldInfo) -> Option:
     return next((extra for extra in field.metadata if isinstance(extra, Option)), Option())
 
 
-def _below(field: FieldInfo) -> type[Any] | None:
+def _nested_model(field: FieldInfo) -> type[Any] | None:
     """Return the model that a field is, whose fields are options; None for other fields."""
     kind: Any = field.annotation
     model = isinstance(kind, type) and (issubclass(kind, BaseModel) or is_dataclass(kind))

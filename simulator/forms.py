@@ -81,30 +81,30 @@ def checked_length(text: str, seat: str) -> str:
     return text
 
 
-def _checked(text: str) -> str:
+def _refuse_too_long(text: str) -> str:
     if len(text) > LONGEST:
         raise PydanticCustomError("too_long", "has more than {most} letters", {"most": LONGEST})
     return text.strip()
 
 
-def _divided(divider: str) -> BeforeValidator:
+def _split_by(divider: str) -> BeforeValidator:
     return BeforeValidator(lambda value: value.split(divider) if isinstance(value, str) else value or ())
 
 
-def _counted(texts: tuple[str, ...]) -> tuple[str, ...]:
+def _drop_empty(texts: tuple[str, ...]) -> tuple[str, ...]:
     kept = tuple(filter(None, texts))
     if len(kept) > MOST:
         raise PydanticCustomError("too_many", "has more than {most} entries", {"most": MOST})
     return kept
 
 
-Typed = Annotated[str, AfterValidator(_checked)]
+Typed = Annotated[str, AfterValidator(_refuse_too_long)]
 """What somebody typed, without the blanks around it."""
 FormText = Annotated[Typed, null_as("")]
 """The same, where null is nothing."""
-Lines = Annotated[tuple[FormText, ...], _divided("\n"), AfterValidator(_counted)]
+Lines = Annotated[tuple[FormText, ...], _split_by("\n"), AfterValidator(_drop_empty)]
 """A list of texts, empty ones left out; one text is divided into its lines."""
-Listed = Annotated[tuple[FormText, ...], _divided(","), AfterValidator(_counted)]
+Listed = Annotated[tuple[FormText, ...], _split_by(","), AfterValidator(_drop_empty)]
 """A list of texts, empty ones left out; one text is divided at its commas."""
 
 

@@ -66,7 +66,7 @@ class Row:
         """Return a text field; blank ones are refused unless `empty`."""
         value = self.get(name, _MISSING)
         if not isinstance(value, str):
-            raise self.wrong(name, self._said(value, "a text"))
+            raise self.wrong(name, self._describe_value(value, "a text"))
         if not value.strip() and not empty:
             raise self.wrong(name, "is empty")
         return value
@@ -75,7 +75,7 @@ class Row:
         """Return an id, a text also where the file has a number."""
         value = self.get(name, _MISSING)
         if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
-            raise self.wrong(name, self._said(value, "a text or a whole number"))
+            raise self.wrong(name, self._describe_value(value, "a text or a whole number"))
         return str(value)
 
     def one_of(self, name: str, allowed: tuple[T, ...]) -> T:
@@ -84,7 +84,7 @@ class Row:
         for choice in allowed:
             if value == choice and type(value) is type(choice):
                 return choice
-        raise self.wrong(name, self._said(value, f"one of {', '.join(map(str, allowed))}"))
+        raise self.wrong(name, self._describe_value(value, f"one of {', '.join(map(str, allowed))}"))
 
     def parsed(self, name: str, parse: Callable[[Any], T], value: Any = _MISSING) -> T:
         """Return a field (or `value` in it) read by a function that raises `InputError` or `ValueError`."""
@@ -105,7 +105,7 @@ class Row:
         return FieldError(f"{self.where}{name}{'' if problem.startswith(':') else ' '}{problem}")
 
     @staticmethod
-    def _said(value: Any, kind: str) -> str:
+    def _describe_value(value: Any, kind: str) -> str:
         if value is _MISSING:
             return "is missing"
         return f"is {shortened(value)}, not {kind}"
@@ -134,13 +134,13 @@ def read_rows(
             rows.append(parse(Row(value)))
             lines.append(line)
         except FieldError as error:
-            faults.append(Fault(str(path), _called(value, name), line, "format", str(error)))
+            faults.append(Fault(str(path), _row_id(value, name), line, "format", str(error)))
     if not rows and not faults:
         faults.append(Fault(str(path), "", 0, "format", "holds no rows"))
     return Read(tuple(rows), tuple(lines), tuple(faults))
 
 
-def _called(value: Any, name: str) -> str:
+def _row_id(value: Any, name: str) -> str:
     """Return a row's id; empty if it has none that could name it."""
     try:
         return Row(value).key(name) if isinstance(value, dict) else ""

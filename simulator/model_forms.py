@@ -37,7 +37,7 @@ class FormError(SeatFormError[FieldProblem]):
 
 def form_of(model: type[BaseModel]) -> Form:
     """Return the form of a model's fields, in their order."""
-    return Form(tuple(fields_of(model).values()), partial(_checked, model))
+    return Form(tuple(fields_of(model).values()), partial(_check, model))
 
 
 def fields_of(model: type[Any]) -> dict[str, Field]:
@@ -64,7 +64,7 @@ def bounds(schema: Mapping[str, Any]) -> tuple[float | None, float | None]:
     return least, most
 
 
-def _known(schema: Mapping[str, Any]) -> tuple[Any, ...]:
+def _known_choices(schema: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the choices of a field, or of the entries of a list."""
     entry = schema.get("items", schema)
     return tuple(entry.get("enum", [entry["const"]] if "const" in entry else ()))
@@ -74,7 +74,7 @@ def _field(name: str, schema: Mapping[str, Any]) -> Field:
     kind = _KINDS.get(schema.get("type", ""))
     if kind is None:
         raise InputError(f"{name}: a form has texts, numbers, truth values, choices and lists of these.")
-    choices = tuple(Choice(str(value)) for value in _known(schema))
+    choices = tuple(Choice(str(value)) for value in _known_choices(schema))
     if choices:
         kind = "choices" if "items" in schema else "choice"
     elif kind == "text" and schema.get("maxLength", LONGEST) <= _LINE:
@@ -98,7 +98,7 @@ def read_form(model: type[BaseModel], move: Mapping[str, Any], seat: str) -> dic
         FormError: if they break the rules of the fields; has a problem for each.
     """
     try:
-        return model.model_validate(_own(model, move)).model_dump(mode="json")
+        return model.model_validate(_own_values(model, move)).model_dump(mode="json")
     except ValidationError as error:
         problems = tuple(
             FieldProblem(str(fault.path[0]) if fault.path else "", fault.code, fault.problem)
@@ -107,20 +107,20 @@ def read_form(model: type[BaseModel], move: Mapping[str, Any], seat: str) -> dic
         raise FormError(problems, seat) from error
 
 
-def _own(model: type[BaseModel], move: Mapping[str, Any]) -> dict[str, Any]:
+def _own_values(model: type[BaseModel], move: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of the model's fields; pages send choices as texts, and what they measure beside."""
     schemas = model.model_json_schema()["properties"]
-    return {name: _chosen(flat(schemas[name]), move[name]) for name in model.model_fields if name in move}
+    return {name: _as_choice(flat(schemas[name]), move[name]) for name in model.model_fields if name in move}
 
 
-def _chosen(schema: Mapping[str, Any], value: Any) -> Any:
+def _as_choice(schema: Mapping[str, Any], value: Any) -> Any:
     if isinstance(value, list | tuple):
-        return [_chosen(schema, entry) for entry in value]
-    known = {str(choice): choice for choice in _known(schema)}
+        return [_as_choice(schema, entry) for entry in value]
+    known = {str(choice): choice for choice in _known_choices(schema)}
     return known.get(value, value) if isinstance(value, str) else value
 
 
-def _checked(model: type[BaseModel], move: Mapping[str, Any], language: str) -> Checked:
+def _check(model: type[BaseModel], move: Mapping[str, Any], language: str) -> Checked:
     try:
         read_form(model, move, "")
     except FormError as error:

@@ -215,8 +215,8 @@ def read_words(option: str, text: str, known: Sequence[WordT]) -> tuple[WordT, .
         InputError: if it names one that there is not.
     """
     words = [word.strip() for word in text.split(",")]
-    named = {_plain(word) for word in words}
-    if unknown := [word for word in words if _plain(word) not in (*known, "all")]:
+    named = {_normalize(word) for word in words}
+    if unknown := [word for word in words if _normalize(word) not in (*known, "all")]:
         listed = ", ".join(map(typed_word, known))
         raise InputError(f"{option} {unknown[0]!r}: known are {listed} and all.")
     return tuple(word for word in known if named & {word, "all"})
@@ -224,7 +224,7 @@ def read_words(option: str, text: str, known: Sequence[WordT]) -> tuple[WordT, .
 
 def names_all(text: str) -> bool:
     """Return True if a comma list says ``all``, however it is spelled."""
-    return "all" in map(_plain, map(str.strip, text.split(",")))
+    return "all" in map(_normalize, map(str.strip, text.split(",")))
 
 
 def typed_word(word: str) -> str:
@@ -247,7 +247,7 @@ def idle_options(
             yield name, concerned
 
 
-def _plain(word: str) -> str:
+def _normalize(word: str) -> str:
     return word.lower().replace("-", "_")
 
 

@@ -112,7 +112,7 @@ def build_report(
         required_run(source.reader, run, benchmark.name)
     sections = [*_metric_sections(benchmark, source, by, metrics)] if source.runs else []
     for make in benchmark.reports if makers is None else makers:
-        sections += _made(benchmark, make, source)
+        sections += _make_sections(benchmark, make, source)
     names = [*source.runs, *map(str, source.files)]
     return Report(
         title=f"{benchmark.title}: {', '.join(names)}",
@@ -123,7 +123,7 @@ def build_report(
     )
 
 
-def _made(benchmark: Benchmark[Any, Any], make: SectionMaker, source: Frames) -> list[Section]:
+def _make_sections(benchmark: Benchmark[Any, Any], make: SectionMaker, source: Frames) -> list[Section]:
     """Return the sections that a function makes; what it raises by accident is a problem of the report."""
     try:
         made = make(source)
@@ -182,7 +182,7 @@ def present_metrics(benchmark: Benchmark[Any, Any], frame: pd.DataFrame) -> tupl
         and name not in frames.EPISODE_COLUMNS
         and not str(name).startswith((frames.SEAT, frames.ANSWER))
     ]
-    return (*declared.values(), *(_undeclared(str(name), frame[name]) for name in others))
+    return (*declared.values(), *(_undeclared_metric(str(name), frame[name]) for name in others))
 
 
 def metric_table(
@@ -245,7 +245,7 @@ def metric_figure(
     return Figure(f"{benchmark.name}-metrics", benchmark.title, [Panel("", "", "share", bars)], caption)
 
 
-def _undeclared(name: str, values: pd.Series[Any]) -> Metric:
+def _undeclared_metric(name: str, values: pd.Series[Any]) -> Metric:
     numbers = values.dropna().astype(float)
     unit = "share" if numbers.between(0, 1).all() else "value"
     return Metric(name, name.replace("_", " "), unit)

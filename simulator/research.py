@@ -181,7 +181,7 @@ def item_pages(benchmark: Benchmark[Any, Any]) -> DataPages:
 
     def show(data: str, name: str, language: str) -> list[Shown]:
         item = next(item for item in load(data) if benchmark.key(item) == name)
-        rows = [(key, _plain(value)) for key, value in item.model_dump(mode="json").items()]
+        rows = [(key, _as_text(value)) for key, value in item.model_dump(mode="json").items()]
         return [Card(name, [Facts(rows)])]
 
     return DataPages(entries=entries, show=show)
@@ -197,5 +197,5 @@ def _short_fields(item: Any) -> dict[str, str]:
     }
 
 
-def _plain(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

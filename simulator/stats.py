@@ -107,7 +107,7 @@ def draws(groups: int, *, seed: int = 0, resamples: int = RESAMPLES) -> Iterator
     order that does not depend on that of the observations (`resampled` does).
     """
     if 0 < groups * resamples <= _AT_ONCE:
-        yield _kept(groups, seed, resamples)
+        yield _resampled_counts(groups, seed, resamples)
     else:
         yield from _blocks(groups, seed, resamples)
 
@@ -153,7 +153,7 @@ def wilson_bounds(successes: int, n: int, level: float = LEVEL) -> Bounds:
 
 
 @lru_cache(maxsize=8)
-def _kept(groups: int, seed: int, resamples: int) -> Floats:
+def _resampled_counts(groups: int, seed: int, resamples: int) -> Floats:
     counts = np.vstack(list(_blocks(groups, seed, resamples)))
     counts.flags.writeable = False
     return counts

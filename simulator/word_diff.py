@@ -37,15 +37,15 @@ def word_diff(original: str, rewrite: str) -> tuple[Piece, ...]:
     """
     (marked, old), (other, new) = _words(original), _words(rewrite)
     matcher = SequenceMatcher(None, [w.text for w in old], [w.text for w in new], autojunk=False)
-    pieces = list(_both(marked, other))
+    pieces = list(_replaced_pieces(marked, other))
     for kind, start, end, begin, stop in matcher.get_opcodes():
         if kind == "equal":
             for before, after in zip(old[start:end], new[begin:stop], strict=True):
-                pieces += [Piece(before.text, "same"), *_both(before.space, after.space)]
+                pieces += [Piece(before.text, "same"), *_replaced_pieces(before.space, after.space)]
         else:
-            pieces.append(Piece(_joined(old[start:end]), "removed"))
-            pieces.append(Piece(_joined(new[begin:stop]), "added"))
-    return tuple(_merged(pieces))
+            pieces.append(Piece(_join_words(old[start:end]), "removed"))
+            pieces.append(Piece(_join_words(new[begin:stop]), "added"))
+    return tuple(_merge_neighbours(pieces))
 
 
 def _words(text: str) -> tuple[str, list[_Word]]:
@@ -56,18 +56,18 @@ def _words(text: str) -> tuple[str, list[_Word]]:
     return text[: begins[0]], words
 
 
-def _both(before: str, after: str) -> Iterator[Piece]:
+def _replaced_pieces(before: str, after: str) -> Iterator[Piece]:
     if before == after:
         yield Piece(before, "same")
     else:
         yield from (Piece(before, "removed"), Piece(after, "added"))
 
 
-def _joined(words: Iterable[_Word]) -> str:
+def _join_words(words: Iterable[_Word]) -> str:
     return "".join(word.text + word.space for word in words)
 
 
-def _merged(pieces: Iterable[Piece]) -> Iterator[Piece]:
+def _merge_neighbours(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """Yield neighbours of one kind made one; between two ``same`` the removed come before the added."""
     kept = [piece for piece in pieces if piece.text]
     for same, group in groupby(kept, key=lambda piece: piece.change == "same"):

@@ -28,14 +28,14 @@ def json_problem(error: ValueError | RecursionError, *, line: bool = False, expe
         expected: what it should have been.
     """
     if isinstance(error, json.JSONDecodeError):
-        return f"is not {expected}: {_what(error, line)}"
+        return f"is not {expected}: {_describe_error(error, line)}"
     if isinstance(error, UnicodeDecodeError):
         return f"is not JSON: is not UTF-8 (byte {error.start + 1})"
     known = type(error) is ValueError and "integer string conversion" not in str(error)
     return f"is not JSON: {error if known else 'cannot be parsed'}"
 
 
-def _what(error: json.JSONDecodeError, line: bool) -> str:
+def _describe_error(error: json.JSONDecodeError, line: bool) -> str:
     place = f"column {error.colno}" if line else f"line {error.lineno}, column {error.colno}"
     if not error.doc.strip():
         return "holds nothing"

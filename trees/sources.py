@@ -28,14 +28,14 @@ def find_task_files(path: str | Path) -> tuple[Path, ...]:
     if not path.is_dir():
         return (path,)
     files = (file for file in path.rglob("*") if file.is_file() and is_task_file(file))
-    return tuple(sorted(file for file in files if not _hidden(file.relative_to(path))))
+    return tuple(sorted(file for file in files if not _is_hidden(file.relative_to(path))))
 
 
 def scan_file(path: str | Path, language: Language | None = None) -> Scan:
     """Read what can be read of one file, and say what cannot."""
     path = Path(path)
     if not path.is_file():
-        return Scan(faults=(Fault(str(path), "", 0, "format", "no such file" + _near(path)),))
+        return Scan(faults=(Fault(str(path), "", 0, "format", "no such file" + _suggest_similar(path)),))
     if path.suffix.lower() in SUFFIXES:
         return scan_yaml(path)
     if path.suffix.lower() == ".json":
@@ -73,11 +73,11 @@ def task_key(task: Task) -> tuple[int, str, tuple[int, ...], str]:
     return task.type, stem, numbers, task.id
 
 
-def _hidden(path: Path) -> bool:
+def _is_hidden(path: Path) -> bool:
     return any(part.startswith(".") or part == "__MACOSX" for part in path.parts)
 
 
-def _near(path: Path) -> str:
+def _suggest_similar(path: Path) -> str:
     if not path.parent.is_dir():
         return ""
     near = difflib.get_close_matches(path.name, [entry.name for entry in path.parent.iterdir()], n=1)

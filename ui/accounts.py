@@ -102,7 +102,7 @@ class Accounts:
     def check(self, name: str, password: str) -> User | None:
         """Return whose password this is; None if it is wrong. Takes as long for names that nobody has."""
         account = self.all().get(name)
-        stored = account.hash if account is not None and account.hash else self._nobody
+        stored = account.hash if account is not None and account.hash else self._nobodys_hash
         # One at a time: each takes 64 MB of memory.
         with self._checking:
             try:
@@ -124,7 +124,7 @@ class Accounts:
             )
         if name in self.all():
             raise InputError(f"{name} has an account already: change its password, or remove it first.")
-        self._write({**self.all(), name: Account(role=role, hash=self._hashed(password))})
+        self._write({**self.all(), name: Account(role=role, hash=self._hash_password(password))})
 
     def set_password(self, name: str, password: str) -> None:
         """Change a password, which ends all log-ins with the one before.
@@ -133,7 +133,7 @@ class Accounts:
             InputError: if nobody is called so, or the password is too short.
         """
         account = self._required(name)
-        self._write({**self.all(), name: account.model_copy(update={"hash": self._hashed(password)})})
+        self._write({**self.all(), name: account.model_copy(update={"hash": self._hash_password(password)})})
 
     def remove(self, name: str) -> None:
         """Remove an account, and with it all its log-ins.
@@ -145,7 +145,7 @@ class Accounts:
         self._write({other: account for other, account in self.all().items() if other != name})
 
     @cached_property
-    def _nobody(self) -> str:
+    def _nobodys_hash(self) -> str:
         return self._hasher.hash(secrets.token_hex())
 
     def _required(self, name: str) -> Account:
@@ -153,7 +153,7 @@ class Accounts:
             raise InputError(f"{name} has no account; these have: {', '.join(known) or 'nobody'}.")
         return known[name]
 
-    def _hashed(self, password: str | None) -> str:
+    def _hash_password(self, password: str | None) -> str:
         if password is None:
             return ""
         if not _SHORTEST <= len(password) <= _LONGEST:

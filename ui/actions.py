@@ -35,7 +35,7 @@ def _at_seat(
     """Return a call of whoever holds a seat; from no page of an episode, it raises `TokenError`."""
 
     async def called(self: Actions, call: Mapping[str, Any]) -> Answer:
-        benchmark, frame, seat = self._at(PageCall.model_validate(call))
+        benchmark, frame, seat = self._locate(PageCall.model_validate(call))
         return await answer(benchmark, frame, seat, call)
 
     return called
@@ -113,13 +113,13 @@ class Actions:
     # Studies
 
     def _welcome(self, asked: PageCall) -> str:
-        frame, held = self._frame(asked), self._held(asked)
+        frame, held = self._frame(asked), self._held_study(asked)
         return study_message(frame, "unknown") if held is None else held[0].welcome(frame, held[1])
 
     async def enter_study(self, call: Mapping[str, Any]) -> Answer:
         """Ask for a place in a study; answers as `start` does, or with a page that says why there is none."""
         asked = PageCall.model_validate(call)
-        frame, held = self._frame(asked), self._held(asked)
+        frame, held = self._frame(asked), self._held_study(asked)
         if held is None:
             return {"html": study_message(frame, "unknown")}
         benchmark, card = held
@@ -129,7 +129,7 @@ class Actions:
             log.warning("a study could not be entered: %s", error)
             return {"problem": problem_text(strings(str(call.get("language", ""))), error)}
 
-    def _held(self, asked: PageCall) -> tuple[DeclaredActions, StudyCard] | None:
+    def _held_study(self, asked: PageCall) -> tuple[DeclaredActions, StudyCard] | None:
         """Return the study that an address names, with the benchmark that holds it; None if there is none."""
         study_id = dict(parse_qsl(asked.query)).get("study", "")
         cards = ((benchmark, benchmark.study(study_id)) for benchmark in self.served.values())
@@ -180,7 +180,7 @@ class Actions:
         """Take a turn; ``accepted`` tells whether it counts, so that the draft may be dropped."""
         asked = PageCall.model_validate(call)
         try:
-            benchmark, frame, seat = self._at(asked)
+            benchmark, frame, seat = self._locate(asked)
         except TokenError:
             return {"accepted": False, "html": message_page(self._frame(asked), "bad_link")}
         return await benchmark.send(frame, seat, call)
@@ -198,7 +198,7 @@ class Actions:
         taken = {"taken": len(benchmark.sessions.holders(seat.episode_id))} if seat.host else {}
         return await benchmark.state(seat) | taken
 
-    def _at(self, asked: PageCall) -> tuple[DeclaredActions, Frame, Pass]:
+    def _locate(self, asked: PageCall) -> tuple[DeclaredActions, Frame, Pass]:
         """Return the benchmark of the episode that a call's token is for, the page's frame, and the seat.
 
         Raises:

@@ -95,16 +95,19 @@ class Strings:
             if match := pattern.fullmatch(text):
                 fields = match.groupdict().items()
                 return translated.format(
-                    **{name: self._listed(said) if name.startswith("text") else said for name, said in fields}
+                    **{
+                        name: self._translate_list(said) if name.startswith("text") else said
+                        for name, said in fields
+                    }
                 )
         return text
 
-    def _listed(self, text: str) -> str:
+    def _translate_list(self, text: str) -> str:
         """Return a text, or several with marks between them, in this language."""
         if (said := self.phrase(text)) == text:
             mark = next((mark for mark in _MARKS if mark in text), None)
             if mark is not None:
-                return _MARKS[mark].join(map(self._listed, text.split(mark)))
+                return _MARKS[mark].join(map(self._translate_list, text.split(mark)))
         return said
 
     @cached_property
@@ -130,11 +133,11 @@ def _read(known: Language, benchmarks: tuple[str, ...]) -> Strings:
     phrases: dict[str, str] = yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else {}
     # One file per language, and one per language for each further side of the app (research.en.yaml).
     for path in (_FOLDER / f"{known}.yaml", *sorted(_FOLDER.glob(f"*.{known}.yaml"))):
-        texts.update(_flat(yaml.safe_load(path.read_text(encoding="utf-8"))))
+        texts.update(_flatten(yaml.safe_load(path.read_text(encoding="utf-8"))))
     for benchmark in catalog.installed():
         # A package whose words cannot be read has those of its declaration: every page needs this function.
         files = _files(benchmark, known)
-        own = _declared(benchmark, files.pop("texts"))
+        own = _declared_texts(benchmark, files.pop("texts"))
         own.setdefault("card_link", texts["declared.card_link"].format(title=own["name"]))
         # Errors are told by their codes alone: what only this benchmark meets with stands beside the rest.
         met = {name: text for name, text in own.items() if name.startswith("error.")}
@@ -152,10 +155,10 @@ def declared_texts(benchmark: Benchmark[Any, Any], language: Language) -> dict[s
     Raises:
         InputError: if its ``texts.yaml`` is not texts by language.
     """
-    return _declared(benchmark, _said(benchmark, "texts", language))
+    return _declared_texts(benchmark, _file_texts(benchmark, "texts", language))
 
 
-def _declared(benchmark: Benchmark[Any, Any], own: Mapping[str, str]) -> dict[str, str]:
+def _declared_texts(benchmark: Benchmark[Any, Any], own: Mapping[str, str]) -> dict[str, str]:
     rules = benchmark.rules.model_fields if benchmark.rules is not None else {}
     texts = {
         "title": benchmark.title,
@@ -173,16 +176,16 @@ def _files(benchmark: Benchmark[Any, Any], language: Language) -> dict[str, dict
     """Return the words of each of a benchmark's files; none of one that cannot be read."""
     read: dict[str, Callable[[], dict[str, str]]] = {
         "phrases": lambda: _by_language(benchmark, "phrases").get(language, {}),
-        **{name: partial(_said, benchmark, name, language) for name in ("texts", *_SIDES)},
+        **{name: partial(_file_texts, benchmark, name, language) for name in ("texts", *_SIDES)},
     }
     about = f"a file with words of {benchmark.name}"
     return {name: attempt(about, each) or {} for name, each in read.items()}
 
 
-def _said(benchmark: Benchmark[Any, Any], name: str, language: Language) -> dict[str, str]:
+def _file_texts(benchmark: Benchmark[Any, Any], name: str, language: Language) -> dict[str, str]:
     """Return the texts of one of a benchmark's files, in English where they are not in `language`."""
     texts = _by_language(benchmark, name)
-    return {**dict(_flat(texts.get(DEFAULT, {}))), **dict(_flat(texts.get(language, {})))}
+    return {**dict(_flatten(texts.get(DEFAULT, {}))), **dict(_flatten(texts.get(language, {})))}
 
 
 def _by_language(benchmark: Benchmark[Any, Any], name: str) -> dict[Language, dict[str, Any]]:
@@ -203,10 +206,10 @@ def choose(*wishes: str | None) -> str:
     return DEFAULT
 
 
-def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+def _flatten(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
     for name, value in tree.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
+            yield from _flatten(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", str(value)
 

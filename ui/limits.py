@@ -86,7 +86,7 @@ class Starts:
         if participant:
             keys.append((f"participant {participant}", self._rate / 6, self._burst / 3))
         now = self._clock()
-        left = {key: self._filled(key, rate, burst, now) for key, rate, burst in keys}
+        left = {key: self._tokens_now(key, rate, burst, now) for key, rate, burst in keys}
         wait = max(0.0, *((1 - left[key]) / rate for key, rate, _ in keys))
         if wait:
             # What is refused takes nothing: whoever tries again and again uses up nobody else's.
@@ -98,7 +98,7 @@ class Starts:
             self._left.popitem(last=False)
         return 0.0
 
-    def _filled(self, key: str, rate: float, burst: float, now: float) -> float:
+    def _tokens_now(self, key: str, rate: float, burst: float, now: float) -> float:
         """Return what is in a bucket by now."""
         left, since = self._left.get(key, (burst, now))
         return min(burst, left + (now - since) * rate)

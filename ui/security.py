@@ -74,7 +74,7 @@ def policy(nonce: str) -> str:
     )
 
 
-def _common(headers: MutableHeaders) -> None:
+def _add_common(headers: MutableHeaders) -> None:
     headers["X-Content-Type-Options"] = "nosniff"
     headers["X-Frame-Options"] = "SAMEORIGIN"
     # The link is the key to a seat: it must not travel to anybody else.
@@ -99,12 +99,12 @@ def _refusal(scope: Scope) -> ASGIApp | None:
     call = _GRADIO_CALL.search(scope["path"])
     if call is not None and call.group(1) not in GRADIO_CALLS:
         return PlainTextResponse("there is nothing here", status_code=404)
-    if scope["method"] not in ("GET", "HEAD", "OPTIONS") and _foreign(Headers(scope=scope)):
+    if scope["method"] not in ("GET", "HEAD", "OPTIONS") and _is_cross_site(Headers(scope=scope)):
         return PlainTextResponse("a request from another site is refused", status_code=403)
     return None
 
 
-def _foreign(headers: Headers) -> bool:
+def _is_cross_site(headers: Headers) -> bool:
     """Return True if another site's page sent the request; `ui.hosts.Hosts` has settled our name."""
     origin = headers.get("origin")
     return origin is not None and origin.partition("://")[2] != headers.get("host")
@@ -160,7 +160,7 @@ class _Answer:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            _common(headers)
+            _add_common(headers)
             if message["status"] == 404 and _by_browser(self._scope) and not self._is_page(headers):
                 headers["Content-Type"] = "text/html; charset=utf-8"
                 self._body = self._missing(page_language(self._scope)).encode()

@@ -31,7 +31,7 @@ def add_user(
     sso: Annotated[bool, typer.Option("--sso", help="comes by single sign-on (app --sso-header)")] = False,
 ) -> None:
     """Let a researcher log in."""
-    _accounts().add(name, role, None if sso else password or _asked())
+    _accounts().add(name, role, None if sso else password or _prompt_password())
     print(f"{name} may log in as {role}.")
 
 
@@ -47,7 +47,7 @@ def list_users() -> None:
 @users_app.command("password")
 def change_password(name: _NameArgument, password: _PasswordOption = None) -> None:
     """Give a researcher another password, which ends their log-ins."""
-    _accounts().set_password(name, password or _asked())
+    _accounts().set_password(name, password or _prompt_password())
     print(f"{name} has another password, and is logged out everywhere.")
 
 
@@ -62,5 +62,5 @@ def _accounts() -> Accounts:
     return Accounts(home() / ACCOUNTS_FILE)
 
 
-def _asked() -> str:
+def _prompt_password() -> str:
     return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True))

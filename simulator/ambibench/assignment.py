@@ -56,7 +56,7 @@ class Settings(StudySettings):
     location_word: LocationWord = "setting"
 
     @model_validator(mode="after")
-    def _fitting(self) -> Self:
+    def _require_fitting(self) -> Self:
         if self.kind not in (kinds := _KINDS[self.setting]):
             raise ValueError(f"kind is {self.kind!r}; it must be one of {', '.join(kinds)}")
         return self

@@ -159,7 +159,7 @@ def load_items(
         items = generate_items(setting, kind=kind, fold=fold, variant=variant, draw=draw)
     else:
         raise InputError(f"data {BUILTIN!r}: say which setting; known are {', '.join(SETTINGS)}")
-    held = tuple(item for item in items if setting in (None, setting_of(item)) and _fits(item, levels))
+    held = tuple(item for item in items if setting in (None, setting_of(item)) and _has_levels(item, levels))
     if not held:
         counts = ", ".join(f"{name} {count}" for name, count in Counter(map(setting_of, items)).items())
         raise InputError(f"data {str(data)!r} hold no item of what was asked for; by setting: {counts}")
@@ -231,7 +231,7 @@ def duplicates_of(data: str | Path) -> tuple[Fault, ...]:
     return tuple(fault for file in _files(path) for fault in read_file(file)[1] if fault.code == CODE)
 
 
-def _fits(item: Item, levels: Mapping[str, str | None]) -> bool:
+def _has_levels(item: Item, levels: Mapping[str, str | None]) -> bool:
     """Return True if an item has the levels that are asked for; where a file says no fold, its pair tells."""
     if isinstance(item, AwsPrompt):
         return not any(levels.values())

@@ -218,13 +218,13 @@ def read_instruction(text: str) -> tuple[Kind, Hypothesis | None]:
     Raises:
         InputError: if it is none that AmbiBench gives.
     """
-    if text not in _known():
+    if text not in _known_instructions():
         raise InputError(f"{text!r} is no instruction of AmbiBench.")
-    return _known()[text]
+    return _known_instructions()[text]
 
 
 @cache
-def _known() -> dict[str, tuple[Kind, Hypothesis | None]]:
+def _known_instructions() -> dict[str, tuple[Kind, Hypothesis | None]]:
     kinds: dict[str, tuple[Kind, Hypothesis | None]] = {}
     for feature in FEATURES:
         for value in table("instructions")["informative"][feature]:

@@ -159,7 +159,7 @@ def generate_aws(seed: int, *, followup: bool = False, per_name: int = PER_NAME)
         prompt
         for origin in origins()
         for number, query in enumerate(names(origin))
-        for prompt in islice(_about(seed, origin, number, query, followup), per_name)
+        for prompt in islice(_prompts_about_name(seed, origin, number, query, followup), per_name)
     )
 
 
@@ -307,7 +307,9 @@ def _cells(seed: int, what: str, per_cell: int, design: Design) -> Iterator[tupl
             yield name, derive_seed(seed, name), salient, form
 
 
-def _about(seed: int, origin: str, number: int, query: str, followup: bool) -> Iterator[AwsPrompt]:
+def _prompts_about_name(
+    seed: int, origin: str, number: int, query: str, followup: bool
+) -> Iterator[AwsPrompt]:
     """Yield prompts about a name, each with two examples that no other has in that order."""
     taken: list[tuple[str, ...]] = []
     for attempt in count():

@@ -181,7 +181,7 @@ class _Items(ItemCodec[Item]):
         if record.get("setting") == "aws":
             item: Item = _BUCKETS.read(record, place)
         else:
-            item = _PROMPTS.read({**_untold(record, place), **record}, place)
+            item = _PROMPTS.read({**_infer_fields(record, place), **record}, place)
         for field, text in _texts(item).items():
             if field in record and record[field] != text:
                 raise InputError(f"{place}: {field} is not what the other fields give")
@@ -195,7 +195,7 @@ _LABELLED: Final = Codec[Labelled](Labelled)
 item_record, read_item, item_row, item_from_row = ITEMS.write, ITEMS.read, ITEMS.row, ITEMS.read_item
 
 
-def _untold(record: Mapping[str, Any], place: str) -> dict[str, Any]:
+def _infer_fields(record: Mapping[str, Any], place: str) -> dict[str, Any]:
     """Return what a published prompt does not say, but its instruction and labels do."""
     prompt = _LABELLED.read(record, place)
     try:

@@ -89,7 +89,7 @@ def exact_curve(length: int = 20) -> Curve:
         after: dict[frozenset[Hypothesis], Fraction] = {}
         for (left, mass), (a, b) in product(sets.items(), product((True, False), repeat=2)):
             agreeing = frozenset(task for task in left if task.label(a, b) == truth.label(a, b))
-            gained += mass / 4 * _correct(Fraction(len(agreeing), len(left)))
+            gained += mass / 4 * _expected_correct(Fraction(len(agreeing), len(left)))
             after[agreeing] = after.get(agreeing, Fraction(0)) + mass / 4
         bayes.append(float(gained))
         sets = after
@@ -111,10 +111,10 @@ def _belief(k: int, pair: Pair, left: tuple[Hypothesis, ...], example: Example) 
         p_x=p_x,
         p_gold=p_gold,
         identified=len(left) == 1,
-        bayes=float(_correct(p_gold)),
+        bayes=float(_expected_correct(p_gold)),
     )
 
 
-def _correct(p_gold: float | Fraction) -> Fraction | int:
+def _expected_correct(p_gold: float | Fraction) -> Fraction | int:
     """Return expected correctness of saying the more probable label."""
     return Fraction(1, 2) if 2 * p_gold == 1 else int(2 * p_gold > 1)

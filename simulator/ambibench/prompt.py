@@ -68,7 +68,7 @@ def _of_pair(feature: Feature, info: ValidationInfo) -> Feature:
     return feature
 
 
-def _coded(value: Any, info: ValidationInfo) -> bool:
+def _read_code(value: Any, info: ValidationInfo) -> bool:
     if not isinstance(value, str):
         raise PydanticKnownError("string_type")
     try:
@@ -106,7 +106,7 @@ class Prompt(Labelled):
 
     id: str
     setting: Setting
-    x_is: Annotated[bool, PlainValidator(_coded), Field(alias="polarity")]
+    x_is: Annotated[bool, PlainValidator(_read_code), Field(alias="polarity")]
     format: Format
     kind: Annotated[Kind, Field(alias="instruction_kind")]
     seed: Whole = 0

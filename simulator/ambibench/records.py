@@ -315,7 +315,7 @@ def _problems(record: TrialRecord) -> Iterator[str]:
         if getattr(record, name) is None:
             yield f"the setting {record.setting} needs the field {name!r}"
     for name, choices in _CHOICES.get(record.setting, {}).items():
-        yield from _unknown(record, name, choices)
+        yield from _refuse_unknown(record, name, choices)
     if record.k is not None and record.k < 1:
         yield f"the field 'k' is {record.k}; it must be 1 or more"
     for name in _SHARES:
@@ -335,7 +335,7 @@ def _label_problems(record: TrialRecord) -> Iterator[str]:
         yield f"the field 'k' is {record.k}; it must not be more than 'n_examples', {record.n_examples}"
     feature = record.salient_feature
     if feature is not None and record.polarity is not None:
-        yield from _unknown(record, "polarity", VALUES[feature])
+        yield from _refuse_unknown(record, "polarity", VALUES[feature])
         a, b = record.feature_a, record.feature_b
         if (a if feature == PAIRS[pair_of(feature)][0] else b) is not None:
             gold = Hypothesis(feature, value_code(feature, record.polarity)).label(bool(a), bool(b))
@@ -368,7 +368,7 @@ def _wrong_as_written(record: TrialRecord, name: str) -> Iterator[str]:
         yield f"the field 'correct' is {record.correct:g}, but {right}"
 
 
-def _unknown(record: TrialRecord, name: str, choices: tuple[str, ...]) -> Iterator[str]:
+def _refuse_unknown(record: TrialRecord, name: str, choices: tuple[str, ...]) -> Iterator[str]:
     value = getattr(record, name)
     if value not in (None, *choices):
         yield f"the field {name!r} is {value!r}; it must be one of {', '.join(choices)}"

@@ -123,7 +123,7 @@ def read_table(table: Table, gold: Label, mode: Mode = "strip", tie: Tie = "wron
             ``reference`` does what the published program does; ``forced`` is ``strip`` with X and Y alone.
         tie: what a tie for the first place counts.
     """
-    merged = _reference(table) if mode == "reference" else _stripped(table)
+    merged = _reference(table) if mode == "reference" else _strip_tokens(table)
     total = max(1.0, fsum(merged.values()))
     p_x, p_y = merged.get("X", 0.0) / total, merged.get("Y", 0.0) / total
     rivals = {label: merged[label] for label in LABELS if label in merged} if mode == "forced" else merged
@@ -131,7 +131,7 @@ def read_table(table: Table, gold: Label, mode: Mode = "strip", tie: Tie = "wron
     # Sums of exponentials: what differs less than this differs by rounding.
     first = [token for token, probability in rivals.items() if isclose(probability, top, rel_tol=1e-12)]
     # In the published program the first entry wins.
-    correct = _correct(first, gold, "first" if mode == "reference" else tie)
+    correct = _correctness(first, gold, "first" if mode == "reference" else tie)
     return Reading(
         answer=first[0] if first else None,
         normalised=False,
@@ -151,7 +151,7 @@ def excess(table: Table) -> bool:
     return fsum(exp(logprob) for _, logprob in table) > 1 + _ROUNDED
 
 
-def _correct(first: Sequence[str], gold: Label, tie: Tie) -> float:
+def _correctness(first: Sequence[str], gold: Label, tie: Tie) -> float:
     if gold not in first:
         return 0.0
     if len(first) == 1 or tie == "first":
@@ -159,7 +159,7 @@ def _correct(first: Sequence[str], gold: Label, tie: Tie) -> float:
     return 0.5 if tie == "half" else 0.0
 
 
-def _stripped(table: Table) -> Mapping[str, float]:
+def _strip_tokens(table: Table) -> Mapping[str, float]:
     """Return probabilities of tokens without what is around them; equal ones added, in order of the first."""
     merged: dict[str, float] = {}
     for token, logprob in table:

@@ -253,9 +253,11 @@ def stats_command(
 def of_drawn(sentences: int, seed: int, alpha: float = ALPHA) -> dict[str, Statistics]:
     """Return statistics of so many sentences in episodes, or a few more, and of prompts of 4.2, by title."""
     per_cell = -(-sentences // (_CELLS * LENGTH))
-    episodes = _drawn("multiple", None, seed, per_cell)
+    episodes = _draw_prompts("multiple", None, seed, per_cell)
     kinds: tuple[Kind, ...] = ("uninformative", "informative")
-    queries = [prompt for kind in kinds for prompt in _drawn("instruction", kind, seed, -(-per_cell // 2))]
+    queries = [
+        prompt for kind in kinds for prompt in _draw_prompts("instruction", kind, seed, -(-per_cell // 2))
+    ]
     return {
         f"Setting 4.3, multiple examples, seed {seed}": statistics(episodes, alpha=alpha, whole=True),
         f"Setting 4.2, instruction, seed {seed}": statistics(queries, alpha=alpha, whole=True),
@@ -276,7 +278,7 @@ def patience(console: Console, what: str) -> Iterator[None]:
         status.stop()
 
 
-def _drawn(setting: Setting, kind: Kind | None, seed: int, per_cell: int) -> list[Prompt]:
+def _draw_prompts(setting: Setting, kind: Kind | None, seed: int, per_cell: int) -> list[Prompt]:
     items = generate_items(setting, kind=kind, draw=Draw(seed=seed, per_cell=per_cell))
     return [item for item in items if isinstance(item, Prompt)]
 

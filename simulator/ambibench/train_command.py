@@ -69,7 +69,7 @@ def _train_ambibench(**values: Any) -> None:
     items = load_items(order.data, setting="ft_train", fold=order.fold, variant=order.variant, draw=draw)
     lines = [finetuning_line(item) for item in items]
     if order.model.startswith(_HOSTED):
-        _hosted(order, lines, console)
+        _train_hosted(order, lines, console)
         return
     if order.submit:
         raise InputError(f"--submit is for openai/…; {order.model} is trained on this machine.")
@@ -87,7 +87,7 @@ train_ambibench: Final = command_of(
 )
 
 
-def _hosted(order: Training, lines: Sequence[str], console: Console) -> None:
+def _train_hosted(order: Training, lines: Sequence[str], console: Console) -> None:
     path = order.out or Path(f"{order.place}.jsonl")
     write_lines(path, lines)
     console.print(f"{len(lines)} prompts in {path}")

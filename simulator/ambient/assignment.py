@@ -53,7 +53,7 @@ def _names(value: Any) -> Any:
     return tuple(map(str, value if isinstance(value, list) else [value] if value else ()))
 
 
-def _needed(value: Any) -> int | None:
+def _read_needed(value: Any) -> int | None:
     if value is None or value is False:
         return None
     asked = len(load_qualification())
@@ -81,10 +81,10 @@ class Settings(StudySettings):
     items: PositiveInt | None = None
     results: Annotated[tuple[str, ...], BeforeValidator(_names)] = ()
     distractors: str = ""
-    needed: Annotated[int | None, BeforeValidator(_needed)] = Field(None, alias="qualification")
+    needed: Annotated[int | None, BeforeValidator(_read_needed)] = Field(None, alias="qualification")
 
     @model_validator(mode="after")
-    def _fitting(self) -> Self:
+    def _require_fitting(self) -> Self:
         if (self.task == "evaluate") != bool(self.results):
             raise ValueError("results (a file or a run) is for task evaluate, and needed there")
         if self.distractors and self.task not in ("crowd", "evaluate"):

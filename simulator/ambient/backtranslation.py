@@ -149,7 +149,7 @@ class ModelTranslator:
                 prompt_version=prompt.version,
             ),
         )
-        return tuple(_bare(written, text) for written in answer.samples)
+        return tuple(_strip_quotes(written, text) for written in answer.samples)
 
 
 class FolderTranslator:
@@ -215,7 +215,7 @@ class FolderTranslator:
         return None if token in (None, self._tokenizer.unk_token_id) else int(token)
 
 
-def _bare(answer: str, text: str) -> str:
+def _strip_quotes(answer: str, text: str) -> str:
     """Return an answer on one line, without quotes and marks around it that the text does not have."""
     line = " ".join(answer.split())
     return clean(line.strip("<>")) if clean(text) == text else line

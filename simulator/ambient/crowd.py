@@ -95,11 +95,13 @@ def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first") -> Values
     }
     known = intervals(measures)
     raters = {"original": modal_raters(original), "disambiguated": modal_raters(readings)}
-    ties = Counter(map(_tied, readings))
+    ties = Counter(map(_count_tied, readings))
     return {
         **known,
         "tie": tie,
-        "undefined": {name: _why(name, bool(used)) for name, value in known.items() if value is None},
+        "undefined": {
+            name: _why_undefined(name, bool(used)) for name, value in known.items() if value is None
+        },
         "left_out": len(records) - number,
         "readings": len(pooled),
         "three_readings": sum(len(record.true_slots) == 3 for record in used),
@@ -170,7 +172,7 @@ def repeats_a_reading(record: CrowdRecord) -> bool:
     return squeeze(record.interpretations[record.distractor]) in map(squeeze, others)
 
 
-def _tied(votes: Sequence[Label]) -> int:
+def _count_tied(votes: Sequence[Label]) -> int:
     """Return how many labels have the most votes."""
     counts = count_labels(votes)
     return sum(count == max(counts.values()) for count in counts.values())
@@ -187,7 +189,7 @@ def worker_counts(records: Iterable[CrowdRecord]) -> dict[int, int]:
     return dict(sorted(Counter(record.workers for record in records).items()))
 
 
-def _why(name: str, any_rows: bool) -> str:
+def _why_undefined(name: str, any_rows: bool) -> str:
     if not any_rows:
         return "no row has votes"
     if name == "distractor_plausible":

@@ -205,7 +205,7 @@ def findings(example: Example) -> Iterator[Finding]:
         yield from _flags(example)
         yield from _number(example)
         for side in SIDES:
-            yield from _rewrites(example, side) if example.flagged(side) else _unchanged(example, side)
+            yield from _rewrites(example, side) if example.flagged(side) else _check_unchanged(example, side)
         yield from _labels(example)
     yield from _distractors(example)
 
@@ -246,7 +246,7 @@ def _rewrites(example: Example, side: Side) -> Iterator[Finding]:
         )
 
 
-def _unchanged(example: Example, side: Side) -> Iterator[Finding]:
+def _check_unchanged(example: Example, side: Side) -> Iterator[Finding]:
     """Yield a finding wherever a side that is not flagged is not repeated unchanged."""
     for place, reading in enumerate(example.disambiguations):
         if reading.sentence(side) != example.sentence(side):

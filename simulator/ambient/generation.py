@@ -44,19 +44,19 @@ def tokens(text: str) -> Sequence[str]:
     return text.split(" ")
 
 
-def _plain(text: str) -> Sequence[str]:
+def _plain_words(text: str) -> Sequence[str]:
     return text.lower().translate(_NO_PUNCTUATION).split()
 
 
 def _content(text: str) -> Sequence[str]:
-    return [word for word in _plain(text) if word not in _STOP_WORDS]
+    return [word for word in _plain_words(text) if word not in _STOP_WORDS]
 
 
 TOKENIZERS: Final[Mapping[str, Tokenizer]] = {
     "blank": tokens,
     "whitespace": str.split,
     "lower": lambda text: text.lower().split(" "),
-    "lower, no punctuation": _plain,
+    "lower, no punctuation": _plain_words,
     "words and signs": _WORDS_AND_SIGNS.findall,
     "words and single signs": _SINGLE_SIGNS.findall,
     "lower, no punctuation, no stop words": _content,

@@ -43,13 +43,13 @@ def participant_view(
         done=done,
         total=len(table.steps),
         shown=table.shown(step) if step else Shown(),
-        earlier=_earlier(table.item, step, state),
+        earlier=_earlier_answers(table.item, step, state),
         ending=ending,
         warning=warning,
     )
 
 
-def _earlier(item: Item, step: Step | None, state: State) -> tuple[tuple[str, str], ...]:
+def _earlier_answers(item: Item, step: Step | None, state: State) -> tuple[tuple[str, str], ...]:
     """Return a crowdworker's earlier answers: ``("label", …)``, then each candidate with yes or no.
 
     The candidates are not shown before the step that asks about them, nor is anything in another one.

@@ -197,7 +197,7 @@ def _fields(
     if isinstance(item, TrueFalseItem) and step.kind == "true_false":
         return _true_false(item, step, reply, answers)
     if isinstance(item, GenerateItem) and step.kind == "generate":
-        return _generated(item, reply.text)
+        return _generation_payload(item, reply.text)
     if isinstance(item, ContinueItem) and step.kind == "continue":
         name, sentence = item.options[step.number]
         lists = {key: list(move[key]) for key in ("continuations", "own", "original", "tokens")}
@@ -245,7 +245,7 @@ def _word(prediction: bool | None, written: str) -> str:
     return TRUE if prediction else FALSE
 
 
-def _generated(item: GenerateItem, text: str) -> dict[str, Any]:
+def _generation_payload(item: GenerateItem, text: str) -> dict[str, Any]:
     reference, robust = parse(text), parse(text, "robust")
     return {
         "prompt_hash": sha256(prompt(item).encode()).hexdigest(),

@@ -73,7 +73,7 @@ def parse(generation: str, parser: Parser = "reference") -> Parsed:
             its case and with or without its full stop.
     """
     if parser == "robust":
-        return _robust(generation)
+        return _parse_robustly(generation)
     return _reference(cut(generation).strip())
 
 
@@ -91,10 +91,10 @@ def _reference(text: str) -> Parsed:
         pieces.append(piece)
         rest = after
     pieces = [piece.strip() for piece in (*pieces, rest)]
-    return _parsed(map(_contained, pieces), repeated=repeated, keep_empty=True)
+    return _parse_items(map(_labels_in, pieces), repeated=repeated, keep_empty=True)
 
 
-def _contained(piece: str) -> list[tuple[Label, str]]:
+def _labels_in(piece: str) -> list[tuple[Label, str]]:
     return [
         (label, piece.replace(verdict, "").strip())
         for label, verdict in VERBALIZERS.items()
@@ -102,14 +102,14 @@ def _contained(piece: str) -> list[tuple[Label, str]]:
     ]
 
 
-def _robust(generation: str) -> Parsed:
+def _parse_robustly(generation: str) -> Parsed:
     text = cut(generation.replace("\r\n", "\n").strip())
     starts = list(_NUMBER.finditer(text))
     if not starts:
         return Parsed({}, ("no_list",) if text else ("empty",))
     ends = [*(start.start() for start in starts[1:]), len(text)]
     items = (" ".join(text[start.end() : end].split("\n")) for start, end in zip(starts, ends, strict=True))
-    return _parsed(list(_ending(item.strip())) for item in items)
+    return _parse_items(list(_ending(item.strip())) for item in items)
 
 
 def _ending(item: str) -> Iterator[tuple[Label, str]]:
@@ -119,7 +119,7 @@ def _ending(item: str) -> Iterator[tuple[Label, str]]:
             yield label, item[: match.start()].strip()
 
 
-def _parsed(
+def _parse_items(
     items: Iterable[list[tuple[Label, str]]], *, repeated: bool = False, keep_empty: bool = False
 ) -> Parsed:
     rewrites: dict[Label, str] = {}

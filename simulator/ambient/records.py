@@ -63,7 +63,7 @@ def _prompt(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _joined(value: Any) -> Any:
+def _join_sentences(value: Any) -> Any:
     """Return a text that may be missing; justifications are lists of sentences in some files."""
     is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
     return " ".join(value) if is_list else value
@@ -392,7 +392,7 @@ class ClaimRecord:
     claim: Said
     person: OptionalText = ""
     venue: OptionalText = ""
-    justification: Annotated[OptionalText, BeforeValidator(_joined)] = ""
+    justification: Annotated[OptionalText, BeforeValidator(_join_sentences)] = ""
     cleaned: Annotated[Said, Field(alias="cleaned_claim")]
     stored_score: Annotated[FiniteOrNone, Field(alias="ambiguity_score")] = None
     paraphrases: tuple[Paraphrase, ...]

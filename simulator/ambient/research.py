@@ -58,7 +58,7 @@ def people(look: Look) -> Sequence[Block]:
         records = look.keep("votes", lambda: tuple(crowd_records(look.reader, [run])))
         own = [record for record in records if not record.origin]
         shown += [_ties(own)] if own else []
-        shown += [_votes(record, _wanted(look.run)) for record in records]
+        shown += [_votes(record, _wanted_judgments(look.run)) for record in records]
     if "annotate" in tasks:
         shown.append(_workers(worker_statistics(worker_forms(look.reader, run))))
     return shown
@@ -78,7 +78,7 @@ def _share(value: Interval | None) -> tuple[str, str]:
     return f"{100 * value.value:.1f} %{reach}", f"{value.n}"
 
 
-def _wanted(run: Run) -> int | None:
+def _wanted_judgments(run: Run) -> int | None:
     study = run.config.get("study")
     asked = study.get("judgments_per_item") if isinstance(study, dict) else None
     return asked if isinstance(asked, int) else None

@@ -79,22 +79,22 @@ def episode(look: Look, id: str) -> Sequence[Shown]:
     ]
     return (
         *([Card(named_text("scores"), [Facts(known)])] if known else []),
-        *_about(look, item, turns, row.seed),
+        *_shown_item(look, item, turns, row.seed),
     )
 
 
-def _about(look: Look, item: Item, turns: Sequence[Turn], seed: int) -> Sequence[Shown]:
+def _shown_item(look: Look, item: Item, turns: Sequence[Turn], seed: int) -> Sequence[Shown]:
     match item:
         case GenerateItem():
-            return _generated(item, turns)
+            return _generation_blocks(item, turns)
         case TrueFalseItem():
-            return _judged(item, turns)
+            return _judgment_blocks(item, turns)
         case ContinueItem():
-            return _continued(look, item, turns, seed)
+            return _continuation_blocks(look, item, turns, seed)
         case NliItem():
-            return _inferred(item, turns)
+            return _nli_blocks(item, turns)
         case ClaimItem():
-            return _claimed(item, turns)
+            return _claim_blocks(item, turns)
     said = payloads(turns, "annotate" if isinstance(item, AnnotateItem) else "relabel")
     comment = said[-1].get("comment") if said else ""
     merged = isinstance(item, AnnotateItem) and said and said[-1].get("merged")
@@ -117,7 +117,7 @@ def original(example: Example) -> Card:
     return Card(named_text("pair"), [Quotes(shown)])
 
 
-def _generated(item: GenerateItem, turns: Sequence[Turn]) -> Sequence[Block]:
+def _generation_blocks(item: GenerateItem, turns: Sequence[Turn]) -> Sequence[Block]:
     turn = next((turn for turn in turns if turn.payload.get("kind") == "generate"), None)
     payload: Mapping[str, Any] = turn.payload if turn else {}
     reference, robust = payload.get("rewrites", {}), payload.get("robust", {})
@@ -150,7 +150,7 @@ def _read(item: GenerateItem, parser: str, read: Mapping[Label, str]) -> Card:
     return Card(named_text(parser), [Text(named_text("parsed_note"), "muted"), *parts])
 
 
-def _judged(item: TrueFalseItem, turns: Sequence[Turn]) -> Sequence[Block]:
+def _judgment_blocks(item: TrueFalseItem, turns: Sequence[Turn]) -> Sequence[Block]:
     answers = {payload["number"]: payload for payload in payloads(turns, "true_false")}
     every = list(enumerate(statements(item)))
     head = [named_text(name) for name in ("statement", "expected", "answered", "mass")]
@@ -189,7 +189,7 @@ def _judgement(text: str, right: bool, answer: Mapping[str, Any] | None) -> Sequ
     )
 
 
-def _continued(look: Look, item: ContinueItem, turns: Sequence[Turn], seed: int) -> Sequence[Shown]:
+def _continuation_blocks(look: Look, item: ContinueItem, turns: Sequence[Turn], seed: int) -> Sequence[Shown]:
     record, sampled = continuation_record(item, turns, seed), sampled_options(item, turns)
     estimates = {option.name: option.kl for option in record.options}
     options: list[Block] = [
@@ -227,17 +227,17 @@ def _option(name: str, k: int) -> Message:
     return message("result.distractor") if name == "d" else named_text("reading", k=k)
 
 
-def _inferred(item: NliItem, turns: Sequence[Turn]) -> Sequence[Block]:
+def _nli_blocks(item: NliItem, turns: Sequence[Turn]) -> Sequence[Block]:
     answers = {payload["pair"]: payload for payload in payloads(turns, "nli")}
     example = item.example
     parts = [
-        Group(named_text("original"), [_predicted(example.labels, answers.get(0))]),
+        Group(named_text("original"), [_prediction_facts(example.labels, answers.get(0))]),
         *(
             Group(
                 named_text("reading", k=k),
                 [
                     *reveal.revisions(example.premise, example.hypothesis, reading),
-                    _predicted([reading.label], answers.get(k)),
+                    _prediction_facts([reading.label], answers.get(k)),
                 ],
             )
             for k, reading in enumerate(example.disambiguations, start=1)
@@ -246,7 +246,7 @@ def _inferred(item: NliItem, turns: Sequence[Turn]) -> Sequence[Block]:
     return original(example), Card(named_text("pairs"), parts)
 
 
-def _predicted(gold: Iterable[Label], answer: Mapping[str, Any] | None) -> Facts:
+def _prediction_facts(gold: Iterable[Label], answer: Mapping[str, Any] | None) -> Facts:
     rows: list[tuple[Words, Words | Sequence[Words | Tag]]] = [(named_text("gold"), tags(gold))]
     if answer is not None:
         right = frozenset(answer["prediction"]) == frozenset(gold)
@@ -259,7 +259,7 @@ def _predicted(gold: Iterable[Label], answer: Mapping[str, Any] | None) -> Facts
     return Facts(rows)
 
 
-def _claimed(item: ClaimItem, turns: Sequence[Turn]) -> Sequence[Block]:
+def _claim_blocks(item: ClaimItem, turns: Sequence[Turn]) -> Sequence[Block]:
     answers = payloads(turns, "claim")
     head = [
         named_text("paraphrase"),

@@ -103,8 +103,8 @@ def details(
         head = _pair(example.premise, example.hypothesis, example.labels, (message(said), chosen))
         if form is None:
             return (head,)
-        mine = _rewritten(example, form.rewrites) or [Text(message("result.nothing"), "muted")]
-        theirs = _rewritten(example, example.disambiguations)
+        mine = _rewrite_blocks(example, form.rewrites) or [Text(message("result.nothing"), "muted")]
+        theirs = _rewrite_blocks(example, example.disambiguations)
         theirs = theirs or [Text(message("result.no_rewrites"), "muted")]
         return head, Card(message(own), mine), Card(message(others), theirs)
     label = _answers(turns).get("label", {}).get("answer")
@@ -200,7 +200,7 @@ def _candidate_rows(
     return rows
 
 
-def _rewritten(example: Example, readings: Iterable[Disambiguation]) -> list[Block]:
+def _rewrite_blocks(example: Example, readings: Iterable[Disambiguation]) -> list[Block]:
     return [
         Part(message(f"labels.{reading.label}"), revisions(example.premise, example.hypothesis, reading))
         for reading in readings

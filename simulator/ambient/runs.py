@@ -147,12 +147,12 @@ class ExampleSelection(Selection):
         Raises:
             InputError: if there are none, or the data are faulty.
         """
-        items = tuple(self._made(task, player, seed, log or default_path()))
+        items = tuple(self._make_items(task, player, seed, log or default_path()))
         if not items:
             raise InputError(f"data {self.data!r} hold nothing for the task {task}.")
         return items if self.limit is None else stratified(items, self.limit, _strata, seed)
 
-    def _made(self, task: Task, player: str, seed: int, log: Path) -> Sequence[Item]:
+    def _make_items(self, task: Task, player: str, seed: int, log: Path) -> Sequence[Item]:
         match task:
             case "crowd":
                 return crowd_items(self.examples(), seed=seed, distractors=self._distractors())

@@ -56,9 +56,9 @@ def values(item: Item, turns: Sequence[Turn]) -> Values:
         case CrowdItem():
             return _crowd(item, turns)
         case AnnotateItem():
-            return _annotated(item, turns)
+            return _annotation_values(item, turns)
         case GenerateItem():
-            return _generated(item, turns)
+            return _generation_values(item, turns)
         case TrueFalseItem():
             return _true_false(turns)
         case NliItem():
@@ -88,7 +88,7 @@ def _crowd(item: CrowdItem, turns: Sequence[Turn]) -> Values:
     return {name: values[name] for name in kept if name in values}
 
 
-def _annotated(item: AnnotateItem, turns: Sequence[Turn]) -> Values:
+def _annotation_values(item: AnnotateItem, turns: Sequence[Turn]) -> Values:
     values: Values = {}
     for payload in payloads(turns, "annotate"):
         labels = frozenset(payload["labels"])
@@ -101,7 +101,7 @@ def _annotated(item: AnnotateItem, turns: Sequence[Turn]) -> Values:
     return values
 
 
-def _generated(item: GenerateItem, turns: Sequence[Turn]) -> Values:
+def _generation_values(item: GenerateItem, turns: Sequence[Turn]) -> Values:
     values: Values = {}
     original, gold = item.example.sentence(item.side), gold_rewrites(item.example, item.side)
     for payload in payloads(turns, "generate"):

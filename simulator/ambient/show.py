@@ -58,7 +58,7 @@ def page_blocks(view: ParticipantView) -> tuple[Block, ...]:
     head = () if made is None else (made,)
     match view.due.kind:
         case "plausible":
-            return (*head, *_candidates(view.shown), _form(view, _possible(view.shown)))
+            return (*head, *_candidates(view.shown), _form(view, _candidate_parts(view.shown)))
         case "relabel":
             lead = Text(message(f"relabel.lead_{view.shown.side}"))
             return (*head, lead, _form(view, (*_pairs(view.shown), _help(), _comment("comment"))))
@@ -212,7 +212,7 @@ def _candidates(shown: Shown) -> tuple[Block, ...]:
     return sentence, Text(message("plausible.judgement"), "muted")
 
 
-def _possible(shown: Shown) -> tuple[Part, ...]:
+def _candidate_parts(shown: Shown) -> tuple[Part, ...]:
     return tuple(
         Part(
             message("plausible.candidate", k=k + 1),

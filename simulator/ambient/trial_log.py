@@ -56,11 +56,11 @@ def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) 
         InputError: if a run is another benchmark's.
         NotInLog: if there is no such run.
     """
-    every = [played for run in runs for played in _played(reader, run, aborted)]
+    every = [played for run in runs for played in _played_episodes(reader, run, aborted)]
     return tuple(sorted(every, key=lambda played: (played.ending.created_at, played.episode.id)))
 
 
-def _played(reader: LogReader, run: str, aborted: bool) -> Iterator[PlayedItem]:
+def _played_episodes(reader: LogReader, run: str, aborted: bool) -> Iterator[PlayedItem]:
     required_run(reader, run, BENCHMARK)
     for played in played_items(reader, run, item_from_row, aborted=aborted):
         if played.ending.status in ENDED:

@@ -97,10 +97,10 @@ def true_false_measures(records: Sequence[TrueFalseRecord]) -> Values:
     """
     frame = _frame(records)
     answered, weighed = frame[frame["prediction"].notna()], frame[frame["mass"].notna()]
-    judged = _judged(frame)
+    judged = _newest_judgments(frame)
     says, rewrites = judged.eq(True), len(judged)
     statements = frame.drop_duplicates(_STATEMENT)
-    all_right = _judged(frame, "correct").eq(True).all(axis=1)
+    all_right = _newest_judgments(frame, "correct").eq(True).all(axis=1)
     return {
         **{
             f"template_{template + 1}": _mean(frame[frame["template"] == template], "correct")
@@ -127,7 +127,7 @@ def inconsistent_pairs(records: Iterable[TrueFalseRecord], pairs: Pairs = "paper
     `pairs`: ``paper``: "may" and "can only" are judged true of both rewrites; ``reference``, the published
     notebook's shortcut: "can only" is looked at for the alphabetically first of the two alone.
     """
-    inconsistent = [holds for _, holds in _inconsistent(_judged(_frame(records)), pairs)]
+    inconsistent = [holds for _, holds in _inconsistent(_newest_judgments(_frame(records)), pairs)]
     return sum(inconsistent), len(inconsistent)
 
 
@@ -144,7 +144,7 @@ def _frame(records: Iterable[TrueFalseRecord]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns, dtype=object).astype({"template": int, "mass": float})
 
 
-def _judged(frame: pd.DataFrame, column: str = "prediction") -> pd.DataFrame:
+def _newest_judgments(frame: pd.DataFrame, column: str = "prediction") -> pd.DataFrame:
     """Return a row for each rewrite, in alphabetical order, with its newest answer in each template.
 
     With the column ``correct``: whether that is the right one.

@@ -24,7 +24,7 @@ from simulator.ambik.playing import blinded
 from simulator.ambik.records import Decision, Exchange
 from simulator.ambik.terms import Context, Dialogue
 
-Said = tuple[str, tuple[str, ...], str]
+BaselineAnswer = tuple[str, tuple[str, ...], str]
 """The action, the set, the question."""
 _EN: Final = "en"
 
@@ -43,7 +43,7 @@ def baseline_exchanges(
 def _exchange(
     item: DecideItem,
     name: str,
-    decide: Callable[[DecideItem, Context, Dialogue], Said],
+    decide: Callable[[DecideItem, Context, Dialogue], BaselineAnswer],
     context: Context,
     dialogue: Dialogue,
 ) -> Exchange:
@@ -70,32 +70,32 @@ def _exchange(
     return Exchange.of([replace(before, answer=answer), after], robot=name, user=ITEM)
 
 
-def _never(item: DecideItem, context: Context, dialogue: Dialogue) -> Said:
+def _say_never_ask(item: DecideItem, context: Context, dialogue: Dialogue) -> BaselineAnswer:
     action = judge(kitchen_case(item, context, (), dialogue)).action
     return action, (action,), ""
 
 
-def _always(item: DecideItem, context: Context, dialogue: Dialogue) -> Said:
+def _say_always_ask(item: DecideItem, context: Context, dialogue: Dialogue) -> BaselineAnswer:
     case = kitchen_case(item, context, (), dialogue)
     judgement, marked = judge(case), alternatives(case)
     return judgement.action, marked, (judgement.question or any_of(marked)).en
 
 
-def _copies(item: DecideItem, context: Context, dialogue: Dialogue) -> Said:
+def _say_the_step(item: DecideItem, context: Context, dialogue: Dialogue) -> BaselineAnswer:
     step = item.step or item.instruction
     return step, (step,), ""
 
 
-def _lists(item: DecideItem, context: Context, dialogue: Dialogue) -> Said:
+def _say_all_options(item: DecideItem, context: Context, dialogue: Dialogue) -> BaselineAnswer:
     step = (item.step or item.instruction).rstrip(". ")
     action = f"{step}, with the {', the '.join((*item.about.objects, *item.about.appliances))}."
     return action, (action,), ""
 
 
-BASELINES: Final[Mapping[str, Callable[[DecideItem, Context, Dialogue], Said]]] = {
-    "never asks": _never,
-    "always asks": _always,
-    "copies the step": _copies,
-    "lists everything": _lists,
+BASELINES: Final[Mapping[str, Callable[[DecideItem, Context, Dialogue], BaselineAnswer]]] = {
+    "never asks": _say_never_ask,
+    "always asks": _say_always_ask,
+    "copies the step": _say_the_step,
+    "lists everything": _say_all_options,
 }
 """By name, in the order in which they are told."""

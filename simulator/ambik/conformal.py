@@ -133,7 +133,7 @@ def threshold(nonconformities: Iterable[float], epsilon: Number, quantile: Quant
     if not 0 < place <= n:
         return math.inf if place else -math.inf
     if quantile == "numpy_linear":
-        return _between(values, Fraction((n - 1) * place, n))
+        return _interpolate(values, Fraction((n - 1) * place, n))
     return values[order(n, epsilon, quantile) - 1]
 
 
@@ -274,7 +274,7 @@ def histogram(values: Sequence[float], bins: int = 20) -> Histogram:
     return Histogram(tuple(edges.tolist()), tuple(counts.tolist()), infinite)
 
 
-def _between(values: Sequence[float], place: Fraction) -> float:
+def _interpolate(values: Sequence[float], place: Fraction) -> float:
     """Return what lies at a place between two values, as NumPy interpolates."""
     below = math.floor(place)
     rest = float(place - below)

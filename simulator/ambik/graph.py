@@ -214,7 +214,7 @@ def take(table: Table, state: State, seat: str, reply: Reply) -> tuple[Turn, Upd
         raise SeatError("Nothing is asked of you now.", seat, code="over")
     who, person = table.live.seats[seat], table.live.seats[seat].kind == "person"
     if now.kind == "decide":
-        ready = prepared(_proposed(table, state, reply), table.rules.settings)
+        ready = prepared(_read_proposal(table, state, reply), table.rules.settings)
         scores = calibrated(ready, table.rules)
         payload = decided(ready, scores, table.rules, must_act=must_act(table, state))
         # Of anybody else, `propose` makes it and the nodes after that.
@@ -234,7 +234,7 @@ def take(table: Table, state: State, seat: str, reply: Reply) -> tuple[Turn, Upd
     return _turn(table, state, seat, reply, text, payload)
 
 
-def _proposed(table: Table, state: State, reply: Reply) -> Decision:
+def _read_proposal(table: Table, state: State, reply: Reply) -> Decision:
     robot = table.live.seats[ROBOT]
     return proposed(
         reply,
@@ -297,7 +297,7 @@ async def _start(state: State, runtime: Runtime[Table]) -> Start:
 async def _propose(state: State, runtime: Runtime[Table]) -> Command[Literal["calibrate", "decide"]]:
     table, since = runtime.context, monotonic()
     reply = await table.live.seats[ROBOT].reply(seat_view(table, state, ROBOT))
-    decision = _proposed(table, state, reply)
+    decision = _read_proposal(table, state, reply)
     table.proposals[_number(table, state)] = prepared(decision, table.rules.settings)
     move = {"reply": {"trace": dict(reply.trace), "key": reply.key, "seconds": reply.seconds}}
     conformal = decision.method in CONFORMAL
@@ -332,23 +332,23 @@ async def _ask(state: State, runtime: Runtime[Table]) -> Command[Literal["answer
     if table.rules.questions > 0 and not payload["question"]:
         view = seat_view(table, state, ROBOT, actions=tuple(payload["prediction_set"]))
         question = await table.live.seats[ROBOT].reply(view)
-        payload, reply = with_words(payload, question), _together(reply, question)
+        payload, reply = with_words(payload, question), _join_replies(reply, question)
     update = await _record(table, state, payload, reply)
     answers = _next(table, state_after(state, update)) == "answer"
     return Command(update=update, goto="answer" if answers else "__end__")
 
 
 async def _answer(state: State, runtime: Runtime[Table]) -> Command[Literal["propose", "__end__"]]:
-    table, update = runtime.context, await _taken(state, runtime.context, USER)
+    table, update = runtime.context, await _take_reply(state, runtime.context, USER)
     robot = _next(table, state_after(state, update)) == "propose"
     return Command(update=update, goto="propose" if robot else "__end__")
 
 
 async def _annotate(state: State, runtime: Runtime[Table]) -> Update:
-    return await _taken(state, runtime.context, ANNOTATOR)
+    return await _take_reply(state, runtime.context, ANNOTATOR)
 
 
-async def _taken(state: State, table: Table, seat: str) -> Update:
+async def _take_reply(state: State, table: Table, seat: str) -> Update:
     """Return the update of a turn that is a reply of its seat, and no more; recorded."""
     now = State(said=state["said"], since=monotonic(), move={})
     turn, update = take(table, now, seat, await table.live.seats[seat].reply(seat_view(table, now, seat)))
@@ -362,7 +362,7 @@ async def _record(table: Table, state: State, payload: Mapping[str, Any], reply:
     return update
 
 
-def _together(decision: Mapping[str, Any], question: Reply) -> dict[str, Any]:
+def _join_replies(decision: Mapping[str, Any], question: Reply) -> dict[str, Any]:
     """Return the fields of one turn's reply: of the decision, and of the question that it was put into."""
     measured = decision["seconds"], question.seconds
     return {

@@ -201,7 +201,7 @@ def read_options(text: str) -> Options:
     """
     written: dict[Letter, str] = {}
     for match in filter(None, map(_OPTION.match, text.splitlines())):
-        label, option = match["label"].upper(), _bare(match["text"])
+        label, option = match["label"].upper(), _strip_emphasis(match["text"])
         if option:
             written.setdefault(LETTERS[int(label) - 1] if label.isdigit() else label, option)
     filled = tuple(letter for letter in LETTERS if letter not in written)
@@ -228,7 +228,7 @@ def with_not_listed(options: Options, seed: int) -> Options:
 
 def read_action(text: str) -> str:
     """Return the one action in what a model wrote: its first line that says something, without label."""
-    actions = (_bare(_ACTION_LABEL.sub("", line, count=1)) for line in text.splitlines())
+    actions = (_strip_emphasis(_ACTION_LABEL.sub("", line, count=1)) for line in text.splitlines())
     return next(filter(None, actions), "")
 
 
@@ -238,6 +238,6 @@ def read_certainty(text: str) -> Certainty:
     return words.get(text.strip().lower(), "invalid")
 
 
-def _bare(text: str) -> str:
+def _strip_emphasis(text: str) -> str:
     """Return a text in single blanks, without marks of emphasis around it."""
     return " ".join(text.split()).strip("*_ ")

@@ -158,7 +158,7 @@ def episode(look: Look, id: str) -> Sequence[Block]:
     shown = next((entry for entry in under.entries if entry.decision.episode_id == id), None)
     if shown is None:
         return ()
-    other = _other(under.entries, shown)
+    other = _other_member(under.entries, shown)
     both = [shown] if other is None else sorted((shown, other), key=lambda entry: entry.item.id)
     members = [_member(look.reader, entry, both[-1], under, shown) for entry in both]
     own = f"{read.options.settings.target_success:.2f}"
@@ -175,7 +175,7 @@ def type_name(item: DecideItem) -> Words:
     return message(f"research.field.type.{item.type}")
 
 
-def _other(every: Sequence[Entry], shown: Entry) -> Entry | None:
+def _other_member(every: Sequence[Entry], shown: Entry) -> Entry | None:
     """Return the decision on the other member of a pair, by the same person if people decide."""
     cluster = shown.item.cluster
     there = [entry for entry in every if entry.item.cluster == cluster and entry.item.id != shown.item.id]
@@ -208,7 +208,7 @@ def _gold(pair: Pair, appliances: Sequence[str]) -> list[tuple[Words, Words]]:
 
 def _member(reader: LogReader, entry: Entry, base: Entry, under: Laid, shown: Entry) -> Card:
     """Return one member of a pair with what was decided on it; its task told apart from that of `base`."""
-    item, made = entry.item, _decided(reader, entry)
+    item, made = entry.item, _decisions_with_prompts(reader, entry)
     steps, needed = [*item.previous, item.step], needs_question(item, entry.decision.dialogue)
     blocks: list[Block] = [
         Chips(list(_chips(entry, entry is shown))),
@@ -238,7 +238,7 @@ def _chips(entry: Entry, is_shown: bool) -> Iterator[Words | Tag]:
             )
 
 
-def _decided(reader: LogReader, entry: Entry) -> tuple[Decision, ...]:
+def _decisions_with_prompts(reader: LogReader, entry: Entry) -> tuple[Decision, ...]:
     """Return the decisions of an episode with their prompts; the light one where it broke off before any."""
     id = entry.decision.episode_id
     ending = reader.ending(id)

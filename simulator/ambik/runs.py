@@ -182,12 +182,12 @@ def _requests(order: Order) -> Iterator[RunRequest | NotPlayed]:
     # What is wrong with the data or a run that was named is told before anything is played.
     named = {pair: _named_calibration(order, *pair, tests) for pair in pairs if pair[1] in CONFORMAL}
     calibrating = chosen.calibrating() if None in named.values() else ()
-    unable = _unable(order, pairs)
+    unable = _unplayable_pairs(order, pairs)
     for robot, method in (pair for pair in pairs if pair not in unable):
         request = _request(order, robot, method, tests, pairs)
         if method in CONFORMAL:
             source = named[robot, method] or play(_calibrating(order, request, method, calibrating), console)
-            calibrated = _calibrated(order, source, tests)
+            calibrated = _threshold_of(order, source, tests)
             if calibrated is None:
                 yield NotPlayed()
                 continue
@@ -315,7 +315,7 @@ def _needs(order: Order, robot: str, method: Method | None) -> dict[str, Needs]:
     return needs
 
 
-def _unable(order: Order, pairs: Sequence[Pair]) -> frozenset[Pair]:
+def _unplayable_pairs(order: Order, pairs: Sequence[Pair]) -> frozenset[Pair]:
     """Return who cannot be played, as a server cannot do what is needed; told with the reason.
 
     Raises:
@@ -366,7 +366,7 @@ def _named_calibration(order: Order, robot: str, method: Method | None, tests: S
     return run
 
 
-def _calibrated(order: Order, run: str, tests: Sequence[Item]) -> Calibrated | None:
+def _threshold_of(order: Order, run: str, tests: Sequence[Item]) -> Calibrated | None:
     """Return the threshold of a calibration run; told. None if episodes failed: they must be played first."""
     console = order.console
     with LogReader(order.settings.log) as reader:

@@ -73,18 +73,18 @@ def what_is_done(action: str, answers: Iterable[str] = (), given: Iterable[str] 
     text = action
     while (shorter := _BRACKETS.sub(lambda hit: hit[0] if folded(hit[0]) in own else " ", text)) != text:
         text = shorter
-    sentences = {_plain(part) for answer in answers for part in (answer, *_SENTENCE.split(answer))}
+    sentences = {_strip_sentence(part) for answer in answers for part in (answer, *_SENTENCE.split(answer))}
     first, *rest = _SENTENCE.split(text) or [""]
-    return " ".join((first, *(sentence for sentence in rest if _plain(sentence) not in sentences)))
+    return " ".join((first, *(sentence for sentence in rest if _strip_sentence(sentence) not in sentences)))
 
 
-def _plain(sentence: str) -> str:
+def _strip_sentence(sentence: str) -> str:
     return bare(sentence).strip(" .,!")
 
 
 def names_alternative(pair: Pair, action: str) -> bool:
     """Return True if an action names a thing or an amount that stands in for what is wanted."""
-    names, words, numbers = _alternatives(pair)
+    names, words, numbers = _name_alternatives(pair)
     if any(folded(name) in names for name in named(action, pair.things)):
         return True
     if any(word in words for word in stems(action)):
@@ -93,7 +93,7 @@ def names_alternative(pair: Pair, action: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _alternatives(pair: Pair) -> tuple[frozenset[str], frozenset[str], frozenset[str] | None]:
+def _name_alternatives(pair: Pair) -> tuple[frozenset[str], frozenset[str], frozenset[str] | None]:
     """Return names of alternatives, words that tell them apart, and numbers that are no alternative."""
     clear = " ".join((pair.clear, *pair.clear_plan))
     ambiguous = " ".join((pair.ambiguous, *pair.ambiguous_plan))
@@ -187,7 +187,7 @@ def relevance(item: DecideItem, questions: Iterable[str]) -> float | None:
 def values(item: Item, turns: Sequence[Turn]) -> Values:
     """Return metric -> value, None where it means nothing; see the table above."""
     if isinstance(item, DraftItem):
-        return _annotated(turns)
+        return _annotation_values(turns)
     decided = [turn.payload for turn in turns if turn.payload.get("kind") == "decide"]
     if not decided:
         return {}
@@ -198,7 +198,7 @@ def values(item: Item, turns: Sequence[Turn]) -> Values:
     needed = needs_question(item, first.get("dialogue", "before"))
     answers = [turn.text for turn in turns if turn.payload.get("kind") == "answer"]
     return {
-        **_measured(item, first),
+        **_decision_values(item, first),
         **right_before,
         "needed": _number(needed),
         "questions": float(sum(bool(payload["asks"]) for payload in decided)),
@@ -207,7 +207,7 @@ def values(item: Item, turns: Sequence[Turn]) -> Values:
     }
 
 
-def _measured(item: DecideItem, payload: Mapping[str, Any]) -> Values:
+def _decision_values(item: DecideItem, payload: Mapping[str, Any]) -> Values:
     options = logged_options(payload)
     outcome = outcome_of(read_decision(payload, item, episode_id="", run=""), options)
     if outcome is None:
@@ -230,7 +230,7 @@ def logged_options(payload: Mapping[str, Any]) -> Options:
     return Options.read(options)
 
 
-def _annotated(turns: Sequence[Turn]) -> Values:
+def _annotation_values(turns: Sequence[Turn]) -> Values:
     for turn in turns:
         if turn.payload.get("kind") == "annotate":
             deleted = bool(turn.payload["form"]["delete"])

@@ -98,7 +98,7 @@ def _blocks(table: graph.Table, state: graph.State, seat: str, stage: str) -> tu
     for question, answer in exchange_of(item, rules.dialogue):
         told += [(ROBOT, question), (USER, answer)]
     talk = Talk([*(Move(who, "", text) for who, text in told if text), *moves])
-    beside = _beside(item, item.previous if whole else ())
+    beside = _side_blocks(item, item.previous if whole else ())
     if seat == USER:
         wish = request_of(item, rules.language)
         detail = [Detail(message("detail"), Text(wish.detail))] if wish.detail else []
@@ -118,7 +118,7 @@ def instructions(seat: str) -> tuple[Block, ...]:
     return (points, Part(message("form.types"), type_guide())) if seat == ANNOTATOR else (points,)
 
 
-def _beside(item: DecideItem, previous: Sequence[str]) -> tuple[Block, ...]:
+def _side_blocks(item: DecideItem, previous: Sequence[str]) -> tuple[Block, ...]:
     """Return the kitchen, and the plan as far as it is there."""
     things, appliances = item.about.objects, item.about.appliances
     kitchen: list[Block] = [
@@ -224,7 +224,7 @@ def reveal(
         facts.append((message(f"result.action_{seat}"), action))
     if right is not None:
         facts.append((message("result.was"), message(f"result.{'right' if right else 'wrong'}")))
-    went: list[Block] = [Talk(_said(item, turns)), *([Facts(facts)] if facts else [])]
+    went: list[Block] = [Talk(_spoken_moves(item, turns)), *([Facts(facts)] if facts else [])]
     if asked and (before := is_right(item, first.get("action", ""))) is not None:
         went.append(Text(message(f"result.before_{'right' if before else 'wrong'}"), "muted"))
     return (
@@ -235,7 +235,7 @@ def reveal(
             kicker=message("result.kicker"),
         ),
         Card(message("result.talk"), went),
-        Card(message("result.meant"), [*_meant(item, language)]),
+        Card(message("result.meant"), [*_meaning_blocks(item, language)]),
         Card(message("result.sets"), [*_sets(seat, item, first.get("prediction_set", ()), sets)]),
     )
 
@@ -245,13 +245,13 @@ def broken_off() -> tuple[Block, ...]:
     return (Verdict(message("result.broken"), message("result.broken_text"), False),)
 
 
-def _said(item: DecideItem, turns: Sequence[Turn]) -> list[Move]:
+def _spoken_moves(item: DecideItem, turns: Sequence[Turn]) -> list[Move]:
     """Return the instruction, then the questions of an episode and their answers."""
     asked = (turn for turn in turns if turn.payload.get("kind") == "answer" or turn.payload.get("asks"))
     return [Move(USER, "", item.instruction), *(Move(turn.seat, "", turn.text) for turn in asked)]
 
 
-def _meant(item: DecideItem, language: Language) -> Iterator[Block]:
+def _meaning_blocks(item: DecideItem, language: Language) -> Iterator[Block]:
     wish, intent = request_of(item, language), item.about.intent
     if wish.text:
         yield Facts([(message("result.wish"), wish.text)], wish.language)

@@ -87,14 +87,14 @@ def statistics(pairs: Sequence[Pair], breaks: Breaks | None = None, words: Words
         "fewest": min(sizes, default=None),
         "most": max(sizes, default=None),
         "intents": _mean(concepts),
-        "intent_counts": _counted(concepts),
+        "intent_counts": _count_values(concepts),
         "malformed": sum(intent.malformed for intent in intents),
         "without_intent": len(pairs) - len(intents),
-        "shortlist": _listed(pairs),
-        "shortlist_preferences": _listed([pair for pair in pairs if pair.type == "preferences"]),
-        "shortlist_sizes": _counted(len(pair.shortlist) for pair in pairs if pair.shortlist),
-        "variants": _counted(len(pair.variants) for pair in pairs),
-        "steps": _counted(pair.step for pair in pairs if pair.step is not None),
+        "shortlist": _shortlist_share(pairs),
+        "shortlist_preferences": _shortlist_share([pair for pair in pairs if pair.type == "preferences"]),
+        "shortlist_sizes": _count_values(len(pair.shortlist) for pair in pairs if pair.shortlist),
+        "variants": _count_values(len(pair.variants) for pair in pairs),
+        "steps": _count_values(pair.step for pair in pairs if pair.step is not None),
     }
 
 
@@ -130,7 +130,7 @@ def _balance(pairs: Iterable[Pair]) -> dict[str, dict[str, int]]:
     return {member: {kind: counts[member, kind] for kind in AMBIGUITIES} for member in MEMBERS}
 
 
-def _listed(pairs: Sequence[Pair]) -> Interval | None:
+def _shortlist_share(pairs: Sequence[Pair]) -> Interval | None:
     return wilson(sum(bool(pair.shortlist) for pair in pairs), len(pairs)) if pairs else None
 
 
@@ -138,7 +138,7 @@ def _mean(values: Sequence[float]) -> Interval | None:
     return bootstrap_mean(values, bounds=None) if values else None
 
 
-def _counted(values: Iterable[int]) -> dict[int, int]:
+def _count_values(values: Iterable[int]) -> dict[int, int]:
     return dict(sorted(Counter(values).items()))
 
 

@@ -179,7 +179,7 @@ def topic_of(pair: Pair) -> Topic:
         step=step,
         attributes=_attributes(target, question),
         others=same_words(
-            word for each in things if target and _alike(each, target[0]) for word in each.stems
+            word for each in things if target and _same_kind(each, target[0]) for word in each.stems
         ),
         keys=keys,
         strong=keys - scene - step,
@@ -254,11 +254,11 @@ def meant(pair: Pair) -> tuple[tuple[Thing, ...], tuple[Thing, ...]]:
         for mention in mentions(step, things)
         if len(mention.things) > 1 and any(each in mention.things for each in target)
     )
-    near = next(open_nouns, None) or tuple(each for each in things if _alike(each, target[0]))
+    near = next(open_nouns, None) or tuple(each for each in things if _same_kind(each, target[0]))
     return tuple(target), tuple(dict.fromkeys((*shortlist, *near)))
 
 
-def _alike(thing: Thing, other: Thing) -> bool:
+def _same_kind(thing: Thing, other: Thing) -> bool:
     if not other.category:
         return thing.head == other.head
     near = [kind for kind in other.kinds if kind not in _WIDEST] or other.kinds[:1]

@@ -49,7 +49,7 @@ def asked(
     item: Task, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
 ) -> Asked:
     """Return what an ended dialogue says."""
-    turns_after = tuple(_said(item, turns))
+    turns_after = tuple(_spoken_turns(item, turns))
     questions = [turn for turn in turns_after if is_question(turn.text, turn.brought, item.language)]
     scores = score_episode(item, turns, judgments)
     return Asked(
@@ -97,7 +97,7 @@ def is_question(text: str, brought: Sequence[str], language: Language) -> bool:
     return bool(brought) or "?" in text or "？" in text or bool(_ASKS[language].search(text))
 
 
-def _said(task: Task, turns: Sequence[Turn]) -> Iterator[_Said]:
+def _spoken_turns(task: Task, turns: Sequence[Turn]) -> Iterator[_Said]:
     lines = spoken_lines(turns)
     after = len(lines_after_opening(task, lines))
     spoken = [place for place, line in enumerate(lines) if line.seat == PROVIDER]

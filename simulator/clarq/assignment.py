@@ -88,16 +88,18 @@ class DialogueStudy(OppositeStudy[Settings]):
             InputError: if one is missing in a language.
         """
         for language in self.languages:
-            if missing := [task.id for task in items.values() if task.id not in self._named[language]]:
+            if missing := [
+                task.id for task in items.values() if task.id not in self._tasks_by_name[language]
+            ]:
                 raise InputError(f"the task {missing[0]} is not there in the language {language}")
         return items
 
     def item(self, cell: Cell, seed: int, language: Language) -> Task:
         """Return the task of a place, in the language of the pages."""
-        return self._named[language][self.items[cell].id]
+        return self._tasks_by_name[language][self.items[cell].id]
 
     @cached_property
-    def _named(self) -> Mapping[Language, Mapping[str, Task]]:
+    def _tasks_by_name(self) -> Mapping[Language, Mapping[str, Task]]:
         """The tasks by language and name."""
         return {language: {task.id: task for task in self._tasks(language)} for language in self.languages}
 

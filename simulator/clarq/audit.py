@@ -85,7 +85,7 @@ async def audit(
         for step in dialogue.steps
         if step.before.available and dialogue.lines[step.position - 1].seat != PROVIDER
     )
-    return pd.DataFrame(await _gathered(jobs, concurrency))
+    return pd.DataFrame(await _gather(jobs, concurrency))
 
 
 def measures(logged: Sequence[str], decided: Sequence[str]) -> dict[str, float | None]:
@@ -118,9 +118,7 @@ async def replay(
         ``replayed``, whether it got them in the log (``logged``), and the ``difference``.
     """
     dialogues = tuple(dialogues)
-    complete = await _gathered(
-        (_replay(experts, dialogue, multi=multi) for dialogue in dialogues), concurrency
-    )
+    complete = await _gather((_replay(experts, dialogue, multi=multi) for dialogue in dialogues), concurrency)
     rows = [
         (dialogue.task.language, dialogue.task.type, float(replayed), float(dialogue.complete))
         for dialogue, replayed in zip(dialogues, complete, strict=True)
@@ -145,7 +143,7 @@ async def _replay(experts: Experts, dialogue: Dialogue, *, multi: bool) -> bool:
     return frontier.complete
 
 
-async def _gathered(jobs: Iterable[Awaitable[_T]], concurrency: int) -> list[_T]:
+async def _gather(jobs: Iterable[Awaitable[_T]], concurrency: int) -> list[_T]:
     gate = asyncio.Semaphore(concurrency)
 
     async def run(job: Awaitable[_T]) -> _T:
@@ -345,7 +343,7 @@ async def audit_left_out(
             "To leave types out, published single-info dialogues over several task types are needed."
         )
     lessons = lessons_of(single, several, questions)
-    groups = {"single": single, "several": several, "questions": list(map(_asked, questions))}
+    groups = {"single": single, "several": several, "questions": list(map(_as_dialogue, questions))}
     compared: dict[str, list[pd.DataFrame]] = {name: [] for name in groups}
     replayed: dict[str, list[pd.DataFrame]] = {name: [] for name in groups}
     for fold in folds:
@@ -374,7 +372,7 @@ async def audit_left_out(
     ]
 
 
-def _asked(question: Lesson) -> Dialogue:
+def _as_dialogue(question: Lesson) -> Dialogue:
     """Return a labelled question as a dialogue with one step.
 
     Where several nodes each answer a part, a single-info provider gives the first.

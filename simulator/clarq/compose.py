@@ -89,7 +89,7 @@ def join_texts(texts: Sequence[str], language: Language) -> str:
         parts.append(
             f"{connective}，{_sentence(text, language)}"
             if language == "zh"
-            else f"{connective}, {_uncapitalised(_sentence(text, language))}"
+            else f"{connective}, {_uncapitalise(_sentence(text, language))}"
         )
     return ("" if language == "zh" else " ").join(parts)
 
@@ -102,7 +102,7 @@ def _sentence(text: str, language: Language) -> str:
     return text.rstrip("，, ") + ("。" if language == "zh" else ".")
 
 
-def _uncapitalised(text: str) -> str:
+def _uncapitalise(text: str) -> str:
     first = text.split(maxsplit=1)[0] if text else ""
     return text[:1].lower() + text[1:] if EN_PATTERNS["function_words"].fullmatch(first) else text
 

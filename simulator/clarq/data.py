@@ -121,14 +121,14 @@ def register(path: str | Path, name: str = BENCHMARK, partial: bool = False) -> 
     def check(copy: Path) -> Mapping[str, Any]:
         statistics = statistics_by_language(copy)
         if not partial:
-            refuse_unpublished(path, _unpublished(statistics))
+            refuse_unpublished(path, _unpublished_remarks(statistics))
         return {language: str(held) for language, held in statistics.items()}
 
     added = datasets.add(name, BENCHMARK, path, _published_files, check)
-    return replace(added, report=_unpublished(statistics_by_language(added.dataset.folder)))
+    return replace(added, report=_unpublished_remarks(statistics_by_language(added.dataset.folder)))
 
 
-def _unpublished(statistics: Mapping[str, Statistics]) -> list[str]:
+def _unpublished_remarks(statistics: Mapping[str, Statistics]) -> list[str]:
     """Return in what data are not the published ones."""
     return [f"{language}: {phrase}" for language, held in statistics.items() for phrase in differences(held)]
 

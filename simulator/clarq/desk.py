@@ -130,7 +130,7 @@ def review_sheet(case: Case[Review], form: Review | None) -> Sheet:
         groups=(
             *(_turn(place, step, review) for place, step in enumerate(dialogue.steps)),
             whole,
-            *_missing(dialogue, review),
+            *_missing_groups(dialogue, review),
             Group((_NOTE,), "dialogue", message("desks.review.whole")),
         ),
         lacks=[
@@ -159,7 +159,7 @@ def _turn(place: int, step: ReplayStep, review: Review) -> Group:
     return Group(fields, str(step.turn.number), title, message(f"desks.review.{note}") if note else "", place)
 
 
-def _missing(dialogue: Replay, review: Review) -> Iterator[Group]:
+def _missing_groups(dialogue: Replay, review: Review) -> Iterator[Group]:
     """Yield the question why nodes are missing, and each of these; what the rule misses is told at last."""
     missing = [dialogue.task.tree.by_index[index] for index in dialogue.scores.missing]
     state = "later" if review.success is None else "success" if review.success else "none"

@@ -227,7 +227,7 @@ def provider_move(table: Table, state: State, reply: Reply) -> tuple[Turn, Updat
     before = frontier(table.task, state)
     moved = rules.take_move(before, reply.move, reply.text, table.task.language, multi=table.multi)
     payload = rules.trace(None, before, moved)
-    return _turn(table, state, PROVIDER, reply, moved.text, payload, _given(moved))
+    return _turn(table, state, PROVIDER, reply, moved.text, payload, _given_update(moved))
 
 
 def greeting(table: Table, state: State) -> tuple[Turn, Update]:
@@ -279,7 +279,7 @@ async def _seek(state: State, runtime: Runtime[Table]) -> Command[Literal["class
 
 
 async def _classify(state: State, runtime: Runtime[Table]) -> Command[Literal["walk", "seek", "__end__"]]:
-    experts, situation = _thinking(runtime.context, state)
+    experts, situation = _experts_and_situation(runtime.context, state)
     decision = await rules.classify(experts, situation)
     if decision.walking:
         return Command(update={"decision": asdict(decision)}, goto="walk")
@@ -287,7 +287,7 @@ async def _classify(state: State, runtime: Runtime[Table]) -> Command[Literal["w
 
 
 async def _walk(state: State, runtime: Runtime[Table]) -> Command[Literal["seek", "__end__"]]:
-    experts, situation = _thinking(runtime.context, state)
+    experts, situation = _experts_and_situation(runtime.context, state)
     decision = Decision(**state["decision"])
     decision = await rules.walk(experts, situation, decision, multi=runtime.context.multi)
     return await _answer(runtime.context, state, experts, situation, decision)
@@ -305,7 +305,7 @@ async def _answer(
     turn = await rules.respond(experts, situation, decision)
     payload = rules.trace(decision, situation.frontier, turn)
     return await _record(
-        table, state, *_turn(table, state, PROVIDER, Reply(), turn.text.strip(), payload, _given(turn))
+        table, state, *_turn(table, state, PROVIDER, Reply(), turn.text.strip(), payload, _given_update(turn))
     )
 
 
@@ -319,13 +319,13 @@ def _moves(state: State, seat: str) -> int:
     return max(spoken - 1, 0) if seat == PROVIDER else spoken
 
 
-def _thinking(table: Table, state: State) -> tuple[Experts, Situation]:
+def _experts_and_situation(table: Table, state: State) -> tuple[Experts, Situation]:
     """Return the experts behind a provider, and what they see."""
     assert isinstance(table.provider, ProviderAgent)
     return table.provider.experts, situation_of(view_for(table, state, PROVIDER))
 
 
-def _given(turn: ProviderTurn) -> Update:
+def _given_update(turn: ProviderTurn) -> Update:
     opens = "0" in turn.give
     return {"opened": True} if opens else {"given": list(turn.give)}
 

@@ -323,7 +323,10 @@ class Speller:
     def _chinese(self, run: str) -> str:
         meant = list(run)
         # First what is surer, lest a good character be taken for the slip beside it.
-        for alike in (_looks_or_sounds_alike, lambda typed, meant: _broad(typed) == _broad(meant)):
+        for alike in (
+            _looks_or_sounds_alike,
+            lambda typed, meant: _merge_sounds(typed) == _merge_sounds(meant),
+        ):
             for place, typed in enumerate(meant):
                 before, after = "".join(meant[:place][-1:]), "".join(meant[place + 1 : place + 2])
                 if is_function_character(typed) or {before + typed, typed + after} & self._known:
@@ -383,7 +386,7 @@ def _sound(character: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def _broad(character: str) -> str:
+def _merge_sounds(character: str) -> str:
     """Return the same as those say it who tell fewer sounds apart."""
     sound = _sound(character)
     for narrow, broad in _ALIKE:

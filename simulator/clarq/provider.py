@@ -172,7 +172,7 @@ def take_move(
             nothing is said.
     """
     move = move or {}
-    give = _picked(move.get("give"))
+    give = _read_choice(move.get("give"))
     before, after = (str(move.get(place) or "").strip() for place in ("before", "after"))
     if max(len(before), len(after)) > LONGEST_AROUND:
         raise SeatError(
@@ -194,11 +194,11 @@ def take_move(
             node=", ".join(give),
         ) from None
     body = join_texts([frontier.tree.text(index) for index in give], language) if give else ""
-    reply = _spaced((before, body, after), language) if give else text.strip()
+    reply = _join_parts((before, body, after), language) if give else text.strip()
     if not reply:
         raise SeatError("Pick a node or write a reply.", "provider", code="nothing_given")
     own = " ".join((before, after)) if give else reply
-    if leaked := leaks(own, moved, language) or _beyond(reply, body, moved, language):
+    if leaked := leaks(own, moved, language) or _given_away(reply, body, moved, language):
         raise SeatError(
             f"Your words contain the text of node {leaked[0]}; pick that node instead of typing it.",
             "provider",
@@ -208,14 +208,14 @@ def take_move(
     return ProviderTurn(text=reply, give=give, frontier=moved)
 
 
-def _hidden(frontier: Frontier) -> list[tuple[str, str]]:
+def _hidden_texts(frontier: Frontier) -> list[tuple[str, str]]:
     opening = [] if frontier.opened else [(OPENING, frontier.tree.opening)]
     return [*opening, *((node.index, node.text) for node in frontier.withheld)]
 
 
 def leaks(text: str, frontier: Frontier, language: Language) -> tuple[str, ...]:
     """Return indices of the nodes not given yet whose text `text` gives away; ``"0"`` is the opening."""
-    return tuple(index for index, secret in _hidden(frontier) if reveals(text, secret, language))
+    return tuple(index for index, secret in _hidden_texts(frontier) if reveals(text, secret, language))
 
 
 def trace(decision: Decision | None, before: Frontier, turn: ProviderTurn) -> dict[str, Any]:
@@ -233,13 +233,13 @@ def trace(decision: Decision | None, before: Frontier, turn: ProviderTurn) -> di
 
 def _nearly_leaks(text: str, frontier: Frontier, language: Language) -> str:
     """Return the index of a node not given yet that `text` gives nearly away; empty if there is none."""
-    hidden = _hidden(frontier)
+    hidden = _hidden_texts(frontier)
     known = {*frontier.tree.by_index, OPENING} - {index for index, _ in hidden}
     spoken = [frontier.tree.text(index) for index in known]
     return next((index for index, secret in hidden if nearly_reveals(text, secret, spoken, language)), "")
 
 
-def _beyond(text: str, body: str, frontier: Frontier, language: Language) -> tuple[str, ...]:
+def _given_away(text: str, body: str, frontier: Frontier, language: Language) -> tuple[str, ...]:
     """Return what `text` gives away beyond what the given nodes' own words, `body`, do anyway."""
     if text == body:
         return ()
@@ -247,12 +247,12 @@ def _beyond(text: str, body: str, frontier: Frontier, language: Language) -> tup
     return tuple(index for index in leaks(text, frontier, language) if index not in own)
 
 
-def _picked(give: object) -> tuple[str, ...]:
+def _read_choice(give: object) -> tuple[str, ...]:
     if isinstance(give, str | int):
         return (str(give),)
     return tuple(map(str, give)) if isinstance(give, Iterable) else ()
 
 
-def _spaced(parts: Sequence[str], language: Language) -> str:
+def _join_parts(parts: Sequence[str], language: Language) -> str:
     separator = " " if language == "en" else ""
     return separator.join(part.strip() for part in parts if part.strip())

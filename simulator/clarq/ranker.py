@@ -63,7 +63,7 @@ class Coefficients:
 
     def asked_logits(self, asked: Floats) -> Floats:
         """Return what each asking adds to a node's logit, by their features; shape (askings, nodes)."""
-        return np.asarray(asked @ self._asked)
+        return np.asarray(asked @ self._asked_weights)
 
     def logits(self, features: Features) -> Floats:
         """Return log-odds that a node is accepted in the first pass; shape (nodes,)."""
@@ -81,7 +81,7 @@ class Coefficients:
         return np.append(differences[:count] + differences[count:], before[-1])
 
     @cached_property
-    def _asked(self) -> Floats:
+    def _asked_weights(self) -> Floats:
         return np.array(list(self.asked.values()))
 
     @cached_property
@@ -210,7 +210,7 @@ class Judged:
 
     def fit(self, node: str) -> float:
         """Return how well a node, available or given, fits what is asked: log-odds by its askings alone."""
-        return float(self._fits[self.reading.index.column[node]])
+        return float(self._fit_weights[self.reading.index.column[node]])
 
     @cached_property
     def reasons(self) -> Floats:
@@ -267,7 +267,7 @@ class Judged:
         return self.style.ranking.chances(self.logits)
 
     @cached_property
-    def _fits(self) -> Floats:
+    def _fit_weights(self) -> Floats:
         """Of every node of the tree."""
         asked = self.style.ranking.asked_logits(self.reading.asked_features)
         return np.asarray(np.logaddexp.reduce(asked, axis=0))

@@ -31,7 +31,7 @@ def episode(look: Look, id: str) -> Sequence[Block]:
     item = read_item(look.reader.item(look.reader.episode(id).item_hash))
     seen = replay(item, look.reader.turns(id), look.reader.judgments(episode_id=id))
     shown = tree_replay(seen)
-    turns = [_told(turn, step) for turn, step in zip(shown.turns, seen.steps, strict=True)]
+    turns = [_turn_with_held_back(turn, step) for turn, step in zip(shown.turns, seen.steps, strict=True)]
     background = Card(
         message("research.background"), [*background_parts(seen.task.background, PROVIDER)], folded=True
     )
@@ -50,7 +50,7 @@ def write_reviews(reader: LogReader, run: str, path: Path) -> None:
                 writer.writerow((*place, *marks, row.created_at))
 
 
-def _told(turn: ReplayTurn, step: ReplayStep) -> ReplayTurn:
+def _turn_with_held_back(turn: ReplayTurn, step: ReplayStep) -> ReplayTurn:
     """Return a turn with what was held back of it, which players are not told."""
     held = [message("research.held", what=guard) for guard in step.turn.payload.get("guards", ())]
     return turn._replace(why=(*turn.why, *held))

@@ -272,7 +272,7 @@ def load_dialogues(
             tasks = {item.hash: read_item(item) for item in reader.items(source)}
             gone = erased_episodes(reader, source)
             dialogues.extend(
-                _logged(tasks[played.episode.item_hash], played)
+                _logged_dialogue(tasks[played.episode.item_hash], played)
                 for played in reader.turns_of_run(source)
                 if played.episode.id not in gone
             )
@@ -280,7 +280,7 @@ def load_dialogues(
     return tuple(dialogues), erased
 
 
-def _logged(task: Task, played: Played) -> Dialogue:
+def _logged_dialogue(task: Task, played: Played) -> Dialogue:
     """Return a dialogue of the log; what was given stands in the turns' payload."""
     steps, frontier = [], Frontier(task.tree)
     for position, turn in enumerate(task_turns(played.turns)):

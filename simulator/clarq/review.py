@@ -86,11 +86,13 @@ def read_reviews(judgments: Iterable[Judgment]) -> dict[tuple[str, str], Review]
         if row.kind in KINDS and row.episode_id is not None:
             place = (row.episode_id, row.annotator)
             before = reviews.get(place, Review())
-            reviews[place] = before if row.value.get("erased") else replace(before, **_changed(before, row))
+            reviews[place] = (
+                before if row.value.get("erased") else replace(before, **_changed_fields(before, row))
+            )
     return reviews
 
 
-def _changed(review: Review, row: Judgment) -> dict[str, Any]:
+def _changed_fields(review: Review, row: Judgment) -> dict[str, Any]:
     """Return the fields of a review that a mark changes."""
     value = row.value
     if row.kind == PROVIDER_ERROR:

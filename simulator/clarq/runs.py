@@ -231,7 +231,7 @@ def _requests(order: RunOrder[DialogueSelection, Rules]) -> list[RunRequest]:
             needs=dict.fromkeys(forms, Needs(schema=True)),
             title="dialogues",
             # Decoding options are the players': who judges does so as ever.
-            afterwards=partial(_judged, judge, replace(models, decoding=Decoding(), extra={})),
+            afterwards=partial(_judge_afterwards, judge, replace(models, decoding=Decoding(), extra={})),
         )
     ]
 
@@ -245,7 +245,7 @@ RUNS: Final = RunSpec(
 
 
 @asynccontextmanager
-async def _judged(
+async def _judge_afterwards(
     name: str | None, options: ModelOptions, reader: LogReader, log: LogWriter
 ) -> AsyncIterator[Afterwards]:
     """Let the judge, if one is named, settle what is open when a run has been played.

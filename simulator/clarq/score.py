@@ -72,7 +72,7 @@ def score_dialogue(
     `verdicts`: node index -> whether a judge found that the provider's other words serve it.
     """
     verdicts = verdicts or {}
-    brought = _brought(task, lines)
+    brought = _nodes_brought(task, lines)
     obtained = tuple(node.index for node in task.tree.nodes if any(node.index in nodes for nodes in brought))
     absent = tuple(node.index for node in task.tree.nodes if node.index not in obtained)
     open_question = bool(absent) and not all(brought)
@@ -88,7 +88,7 @@ def score_dialogue(
         judged=judged,
         missing=missing,
         responses=responses,
-        reached=None if missing else _reached(brought, obtained, absent, responses),
+        reached=None if missing else _nodes_reached(brought, obtained, absent, responses),
         aqd=responses - (len(task.tree.nodes) + 1),
         aql=fmean(turn_length(text, task.language) for text in asked) if asked else 0.0,
         decided_by="judges" if open_question and any(index in verdicts for index in absent) else "rule",
@@ -109,11 +109,11 @@ def lines_after_opening(task: Task, lines: Sequence[Line]) -> tuple[str, ...]:
 
 def unmatched_lines(task: Task, lines: Sequence[Line]) -> tuple[str, ...]:
     """Return provider lines after the opening response that contain no node: what a judge has to read."""
-    after = zip(lines_after_opening(task, lines), _brought(task, lines), strict=True)
+    after = zip(lines_after_opening(task, lines), _nodes_brought(task, lines), strict=True)
     return tuple(text for text, nodes in after if not nodes)
 
 
-def _brought(task: Task, lines: Sequence[Line]) -> list[frozenset[str]]:
+def _nodes_brought(task: Task, lines: Sequence[Line]) -> list[frozenset[str]]:
     """Return the nodes whose text each provider line after the opening response contains."""
     return [
         frozenset(node.index for node in task.tree.nodes if contains(text, node.text, task.language))
@@ -121,7 +121,7 @@ def _brought(task: Task, lines: Sequence[Line]) -> list[frozenset[str]]:
     ]
 
 
-def _reached(
+def _nodes_reached(
     brought: Sequence[frozenset[str]], obtained: Sequence[str], absent: Sequence[str], responses: int
 ) -> int:
     # A node that only a judge counts as obtained has no line of its own: the whole dialogue was needed.
@@ -140,7 +140,9 @@ def turn_length(text: str, language: Language) -> int:
 def score_episode(task: Task, turns: Iterable[Turn], judgments: Iterable[Judgment] = ()) -> DialogueScores:
     """Score an episode out of its logged turns and what reviewers and judges said of it."""
     lines, rows = spoken_lines(turns), tuple(judgments)
-    scores = score_dialogue(task, lines, _merged(judge_verdicts(rows), score_dialogue(task, lines).missing))
+    scores = score_dialogue(
+        task, lines, _majority_verdicts(judge_verdicts(rows), score_dialogue(task, lines).missing)
+    )
     verdict = majority(reviewer_verdicts(rows).values())
     if verdict is None:
         return scores
@@ -181,7 +183,7 @@ def majority(votes: Iterable[bool | None]) -> bool | None:
     return None if surplus == 0 else surplus > 0
 
 
-def _merged(judges: Mapping[str, Mapping[str, bool]], absent: Sequence[str]) -> dict[str, bool]:
+def _majority_verdicts(judges: Mapping[str, Mapping[str, bool]], absent: Sequence[str]) -> dict[str, bool]:
     """Return the verdicts on nodes that stand for the majority of judges; of a tie none."""
     if len(judges) < 2:
         return {node: obtained for verdicts in judges.values() for node, obtained in verdicts.items()}
@@ -246,12 +248,12 @@ def score_run(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) 
     for judgment in reader.judgments(run_id=run_id):
         judgments.setdefault(judgment.episode_id or "", []).append(judgment)
     played = played_items(reader, run_id, read_item, aborted=not exclude_aborted)
-    scored = (_scored(episode, judgments.get(episode.episode.id, ())) for episode in played)
+    scored = (_score(episode, judgments.get(episode.episode.id, ())) for episode in played)
     order = attrgetter("task.language", "task.type", "task.id", "episode.repeat")
     return tuple(sorted(scored, key=order))
 
 
-def _scored(played: PlayedItem, judgments: Sequence[Judgment]) -> Scored:
+def _score(played: PlayedItem, judgments: Sequence[Judgment]) -> Scored:
     task: Task = played.item
     automatic = score_episode(task, played.turns, [row for row in judgments if row.kind != REVIEW_SUCCESS])
     scores = score_episode(task, played.turns, judgments) if judgments else automatic

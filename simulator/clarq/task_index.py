@@ -83,7 +83,7 @@ class TaskIndex:
         explained = [topics(text, language) for text in explanations]
         both = [own | other for own, other in zip(texts, explained, strict=True)]
         options = _options(task)
-        names = [_named(options, text) for text in texts]
+        names = [_named_options(options, text) for text in texts]
         entries = [entry for _, entry in _entries(task)]
         settled = [
             settled_attributes(node, task.background, [entries[i] for i in named], language)
@@ -150,7 +150,7 @@ class TaskIndex:
                 if column is not None:
                     cells[column] = max(weight, cells.get(column, 0.0))
                     others = self._holding(topic) if len(topic) == 1 else ()
-                elif not (others := self._near(topic)):
+                elif not (others := self._similar_topics(topic)):
                     unknown[row] += weight
                     squares[row] += weight * weight
                 for other in others:
@@ -167,9 +167,9 @@ class TaskIndex:
         """Return how surely the task has `topic`: 1, or less if it only has one that may be meant."""
         if topic in self.about:
             return 1.0
-        return NEAR if self._near(topic) else 0.0
+        return NEAR if self._similar_topics(topic) else 0.0
 
-    def _near(self, topic: str) -> tuple[str, ...]:
+    def _similar_topics(self, topic: str) -> tuple[str, ...]:
         """Return the topics that an unknown one probably stands for: a slip, a part of a word."""
         if topic not in self._nearest:
             near = similar_topics(topic, self._listed)
@@ -255,7 +255,7 @@ def _options(task: Task) -> tuple[Option, ...]:
     )
 
 
-def _named(options: Sequence[Option], text: Topics) -> list[int]:
+def _named_options(options: Sequence[Option], text: Topics) -> list[int]:
     return [position for position, option in enumerate(options) if option.own and option.own <= text]
 
 

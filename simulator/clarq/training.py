@@ -198,8 +198,8 @@ def fit(examples: Sequence[Example], penalty: float) -> Coefficients:
     asked, node = weights[: len(ASKED)], weights[len(ASKED) :]
     strict = point[width] - asked @ stack.asked_mean - node @ stack.node_mean
     return Coefficients(
-        asked=_named(ASKED, asked),
-        node=_named(NODE, node),
+        asked=_name_weights(ASKED, asked),
+        node=_name_weights(NODE, node),
         strict=round(float(strict), DIGITS),
         leniency=round(float(np.exp(point[-1])), DIGITS),
     )
@@ -228,10 +228,10 @@ def fit_logistic(names: Sequence[str], features: Floats, outcomes: Floats, penal
 
     point = scipy.optimize.minimize(loss, np.zeros(len(names) + 1), jac=True, method="L-BFGS-B").x
     weights = point[:-1] / scale
-    return Logistic(_named(names, weights), round(float(point[-1] - weights @ mean), DIGITS))
+    return Logistic(_name_weights(names, weights), round(float(point[-1] - weights @ mean), DIGITS))
 
 
-def _named(names: Sequence[str], weights: Floats) -> dict[str, float]:
+def _name_weights(names: Sequence[str], weights: Floats) -> dict[str, float]:
     return {name: round(float(weight), DIGITS) for name, weight in zip(names, weights, strict=True)}
 
 
@@ -282,7 +282,10 @@ class _Stack:
 
     def _passes(self, first: Floats, second: Floats) -> tuple[float, Floats, Floats]:
         """Return minus log-likelihood of two passes and its derivatives by their logits."""
-        refused_first, refused_second = _running(-np.logaddexp(0, first)), _running(-np.logaddexp(0, second))
+        refused_first, refused_second = (
+            _running_sums(-np.logaddexp(0, first)),
+            _running_sums(-np.logaddexp(0, second)),
+        )
         all_first = refused_first[self.ends] - refused_first[self.starts]
         all_second = refused_second[self.ends] - refused_second[self.starts]
         in_first = (
@@ -313,7 +316,7 @@ def _standardised(table: Floats) -> tuple[Floats, Floats, Floats]:
     return (table - mean) / scale, mean, scale
 
 
-def _running(values: Floats) -> NDArray[np.float64]:
+def _running_sums(values: Floats) -> NDArray[np.float64]:
     return np.concatenate([[0.0], np.cumsum(values)])
 
 

@@ -64,12 +64,13 @@ def agreement(reader: LogReader, study: Study) -> pd.DataFrame:
 def agreement_of(frame: pd.DataFrame, questions: Sequence[Question], metrics: Sequence[str]) -> pd.DataFrame:
     """Return the table of `agreement`, of episodes as `frames.episodes` has them."""
     rows = [
-        _row(frame, column, what, measured) for column, what, measured in _rated(frame, questions, metrics)
+        _row(frame, column, what, measured)
+        for column, what, measured in _rated_columns(frame, questions, metrics)
     ]
     return pd.DataFrame(rows, columns=[*COLUMNS])
 
 
-def _rated(
+def _rated_columns(
     frame: pd.DataFrame, questions: Sequence[Question], metrics: Sequence[str]
 ) -> Iterator[tuple[str, str, str]]:
     for question in questions:

@@ -159,7 +159,9 @@ def printed_table(title: str, rows: Sequence[Row]) -> Table:
     )
 
 
-def _narrow(title: str, columns: Columns, rows: Sequence[Row], names: Sequence[str]) -> Table | None:
+def _drop_empty_columns(
+    title: str, columns: Columns, rows: Sequence[Row], names: Sequence[str]
+) -> Table | None:
     """Return the columns that have cells, without rows of which nothing is known, and names that none has."""
     known = [row for row in rows if any(getattr(row, field) is not None for field in columns.values())]
     if not known:
@@ -294,11 +296,14 @@ def write(report: AskingReport, folder: Path) -> list[str]:
 
 
 def _print(console: Console, report: AskingReport) -> None:
-    tables = [_narrow(title, columns, report.rows, _NAMES) for title, columns in _SHOWN.items()]
+    tables = [_drop_empty_columns(title, columns, report.rows, _NAMES) for title, columns in _SHOWN.items()]
     for benchmark in askable():
         of_kinds = [row for row in report.by_kind if row.benchmark == benchmark]
         prefix = f"{catalog.find(benchmark).title}, by kind: "
-        tables += [_narrow(prefix + title, _SHOWN[title], of_kinds, _NAMES[1:]) for title in _SHOWN_BY_KIND]
+        tables += [
+            _drop_empty_columns(prefix + title, _SHOWN[title], of_kinds, _NAMES[1:])
+            for title in _SHOWN_BY_KIND
+        ]
     for table in filter(None, tables):
         console.print(table.to_text())
         console.print()

@@ -106,7 +106,7 @@ def comparison(
     rows: list[list[Cell]] = []
     for metric in chosen:
         if metric.name not in benchmark.item_metrics:
-            rows += ([metric.title, *pair] for pair in _compared(frame, metric, names, benchmark.cluster))
+            rows += ([metric.title, *pair] for pair in _compare_all(frame, metric, names, benchmark.cluster))
     if not rows and len(of_items) < len(chosen):
         raise InputError("These runs share no item that is scored in two of them.")
     tables = [metric_table(frame, chosen, ["run"], benchmark.cluster), Table(_HEADS, rows, "Differences")]
@@ -166,17 +166,17 @@ def one_benchmark(reader: LogReader, runs: Sequence[str]) -> Benchmark[Any, Any]
     return catalog.find(next(iter(names.values())))
 
 
-def _compared(
+def _compare_all(
     frame: pd.DataFrame, metric: Metric, runs: Sequence[str], cluster: Callable[[str], str]
 ) -> list[Pair]:
     """Return every two of some runs that share an item, compared in a metric."""
-    made = (_pair(frame, metric, first, second, cluster) for first, second in combinations(runs, 2))
+    made = (_compare_two(frame, metric, first, second, cluster) for first, second in combinations(runs, 2))
     pairs = [pair for pair in made if pair is not None]
     adjusted = holm([pair.p for pair in pairs])
     return [pair._replace(holm=p) for pair, p in zip(pairs, adjusted, strict=True)]
 
 
-def _pair(
+def _compare_two(
     frame: pd.DataFrame, metric: Metric, first: str, second: str, cluster: Callable[[str], str]
 ) -> Pair | None:
     """Return two runs compared in a metric, unadjusted; None if they share no item."""

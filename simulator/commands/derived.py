@@ -34,7 +34,7 @@ def benchmark_commands() -> Mapping[str, Command]:
             commands |= commands_of(catalog.find(name))
         except InputError as error:
             commands |= {
-                f"{verb} {name}": Command(partial(_raised, error), f"Cannot be used: {error}")
+                f"{verb} {name}": Command(partial(_raise, error), f"Cannot be used: {error}")
                 for verb in ("run", "report", "stats")
             }
     return commands
@@ -44,19 +44,19 @@ def commands_of(benchmark: Benchmark[Any, Any]) -> Mapping[str, Command]:
     """Return a benchmark's commands: those it names, and the derived ones that it does not."""
     name, derived = benchmark.name, dict[str, Command]()
     if benchmark.machine is None or benchmark.runs is not None:
-        derived[f"run {name}"] = _derived("run", benchmark, benchmark.summary or _RUN)
+        derived[f"run {name}"] = _derive_command("run", benchmark, benchmark.summary or _RUN)
     if benchmark.machine is None:
-        derived[f"stats {name}"] = _derived("stats", benchmark, _STATS)
-    derived[f"report {name}"] = _derived("report", benchmark, _help(benchmark))
+        derived[f"stats {name}"] = _derive_command("stats", benchmark, _STATS)
+    derived[f"report {name}"] = _derive_command("report", benchmark, _help(benchmark))
     if benchmark.report is not None and benchmark.report.files:
-        derived[f"score {name}"] = _derived("report:files_command", benchmark, _FILES)
+        derived[f"score {name}"] = _derive_command("report:files_command", benchmark, _FILES)
     return {**derived, **benchmark.commands}
 
 
-def _derived(verb: str, benchmark: Benchmark[Any, Any], help: str) -> Command:
+def _derive_command(verb: str, benchmark: Benchmark[Any, Any], help: str) -> Command:
     place = verb if ":" in verb else f"{verb}:{verb}_command"
     make: Callable[[], Callable[..., Any]] = attribute(f"simulator.commands.{place}")
-    return Command(partial(_made, make, benchmark), help.format(title=benchmark.title))
+    return Command(partial(_make_command, make, benchmark), help.format(title=benchmark.title))
 
 
 def _help(benchmark: Benchmark[Any, Any]) -> str:
@@ -64,9 +64,9 @@ def _help(benchmark: Benchmark[Any, Any]) -> str:
     return help.split("\n", maxsplit=1)[0] or _REPORT
 
 
-def _made(make: Callable[[], Callable[..., Any]], benchmark: Benchmark[Any, Any]) -> Any:
+def _make_command(make: Callable[[], Callable[..., Any]], benchmark: Benchmark[Any, Any]) -> Any:
     return make()(benchmark)
 
 
-def _raised(error: InputError) -> NoReturn:
+def _raise(error: InputError) -> NoReturn:
     raise error

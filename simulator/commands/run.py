@@ -83,7 +83,7 @@ def _run(
     **options: Any,
 ) -> None:
     log, seed = options["log"] or default_path(), options["seed"]
-    typed = _typed(command_line)
+    typed = _typed_options(command_line)
     if options["items_of"] is not None and "limit" in typed:
         raise InputError("--limit: the items are those of --items-of; leave one of the two out.")
     flags = ModelFlags(**{flag: options[called] for flag, called in _flags(spec).items() if called})
@@ -104,7 +104,7 @@ def _run(
             workers=options["workers"],
             executor=options["executor"],
             resources=read_resources(options["resources"] or ()),
-            typed={name: _plain(options[name]) for name in sorted(typed - _ELSEWHERE)},
+            typed={name: _path_as_text(options[name]) for name in sorted(typed - _ELSEWHERE)},
         ),
         console=Console(),
         typed=typed,
@@ -157,13 +157,13 @@ def _names(typed: str | list[str] | None, seat: SeatSpec) -> tuple[str, ...]:
     return (typed,) if isinstance(typed, str) else tuple(dict.fromkeys(typed or [seat.usual]))
 
 
-def _typed(context: typer.Context) -> frozenset[str]:
+def _typed_options(context: typer.Context) -> frozenset[str]:
     """Return the options that were typed, even if with the value that they have anyway."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     return frozenset(name for name, source in sources.items() if source and "DEFAULT" not in source.name)
 
 
-def _plain(value: Any) -> Any:
+def _path_as_text(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 

@@ -109,7 +109,7 @@ def score_run(
         InputError: if it is a run of another benchmark.
         NotInLog: if there is no such run.
     """
-    episodes = _played(reader, benchmark, run_id)
+    episodes = _scorable_episodes(reader, benchmark, run_id)
     if engine.is_here:
         yield from _scores(machine_of(benchmark), episodes)
         return
@@ -143,7 +143,7 @@ def added_scores(reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str)
         return
     package = {metric: catalog.package_name(catalog.SCORERS, metric) for metric in added}
     scores: dict[str, list[Score]] = {metric: [] for metric in added}
-    for episode in _played(reader, benchmark, run_id):
+    for episode in _scorable_episodes(reader, benchmark, run_id):
         for metric in [*scores]:
             about = f"the metric {metric} of the package {package[metric]}"
             row = attempt(about, partial(_added, metric, added[metric], episode))
@@ -167,7 +167,7 @@ def _append(path: Path, scores: Iterable[Score]) -> None:
                 writer.put(row)
 
 
-def _played(reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str) -> Iterator[_Episode]:
+def _scorable_episodes(reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str) -> Iterator[_Episode]:
     """Yield the episodes that have scores, each with its item and judgments."""
     required_run(reader, run_id, benchmark.name)
     machine = machine_of(benchmark)

@@ -66,7 +66,7 @@ class RunForm:
             option = known[name]
             if value in (None, "", []):
                 continue
-            value = self._typed(option, value)
+            value = self._read_typed(option, value)
             if value != option.default:
                 chosen[name] = value
         spec = run_spec(self.benchmark)
@@ -80,10 +80,10 @@ class RunForm:
         typed = (word for option in chosen for word in option.words(values[option.name]))
         return ["run", self.benchmark.name, *typed]
 
-    def _typed(self, option: OptionField, value: Any) -> Any:
+    def _read_typed(self, option: OptionField, value: Any) -> Any:
         if option.several:
             parts = value if isinstance(value, list | tuple) else [value]
-            return [self._typed(replace(option, several=False), part) for part in parts]
+            return [self._read_typed(replace(option, several=False), part) for part in parts]
         match option.kind:
             case "switch":
                 if not isinstance(value, bool):

@@ -42,9 +42,9 @@ def save(figure: Figure, path: Path | str, *, width: float = PAGE) -> Path:
     """
     path = Path(path)
     writers: dict[str, Callable[[], bytes]] = {
-        ".png": lambda: _printed(figure, "png", width),
-        ".svg": lambda: _printed(figure, "svg", width),
-        ".pdf": lambda: _printed(figure, "pdf", width),
+        ".png": lambda: _print_figure(figure, "png", width),
+        ".svg": lambda: _print_figure(figure, "svg", width),
+        ".pdf": lambda: _print_figure(figure, "pdf", width),
         ".html": lambda: html_text(figure).encode(),
         ".csv": lambda: csv_text(figure).encode(),
         ".json": lambda: to_json(figure).encode(),
@@ -113,7 +113,7 @@ def html_text(figure: Figure) -> str:
 
 def svg_address(figure: Figure) -> str:
     """Return a figure as a ``data:`` address, to be shown in a page by itself."""
-    return svg_data(_printed(figure, "svg", PAGE))
+    return svg_data(_print_figure(figure, "svg", PAGE))
 
 
 def svg_data(svg: bytes) -> str:
@@ -121,7 +121,7 @@ def svg_data(svg: bytes) -> str:
     return "data:image/svg+xml;base64," + b64encode(svg).decode()
 
 
-def _printed(figure: Figure, format: Any, width: float) -> bytes:
+def _print_figure(figure: Figure, format: Any, width: float) -> bytes:
     # matplotlib takes most of a second to import; only files for print need it.
     from simulator.figures.printed import render
 

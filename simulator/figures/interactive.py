@@ -54,7 +54,7 @@ def to_plotly(figure: Figure, dark: bool = False) -> Plotly:
     rows, columns = grid(figure)
     lying = lies(figure)
     head = _HEAD if figure.panels[0].title else _BARE_HEAD
-    height = head + rows * _high(figure) + (rows - 1) * _GAP + _FOOT
+    height = head + rows * _row_height(figure) + (rows - 1) * _GAP + _FOOT
     entries = {entry.name: entry for entry in legend(figure)}
     data: list[Plotly] = []
     layout: Plotly = {
@@ -88,20 +88,20 @@ def to_plotly(figure: Figure, dark: bool = False) -> Plotly:
     }
     for number, panel in enumerate(figure.panels):
         traces = _traces(panel, number, entries, look, bare=len(figure.panels) > 4)
-        data += map(_lying, traces) if lying else traces
+        data += map(_swap_axes, traces) if lying else traces
         _axes(layout, figure, number, look)
     _legend_once(data, list(entries))
     return {"data": data, "layout": layout}
 
 
-def _high(figure: Figure) -> float:
+def _row_height(figure: Figure) -> float:
     """Return the height of a row of panels."""
     if lies(figure):
         return _LINE * max(map(depth, figure.panels))
     return PANEL_HEIGHT[min(grid(figure)[1], 4)]
 
 
-def _lying(trace: Plotly) -> Plotly:
+def _swap_axes(trace: Plotly) -> Plotly:
     """Return the trace of a bar or level with its axes changed."""
     turned = {"x": "y", "y": "x", "error_y": "error_x"}
     made = {turned.get(key, key): value for key, value in trace.items()}
@@ -163,7 +163,7 @@ def _line(mark: Line, entry: Entry, colour: str, look: Look) -> Plotly:
             "size": 6,
             "line": {"color": look.ground, "width": 0.8},
         },
-        "customdata": _told(mark),
+        "customdata": _hover_lines(mark),
         "hovertemplate": "%{y:.3f}%{customdata}<extra>%{fullData.name}</extra>",
         "showlegend": False,
     }
@@ -184,7 +184,7 @@ def _bar(mark: Bars | Stacked, box: Boxes, entry: Entry, colour: str, look: Look
             "line": {"color": look.ground, "width": 1 if stacked else 0},
             "pattern": {"shape": "/" if entry.stroke.hatched else "", "size": 6, "solidity": 0.3},
         },
-        "customdata": _told(mark),
+        "customdata": _hover_lines(mark),
         "hovertext": [_text(category) for category in mark.categories],
         "hovertemplate": "%{hovertext}: %{customdata}<extra>%{fullData.name}</extra>",
         "showlegend": False,
@@ -220,7 +220,7 @@ def _level(mark: Level, panel: Panel, colour: str) -> Plotly:
     }
 
 
-def _told(mark: Line | Bars | Stacked) -> list[str]:
+def _hover_lines(mark: Line | Bars | Stacked) -> list[str]:
     """Return what stands behind each value in its hover text (lines), or all of it (bars)."""
     counts = mark.n if isinstance(mark.n, tuple) else (mark.n,) * len(mark.y)
     lows, highs = getattr(mark, "low", None), getattr(mark, "high", None)
@@ -241,7 +241,7 @@ def _axes(layout: Plotly, figure: Figure, number: int, look: Look) -> None:
     shared_y = same([(panel.y_label, y_range(panel)) for panel in figure.panels])
     gap_x = (0.035 if shared_y else 0.09) if columns > 1 else 0
     wide = (1 - gap_x * (columns - 1)) / columns
-    gap_y = _GAP / (rows * _high(figure) + (rows - 1) * _GAP)
+    gap_y = _GAP / (rows * _row_height(figure) + (rows - 1) * _GAP)
     high = (1 - gap_y * (rows - 1)) / rows
     left, top = column * (wide + gap_x), 1 - row * (high + gap_y)
     below = [panel.y_label if lying else panel.x_label for panel in figure.panels]
@@ -256,7 +256,7 @@ def _axes(layout: Plotly, figure: Figure, number: int, look: Look) -> None:
         "title": _label(panel.x_label if lying or label_below else "", look),
         **({} if ticks is None else {"tickvals": list(ticks)}),
         **(
-            {"ticktext": [_wrapped(name, width) for name in named], "ticks": ""}
+            {"ticktext": [_wrap_html(name, width) for name in named], "ticks": ""}
             if named
             else {"tickangle": 0}
         ),
@@ -330,5 +330,5 @@ def _text(text: str) -> str:
     return escape(text, quote=False)
 
 
-def _wrapped(text: str, width: int) -> str:
+def _wrap_html(text: str, width: int) -> str:
     return "<br>".join(_text(line) for line in wrap(text, width))

@@ -23,14 +23,14 @@ TOLERANCE: Final = 1e-9
 ROUNDED: Final = 0.011
 
 
-def _listed(values: Any) -> Any:
+def _as_tuple(values: Any) -> Any:
     """Return a sequence as a tuple, numpy's numbers as Python's; what is no sequence as it is."""
     if isinstance(values, str) or not hasattr(values, "__iter__"):
         return values
     return tuple(value.item() if isinstance(value, np.generic) else value for value in values)
 
 
-def _plain(value: Any) -> Any:
+def _as_python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -50,10 +50,10 @@ Style = Literal["solid", "dashed", "dotted"]
 Name = Annotated[str, Field(pattern=r"\S")]
 Colour = Annotated[str, AfterValidator(_checked_colour)]
 Number = Annotated[int, Strict()] | Annotated[float, Strict(), AllowInfNan(False)]
-Numbers = Annotated[Sequence[Number], BeforeValidator(_listed), Field(min_length=1)]
-Categories = Annotated[Sequence[str], BeforeValidator(_listed), Field(min_length=1)]
+Numbers = Annotated[Sequence[Number], BeforeValidator(_as_tuple), Field(min_length=1)]
+Categories = Annotated[Sequence[str], BeforeValidator(_as_tuple), Field(min_length=1)]
 Count = Annotated[int, Strict(), Field(ge=0)]
-Counts = Annotated[Count | Sequence[Count], BeforeValidator(_listed)]
+Counts = Annotated[Count | Sequence[Count], BeforeValidator(_as_tuple)]
 Range: TypeAlias = tuple[float, float]
 Ends = Annotated[tuple[Number, Number], AfterValidator(_ascending)]
 
@@ -111,7 +111,7 @@ class Bars:
     colour: Colour | None = None
 
     def __post_init__(self) -> None:
-        _once(self.categories, f"{self.name!r}: two categories are called")
+        _require_once(self.categories, f"{self.name!r}: two categories are called")
         _check_values(self, len(self.categories))
 
 
@@ -133,7 +133,7 @@ class Stacked:
     colour: Colour | None = None
 
     def __post_init__(self) -> None:
-        _once(self.categories, f"{self.name!r}: two categories are called")
+        _require_once(self.categories, f"{self.name!r}: two categories are called")
         _check_values(self, len(self.categories))
         if any(not 0 <= share <= 1 + TOLERANCE for share in self.y):
             raise ValueError(f"{self.name!r}: y must hold shares from 0 to 1")
@@ -147,7 +147,7 @@ class Level:
         colour: as in `Line`; ``muted`` if None.
     """
 
-    y: Annotated[Number, BeforeValidator(_plain)]
+    y: Annotated[Number, BeforeValidator(_as_python)]
     name: Name
     colour: Colour | None = None
 
@@ -172,8 +172,8 @@ class Panel:
     x_label: str
     y_label: str
     marks: Annotated[Sequence[Mark], BeforeValidator(tuple)]
-    y_range: Annotated[Ends | None, BeforeValidator(_listed)] = (0, 1)
-    x_range: Annotated[Ends | None, BeforeValidator(_listed)] = None
+    y_range: Annotated[Ends | None, BeforeValidator(_as_tuple)] = (0, 1)
+    x_range: Annotated[Ends | None, BeforeValidator(_as_tuple)] = None
     x_ticks: Numbers | None = None
 
     def __post_init__(self) -> None:
@@ -182,7 +182,7 @@ class Panel:
         if len(kinds) != 1:
             held = " and ".join(kinds) or "nothing but levels"
             raise ValueError(f"{panel}: needs marks of one kind (Line, Bars or Stacked), not {held}")
-        _once([mark.name for mark in self.marks], f"{panel}: two marks have the name")
+        _require_once([mark.name for mark in self.marks], f"{panel}: two marks have the name")
         if "Line" not in kinds and (self.x_range is not None or self.x_ticks is not None):
             raise ValueError(f"{panel}: x_range and x_ticks are for lines")
         wholes: defaultdict[str, float] = defaultdict(float)
@@ -215,7 +215,7 @@ class Figure:
 
     def __post_init__(self) -> None:
         figure = f"figure {self.name!r}"
-        _once([panel.title for panel in self.panels], f"{figure}: two panels have the title")
+        _require_once([panel.title for panel in self.panels], f"{figure}: two panels have the title")
         if self.columns is not None and self.columns > len(self.panels):
             raise ValueError(f"{figure}: columns must be from 1 to {len(self.panels)}, not {self.columns}")
         seen: dict[str, tuple[str | None, str]] = {}
@@ -250,7 +250,7 @@ def _check_values(mark: Line | Bars | Stacked, length: int) -> None:
             raise ValueError(f"{mark.name!r}: y[{place}] = {y} is not between low {a} and high {b}")
 
 
-def _once(names: Iterable[Hashable], what: str) -> None:
+def _require_once(names: Iterable[Hashable], what: str) -> None:
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise ValueError(f"{what} {name!r}")

@@ -89,7 +89,7 @@ class Table:
         """
         heads = [Column(head) if isinstance(head, str) else head for head in columns or map(str, frame)]
         held = frame[[head.name for head in heads]]
-        rows = [list(map(_known, row)) for row in held.itertuples(index=False, name=None)]
+        rows = [list(map(_as_cell, row)) for row in held.itertuples(index=False, name=None)]
         return cls(heads, rows, title, name)
 
     @property
@@ -128,14 +128,14 @@ class Table:
     def plain(self) -> dict[str, Any]:
         """Return the plain values that `to_json` writes."""
         names = [head.name for head in self.heads]
-        rows = [dict(zip(names, map(_plain, row), strict=True)) for row in self.rows]
+        rows = [dict(zip(names, map(_as_plain, row), strict=True)) for row in self.rows]
         named = {"name": self.name} if self.name else {}
         return {**named, "title": self.title, "columns": names, "rows": rows}
 
     def to_text(self) -> UncutTable:
         """Return the table as `rich` prints it: values bold, intervals dim, and no number cut."""
         columns = [
-            TextColumn(Text(head.name), [_rich(row[at], head) for row in self.rows], self._has_texts(at))
+            TextColumn(Text(head.name), [_as_rich(row[at], head) for row in self.rows], self._has_texts(at))
             for at, head in enumerate(self.heads)
         ]
         return UncutTable(self.title, columns)
@@ -152,8 +152,8 @@ def shown(cell: Cell, column: Column) -> str:
     if cell is None:
         return ""
     if isinstance(cell, Interval):
-        return cell.bracketed(lambda number: _fixed(number, column))
-    return cell if isinstance(cell, str) else _fixed(cell, column)
+        return cell.bracketed(lambda number: _format_fixed(number, column))
+    return cell if isinstance(cell, str) else _format_fixed(cell, column)
 
 
 def escape_latex(text: str) -> str:
@@ -168,7 +168,7 @@ def latex_row(cells: Iterable[str]) -> str:
     return "{}" + row if row.startswith("[") else row
 
 
-def _fixed(number: float, column: Column) -> str:
+def _format_fixed(number: float, column: Column) -> str:
     if isinstance(number, int) and column.times == 1:
         return str(number)
     message = f"{number * column.times:.{column.digits}f}"
@@ -177,7 +177,7 @@ def _fixed(number: float, column: Column) -> str:
     return message.removeprefix("-") if float(message) == 0 else message
 
 
-def _known(value: Any) -> Cell:
+def _as_cell(value: Any) -> Cell:
     """Return a frame's value as a cell: numbers of numpy as Python's own, None for what is missing."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -201,13 +201,13 @@ def _spread(cell: Cell, width: int) -> list[Any]:
     return [*values, *[None] * (width - len(values))]
 
 
-def _plain(cell: Cell) -> Any:
+def _as_plain(cell: Cell) -> Any:
     if isinstance(cell, Interval):
         return cell._asdict()
     return cell.strip() if isinstance(cell, str) else cell
 
 
-def _rich(cell: Cell, column: Column) -> Text:
+def _as_rich(cell: Cell, column: Column) -> Text:
     if not isinstance(cell, Interval):
         return Text(shown(cell, column))
     value, _, interval = shown(cell, column).partition(" ")

@@ -62,36 +62,36 @@ class UncutTable:
         for number, columns in enumerate(self._blocks(options.max_width)):
             if number:
                 yield ""
-            yield self._made(columns, "" if number else self.title, options.max_width)
+            yield self._make_table(columns, "" if number else self.title, options.max_width)
 
     def _blocks(self, width: int) -> Iterator[Sequence[TextColumn]]:
         """Yield the columns, as many at a time as there is room for."""
-        least = self._least(width)
-        if _needed(map(least, self.columns)) <= width:
+        least = self._least_width(width)
+        if _needed_width(map(least, self.columns)) <= width:
             yield self.columns
             return
-        names, rest = self._parted()
+        names, rest = self._part_columns()
         of_names = [max(least(name), min(name.width, _NAMES)) for name in names]
         block: list[TextColumn] = []
         for column in rest:
-            if block and _needed([*of_names, *map(least, block), least(column)]) > width:
+            if block and _needed_width([*of_names, *map(least, block), least(column)]) > width:
                 yield [*names, *block]
                 block = []
             block.append(column)
         yield [*names, *block]
 
-    def _parted(self) -> tuple[Sequence[TextColumn], Sequence[TextColumn]]:
+    def _part_columns(self) -> tuple[Sequence[TextColumn], Sequence[TextColumn]]:
         """Return the names of the rows, and the other columns."""
         first = next((at for at, column in enumerate(self.columns) if not column.folds), 1)
         return self.columns[:first], self.columns[first:]
 
-    def _least(self, width: int) -> Callable[[TextColumn], int]:
+    def _least_width(self, width: int) -> Callable[[TextColumn], int]:
         """Return what columns need: whole words, unless not even one column has room beside them then."""
-        names, rest = ([column.least(whole_words=True) for column in part] for part in self._parted())
-        roomy = _needed([*names, *([max(rest)] if rest else [])]) <= width
+        names, rest = ([column.least(whole_words=True) for column in part] for part in self._part_columns())
+        roomy = _needed_width([*names, *([max(rest)] if rest else [])]) <= width
         return lambda column: column.least(whole_words=roomy)
 
-    def _made(self, columns: Sequence[TextColumn], title: str, width: int) -> Table:
+    def _make_table(self, columns: Sequence[TextColumn], title: str, width: int) -> Table:
         made = Table(
             title=Text(title, "dim") if title else None, title_justify="left", box=None, pad_edge=False
         )
@@ -106,14 +106,14 @@ class UncutTable:
 
     def _widths(self, columns: Sequence[TextColumn], width: int) -> Sequence[int]:
         """Return how wide columns are: the widest texts fold first, as far as they can, numbers never."""
-        least = self._least(width)
+        least = self._least_width(width)
         for level in range(max(column.width for column in columns), 0, -1):
             widths = [max(least(column), min(column.width, level)) for column in columns]
-            if _needed(widths) <= width:
+            if _needed_width(widths) <= width:
                 return widths
         return list(map(least, columns))
 
 
-def _needed(widths: Iterable[int]) -> int:
+def _needed_width(widths: Iterable[int]) -> int:
     every = list(widths)
     return sum(every) + _GAP * (len(every) - 1)

@@ -76,11 +76,11 @@ def exchange(turns: Sequence[Turn]) -> tuple[tuple[str, str], ...]:
 
 def useful(task: Task, answers: Sequence[tuple[str, str]]) -> int:
     """Return how many answers left fewer possibilities than there had been."""
-    left = [_possible(task, answers[:count]) for count in range(len(answers) + 1)]
+    left = [_count_possible(task, answers[:count]) for count in range(len(answers) + 1)]
     return sum(after < before for before, after in pairwise(left))
 
 
-def _possible(task: Task, answers: Sequence[tuple[str, str]]) -> int:
+def _count_possible(task: Task, answers: Sequence[tuple[str, str]]) -> int:
     """Return pairs of a thing that fits and a place where it may have to go."""
     belief = believe(task, answers)
     things = candidates(task.world, task.current, belief).bit_count()

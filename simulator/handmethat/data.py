@@ -213,7 +213,9 @@ def load_tasks(
     if limit is not None and limit < 1:
         raise InputError(f"limit {limit}: must be 1 or more")
     fits, source = _filter(levels, quests, goals), task_source(data, split)
-    return _some(tuple(islice(_read(source, _named(source, fits), fits, replay), limit)), data)
+    return _require_tasks(
+        tuple(islice(_read(source, _fitting_numbers(source, fits), fits, replay), limit)), data
+    )
 
 
 def draw_tasks(
@@ -233,16 +235,16 @@ def draw_tasks(
         InputError: if the data do not exist, or a file is faulty.
     """
     fits, source = _filter(levels, None, None), task_source(data, split)
-    numbers, strata = _named(source, fits), strata_of(source)
+    numbers, strata = _fitting_numbers(source, fits), strata_of(source)
     known = [named for number in numbers if (named := strata[number]) is not None]
     if sample is not None and len(known) == len(numbers):
         drawn = sample.draw(known)
         tasks = tuple(_read(source, [numbers[i] for i in drawn], fits, replay))
         # The file need not say its template.
         if [stratum(task)[:2] for task in tasks] == [known[i][:2] for i in drawn]:
-            return Drawn(tasks=_some(tasks, data), population=len(numbers), sample=sample)
+            return Drawn(tasks=_require_tasks(tasks, data), population=len(numbers), sample=sample)
     # All are taken, or names say nothing, or something else than their files: the files are believed.
-    tasks = _some(tuple(_read(source, numbers, fits, replay)), data)
+    tasks = _require_tasks(tuple(_read(source, numbers, fits, replay)), data)
     if sample is None:
         return Drawn(tasks=tasks, population=len(tasks))
     drawn = sample.draw([stratum(task) for task in tasks])
@@ -251,7 +253,7 @@ def draw_tasks(
 
 def _filter(levels: Iterable[int] | None, quests: Iterable[str] | None, goals: Iterable[int] | None) -> _Fits:
     allowed = [
-        None if chosen is None else _checked(what, chosen, known)
+        None if chosen is None else _require_known(what, chosen, known)
         for what, chosen, known in (
             ("level", levels, LEVELS),
             ("quest", quests, QUESTS),
@@ -263,7 +265,7 @@ def _filter(levels: Iterable[int] | None, quests: Iterable[str] | None, goals: I
     )
 
 
-def _checked(what: str, chosen: Iterable[Any], known: Collection[object] | None) -> frozenset[Any]:
+def _require_known(what: str, chosen: Iterable[Any], known: Collection[object] | None) -> frozenset[Any]:
     values = frozenset(chosen)
     for value in values:
         if known is not None and value not in known:
@@ -271,7 +273,7 @@ def _checked(what: str, chosen: Iterable[Any], known: Collection[object] | None)
     return values
 
 
-def _named(source: TaskSource, fits: _Fits) -> list[int]:
+def _fitting_numbers(source: TaskSource, fits: _Fits) -> list[int]:
     """Return the numbers of the tasks that may fit, as far as is known without reading them."""
     return [number for number, known in enumerate(strata_of(source)) if known is None or fits(known)]
 
@@ -279,17 +281,17 @@ def _named(source: TaskSource, fits: _Fits) -> list[int]:
 def _read(source: TaskSource, numbers: Iterable[int], fits: _Fits, replay: bool) -> Iterator[Task]:
     for task in map(source.task, numbers):
         if fits(stratum(task)):
-            yield _replayed(task) if replay else task
+            yield _replay_actions(task) if replay else task
 
 
-def _replayed(task: Task) -> Task:
+def _replay_actions(task: Task) -> Task:
     state, fault = carry_out(task.world, task.initial, task.actions)
     if fault is not None:
         raise InputError(f"{task.id}: action_list.{fault}; read it without replay")
     return replace(task, current=state._replace(waiting=True))
 
 
-def _some(tasks: tuple[Task, ...], data: str | Path) -> tuple[Task, ...]:
+def _require_tasks(tasks: tuple[Task, ...], data: str | Path) -> tuple[Task, ...]:
     if not tasks:
         raise NoEpisodeError(
             f"data {str(data)!r} hold no episode of the levels, quests, goals, split asked for",

@@ -95,7 +95,7 @@ def rebuild(turns: Iterable[Turn]) -> State:
 
 def ending(state: State) -> Literal["completed", "truncated"] | None:
     """Return how the episode has ended: by success or a stop, at the limit, or (None) not yet."""
-    if not _closed(state):
+    if not _is_closed(state):
         return None
     return "truncated" if state["over"] == "limit" else "completed"
 
@@ -103,7 +103,7 @@ def ending(state: State) -> Literal["completed", "truncated"] | None:
 def due(state: State) -> str | None:
     """Return the seat that is to move; None when the episode has ended. The human speaks first and last."""
     lines = state["lines"]
-    if _closed(state):
+    if _is_closed(state):
         return None
     if not lines or state["over"]:
         return HUMAN
@@ -122,7 +122,7 @@ def view_for(table: Table, state: State, seat: str) -> View:
     knows: RobotKnows | InsiderKnows | AskedKnows
     lines, play, number = state["lines"], table.play, len(state["lines"])
     if seat == HUMAN:
-        knows = AskedKnows(play.task, play.language, _heard(table, state), _exchange(state))
+        knows = AskedKnows(play.task, play.language, _hear_question(table, state), _exchange(state))
     elif getattr(table.robot, "insider", False):
         commands = tuple(state["commands"])
         knows = InsiderKnows(play, commands, _exchange(state), derive_seed(table.seed, "robot"))
@@ -182,7 +182,7 @@ def answer_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]
         raise SeatError("Nothing was asked.", HUMAN, code="nothing_asked")
     if not text:
         raise SeatError("The human said nothing.", HUMAN, code="nothing_said")
-    heard = _heard(table, state)
+    heard = _hear_question(table, state)
     payload = {
         "kind": "answer",
         "question": heard.answer.key,
@@ -244,7 +244,7 @@ async def _start(state: State, runtime: Runtime[Table]) -> Place:
 
 
 def _next(table: Table, state: State) -> Place:
-    if _closed(state):
+    if _is_closed(state):
         return "__end__"
     if state["over"] or not state["lines"]:
         return "utter"
@@ -295,11 +295,11 @@ def _step(table: Table, state: State, reply: Reply) -> Step:
     return table.play.steps([*state["commands"], command])[-1]
 
 
-def _closed(state: State) -> bool:
+def _is_closed(state: State) -> bool:
     return bool(state["lines"]) and state["lines"][-1][1] in CLOSING
 
 
-def _heard(table: Table, state: State) -> Heard:
+def _hear_question(table: Table, state: State) -> Heard:
     """Return what the question that is pending asks; what the human has said before may be said again."""
     said_before = tuple(text for seat, _, text, _ in state["lines"] if seat == HUMAN)
     return hear(table.play.task, state["commands"][-1], table.play.language, said_before)

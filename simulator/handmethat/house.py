@@ -97,7 +97,7 @@ class House:
     @property
     def given(self) -> tuple[Thing, ...]:
         """The things that the human holds."""
-        return tuple(map(self._thing, entities(self._state.given)))
+        return tuple(map(self._make_thing, entities(self._state.given)))
 
     def plan(self, notes: Sequence[Words] = ()) -> Places:
         """Return it all as a block; `notes` stand above it."""
@@ -134,7 +134,7 @@ class House:
             label=label(self._world, place, self._play.language),
             picture=[Shape(*shape) for shape in pictures()["places"][name]],
             at=tuple(pictures()["at"][name]),
-            shows=_drawn(lid is not None and not lid.locked, keys),
+            shows=_glyph_names(lid is not None and not lid.locked, keys),
             here=here,
             is_shut=groups is None and lid is not None,
             tags=[tag for tag in tags.values() if tag not in quiet],
@@ -144,7 +144,7 @@ class House:
             offers=self._about.get(place, ()),
         )
 
-    def _thing(self, entity: int) -> Thing:
+    def _make_thing(self, entity: int) -> Thing:
         name, text = self._world.names[entity], label(self._world, entity, self._play.language)
         _, sign, number = name.partition("#")
         lid = self._lid(entity)
@@ -171,7 +171,7 @@ class House:
         for thing in things:
             by_kind.setdefault(self._world.kinds[thing].name, []).append(thing)
         return [
-            Pile(self._kind_word(kind), glyph_of(kind), [*map(self._thing, each)], self._tone(each[0]))
+            Pile(self._kind_word(kind), glyph_of(kind), [*map(self._make_thing, each)], self._tone(each[0]))
             for kind, each in by_kind.items()
         ]
 
@@ -222,6 +222,6 @@ def _values(traits: Traits) -> list[str]:
     return [value for value in (traits.color, traits.size) if value]
 
 
-def _drawn(is_open: bool, keys: Mapping[str, str]) -> list[str]:
+def _glyph_names(is_open: bool, keys: Mapping[str, str]) -> list[str]:
     worn = "dusty" in keys or "stained" in keys
     return ["open" if is_open else "closed", *["on"] * ("toggled" in keys), *["worn"] * worn]

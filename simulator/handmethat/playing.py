@@ -177,7 +177,7 @@ class Play:
         before = self._steps[-1].game if self._steps else self.game.start()
         refused = self._refusal(command)
         if refused:
-            return self._refused(before, command, refused)
+            return self._refused_step(before, command, refused)
         outcome = self.game.act(before, command)
         # The paper's protocol ends here.
         if not outcome.done and self.options.protocol == "paper" and self.carried_out(outcome):
@@ -191,12 +191,12 @@ class Play:
             if self.questions_left(asked) == 0:
                 return "no_more_questions" if self.options.questions else "no_questions"
         if self.options.protocol == "paper" and command.verb in _TAKES and self._quest != "change_state":
-            taken = self._taken()
+            taken = self._last_command()
             if taken is not None and command.args[0] != taken:
                 return "one_thing"
         return ""
 
-    def _refused(self, before: GameState, command: str, why: Refusal) -> Step:
+    def _refused_step(self, before: GameState, command: str, why: Refusal) -> Step:
         cost = self.game.costs.command
         moves = before.moves + 1
         after = before._replace(moves=moves, score=before.score - cost, truncated=moves >= self.options.limit)
@@ -215,7 +215,7 @@ class Play:
         # Cleaning the table on the way is not what was asked for.
         return self.task.world.kinds[outcome.command.args[0]].movable
 
-    def _taken(self) -> int | None:
+    def _last_command(self) -> int | None:
         taken = (step.outcome.command for step in self._steps if step.outcome.action)
         return next((command.args[0] for command in taken if command.verb in _TAKES), None)
 

@@ -110,7 +110,7 @@ def load_profile(name: str) -> Profile:
         if change in FORMER:
             continue
         key, _, value = (part.strip() for part in change.partition("="))
-        chosen = _chosen(name, key, value)
+        chosen = _option_called(name, key, value)
         if key in {field.name for field in fields(SceneRules)}:
             profile = replace(profile, scene=replace(profile.scene, **{key: chosen}))
         else:
@@ -118,7 +118,7 @@ def load_profile(name: str) -> Profile:
     return replace(profile, name=name)
 
 
-def _chosen(name: str, key: str, value: str) -> Any:
+def _option_called(name: str, key: str, value: str) -> Any:
     if key in _WORDS:
         options: dict[str, Any] = dict(zip(_WORDS[key], _WORDS[key], strict=True))
     elif key in _SWITCHES:

@@ -42,7 +42,7 @@ def result(replay: Replay, seat: str, *, in_study: bool) -> Result:
 
     `in_study`: True if what was meant is folded away: more of its episodes may follow.
     """
-    revealed = tuple(_explained(replay))
+    revealed = tuple(_explanation_blocks(replay))
     if in_study:
         note = Text(message("result.reveal_note"), "muted")
         revealed = (Card(message("result.reveal"), [note, *revealed], True),)
@@ -54,7 +54,7 @@ def _carried_out(replay: Replay) -> list[str]:
     return [step.command for step in replay.steps if replay.play.carried_out(step.outcome)]
 
 
-def _over(replay: Replay) -> str:
+def _ending_kind(replay: Replay) -> str:
     """Return how it ended; empty if before its time."""
     over = replay.steps[-1].over if replay.steps else ""
     # A robot that stops thinks it is done, or has given up.
@@ -62,11 +62,11 @@ def _over(replay: Replay) -> str:
 
 
 def _verdict(replay: Replay) -> Verdict:
-    scores, over = score_episode(replay.play.task, replay.turns), _over(replay)
+    scores, over = score_episode(replay.play.task, replay.turns), _ending_kind(replay)
     good, limit = scores.success, over == "limit"
     heading = "success" if good else "gave_up" if over == "gave_up" else "failure"
     text = "success_text" if good else f"failure_{over if over in ('limit', 'gave_up') else 'text'}"
-    cost = _whole(scores.question_cost)
+    cost = _format_whole(scores.question_cost)
     return Verdict(
         heading=message(f"result.{heading}"),
         text=message(f"result.{text}"),
@@ -74,7 +74,7 @@ def _verdict(replay: Replay) -> Verdict:
         figures=[
             Figure(
                 message(f"result.{name}"),
-                _whole(getattr(scores, name)),
+                _format_whole(getattr(scores, name)),
                 message(f"result.{name}_note", cost=cost),
             )
             for name in ("score", "moves", "questions", "raw_sum")
@@ -87,7 +87,7 @@ def _told_to_human(replay: Replay) -> Iterator[Block]:
     """Yield why it was over, and what the robot did and asked, with the human's answers."""
     play, carried = replay.play, _carried_out(replay)
     deed = _in_words(play, carried[-1]) if carried else ""
-    why = message(f"result.over_{_over(replay) or 'early'}", deed=deed, limit=play.options.limit)
+    why = message(f"result.over_{_ending_kind(replay) or 'early'}", deed=deed, limit=play.options.limit)
     yield Card(message("result.why_over"), [Text(why)])
     said = graph.rebuild(replay.turns)["lines"]
     turns = enumerate(pairwise(said))
@@ -114,7 +114,7 @@ def _in_words(play: Play, command: str) -> str:
     return sentence(str(wording(play.language)["plain"].get(read.kind, command)))
 
 
-def _explained(replay: Replay) -> Iterator[Block]:
+def _explanation_blocks(replay: Replay) -> Iterator[Block]:
     task, language = replay.play.task, replay.play.language
     yield show.meant(task, language)
     yield readings_card(task, language)
@@ -184,5 +184,5 @@ def percent(chance: float) -> str:
     return "< 0.1 %" if share < 0.05 else f"{share:.1f} %"
 
 
-def _whole(value: float) -> str:
+def _format_whole(value: float) -> str:
     return f"{value:.0f}".replace("-", "\N{MINUS SIGN}")

@@ -43,13 +43,13 @@ def _write_world(world: World) -> dict[str, Any]:
     }
     written: dict[str, Any] = {
         "names": list(world.names),
-        "colors": _known(world.names, world.colors),
-        "sizes": _known(world.names, world.sizes),
+        "colors": _known_values(world.names, world.colors),
+        "sizes": _known_values(world.names, world.sizes),
     }
     return {**written, "kinds": kinds} if kinds else written
 
 
-def _known(names: Sequence[str], values: Sequence[str | None]) -> dict[str, str]:
+def _known_values(names: Sequence[str], values: Sequence[str | None]) -> dict[str, str]:
     return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
 

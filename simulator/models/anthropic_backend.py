@@ -70,7 +70,7 @@ class AnthropicModel(remote.ServerModel):
         if stops := [stop for stop in request.stop if stop.strip()]:
             body["stop_sequences"] = stops
         if self._sampling:
-            extra |= _sampled(request)
+            extra |= _sampling_parameters(request)
         if request.schema is not None:
             config = {**extra.pop("output_config", {}), "format": output_format(request.schema)}
             body["output_config"] = config
@@ -114,7 +114,7 @@ def _format(schema: dict[str, Any]) -> dict[str, Any]:
     return {"type": "json_schema", "schema": anthropic.transform_schema(schema)}
 
 
-def _sampled(request: Request) -> dict[str, float]:
+def _sampling_parameters(request: Request) -> dict[str, float]:
     """Return how tokens are drawn. Several models refuse both numbers, so that a usual one is left out."""
     if request.top_p == 1:
         return {"temperature": request.temperature}

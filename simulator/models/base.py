@@ -234,7 +234,7 @@ class Completion(Answer):
         if whole.cut:
             object.__setattr__(self, "text", whole.said)
             object.__setattr__(self, "thought", whole.thought)
-            object.__setattr__(self, "logprobs", _outside(self.logprobs, whole.cut))
+            object.__setattr__(self, "logprobs", _tokens_outside(self.logprobs, whole.cut))
         if self.samples:
             object.__setattr__(self, "samples", tuple(parted(sample).said for sample in self.samples))
 
@@ -252,7 +252,9 @@ class Scored(Answer):
     likelihoods: tuple[Likelihood, ...] = ()
 
 
-def _outside(tokens: tuple[TokenLogprob, ...], cut: tuple[tuple[int, int], ...]) -> tuple[TokenLogprob, ...]:
+def _tokens_outside(
+    tokens: tuple[TokenLogprob, ...], cut: tuple[tuple[int, int], ...]
+) -> tuple[TokenLogprob, ...]:
     """Return the tokens that begin outside of what is cut out of their text."""
     kept, at = [], 0
     for token in tokens:

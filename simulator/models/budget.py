@@ -132,21 +132,21 @@ class Metered(Layer):
     async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
         """Return the answer with what it cost."""
         if self.budget is None or self.price is None:
-            return await self._priced(send)
-        most = self._most(request)
+            return await self._price_answer(send)
+        most = self._highest_cost(request)
         await self.budget.reserve(most)
         cost = most  # a call that breaks off in an unforeseen way may have been billed
         try:
-            answer = await self._priced(send)
+            answer = await self._price_answer(send)
             cost = most if answer.cost is None else answer.cost
         except ModelError as error:
-            cost = _booked(error, most)
+            cost = _cost_of_failure(error, most)
             raise
         finally:
             self.budget.settle(most, cost)
         return answer
 
-    async def _priced(self, send: Send[AnswerT]) -> AnswerT:
+    async def _price_answer(self, send: Send[AnswerT]) -> AnswerT:
         try:
             answer = await send()
         except ModelError as error:
@@ -158,7 +158,7 @@ class Metered(Layer):
     def _cost(self, usage: Usage) -> float | None:
         return None if self.price is None else self.price.cost(usage)
 
-    def _most(self, request: Request | ScoreRequest) -> float:
+    def _highest_cost(self, request: Request | ScoreRequest) -> float:
         usage = most_tokens(request)
         cost = self.price.cost(usage) if self.price else None
         if cost is None:
@@ -169,7 +169,7 @@ class Metered(Layer):
         return cost
 
 
-def _booked(error: ModelError, most: float) -> float:
+def _cost_of_failure(error: ModelError, most: float) -> float:
     """Return what a failed call is held to have cost: nothing if it surely was not billed."""
     if error.cost is not None:
         return error.cost

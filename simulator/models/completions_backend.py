@@ -57,7 +57,7 @@ class CompletionsModel(OpenAIServer):
         )
 
     def _completion(self, response: object, request: Request) -> Completion:
-        answer = self._checked(response)
+        answer = self._require_answer(response)
         choice = answer.choices[0]
         several = request.samples > 1
         if several:
@@ -86,23 +86,23 @@ class CompletionsModel(OpenAIServer):
         body = self._with_extra(max_tokens=1, temperature=0.0, echo=True, logprobs=request.top)
         body["prompt"] = texts if request.continuations else request.text
         return await self._create(
-            self._client.completions, body, lambda answer: self._scored(answer, request, texts)
+            self._client.completions, body, lambda answer: self._scored_answer(answer, request, texts)
         )
 
-    def _scored(self, response: object, request: ScoreRequest, texts: list[str]) -> Scored:
-        answer = self._checked(response)
+    def _scored_answer(self, response: object, request: ScoreRequest, texts: list[str]) -> Scored:
+        answer = self._require_answer(response)
         choices = sorted(answer.choices, key=lambda choice: choice.index)
         if len(choices) < len(texts):
             raise Malformed(f"{self.name}: {len(texts)} texts were sent, and {len(choices)} came back")
         if request.continuations:
             start = len(request.text)
             pairs = zip(texts, choices, strict=True)
-            sums = (self._likelihood(text, start, self._echoed(choice)) for text, choice in pairs)
+            sums = (self._likelihood(text, start, self._echo_logprobs(choice)) for text, choice in pairs)
             return Scored(likelihoods=tuple(sums), usage=_usage(answer))
-        logprobs = self._echoed(choices[0])
+        logprobs = self._echo_logprobs(choices[0])
         words: list[str] = logprobs.tokens
         tables: list[Any] = list(logprobs.top_logprobs or ()) or [None] * len(words)
-        tokens = self._placed(request.text, words)
+        tokens = self._place_tokens(request.text, words)
         positions = []
         for offset in request.offsets:
             number = self._place(request.text, tokens, offset)
@@ -113,12 +113,12 @@ class CompletionsModel(OpenAIServer):
             positions.append(Position(offset=offset, token=words[number], logprob=logprob, top=top))
         return Scored(positions=tuple(positions), usage=_usage(answer))
 
-    def _checked(self, answer: object) -> Answer:
+    def _require_answer(self, answer: object) -> Answer:
         if not isinstance(answer, Answer) or not answer.choices or answer.choices[0].text is None:
             raise Malformed(f"{self.name}: the server's answer is no text completion", text=str(answer))
         return answer
 
-    def _echoed(self, choice: Any) -> Any:
+    def _echo_logprobs(self, choice: Any) -> Any:
         logprobs = choice.logprobs
         if logprobs is None or not logprobs.tokens or len(logprobs.token_logprobs or ()) < 2:
             raise Unsupported(
@@ -129,7 +129,7 @@ class CompletionsModel(OpenAIServer):
 
     def _likelihood(self, text: str, start: int, logprobs: Any) -> Likelihood:
         """Return the sum over the tokens of `text` from `start` on, parts of characters included."""
-        tokens = self._placed(text, logprobs.tokens)
+        tokens = self._place_tokens(text, logprobs.tokens)
         whole = [token for token in tokens if token.end > token.start]
         before = next((token.id for token in whole if token.end == start), None)
         last = next((token.id for token in whole if token.end == len(text)), None)
@@ -147,7 +147,7 @@ class CompletionsModel(OpenAIServer):
             for token, value, table in zip(logprobs.tokens, logprobs.token_logprobs, tables, strict=True)
         )
 
-    def _placed(self, text: str, words: list[str]) -> list[Token]:
+    def _place_tokens(self, text: str, words: list[str]) -> list[Token]:
         """Return where each token lies in the text.
 
         Found from the tokens themselves, since servers count differently: some count what they put before

@@ -119,7 +119,9 @@ def place_of(named: str | Sequence[str] | None) -> Place | None:
     if len(urls) < 2:
         return urls[0] if urls else None
     servers = tuple(FleetServer.parse({"url": url}, "--base-url: ") for url in urls)
-    return Fleet(",".join(sorted(server.address for server in _distinct(servers, "--base-url"))), servers)
+    return Fleet(
+        ",".join(sorted(server.address for server in _require_distinct(servers, "--base-url"))), servers
+    )
 
 
 def read_fleet(named: str) -> Fleet:
@@ -136,7 +138,9 @@ def read_fleet(named: str) -> Fleet:
         FleetServer.parse(entry, f"{path}: server {number}: ")
         for number, entry in enumerate(content.servers, start=1)
     )
-    chosen = tuple(server for server in _distinct(servers, str(path)) if tag is None or tag in server.tags)
+    chosen = tuple(
+        server for server in _require_distinct(servers, str(path)) if tag is None or tag in server.tags
+    )
     if not chosen:
         known = ", ".join(sorted({tag for server in servers for tag in server.tags})) or "none"
         raise InputError(f"{path}: no server has the tag {tag!r}; there are: {known}")
@@ -173,7 +177,7 @@ def _content(path: Path) -> dict[str, Any]:
     return content
 
 
-def _distinct(servers: tuple[FleetServer, ...], where: str) -> tuple[FleetServer, ...]:
+def _require_distinct(servers: tuple[FleetServer, ...], where: str) -> tuple[FleetServer, ...]:
     addresses = [server.address for server in servers]
     if twice := next((address for address in addresses if addresses.count(address) > 1), None):
         raise InputError(f"{where}: {twice} is named twice; give it a larger weight instead")

@@ -81,7 +81,7 @@ class FleetModel:
 
     def by_server(self) -> tuple[FleetModel, ...]:
         """Return this model at each of its servers; what comes of it counts for all."""
-        return tuple(self._at(server) for server in self._fleet.servers)
+        return tuple(self._pinned_to(server) for server in self._fleet.servers)
 
     async def close(self) -> None:
         """Close the connections to all servers."""
@@ -90,7 +90,7 @@ class FleetModel:
         for backend in self._backends.values():
             await backend.close()
 
-    def _at(self, server: FleetServer) -> FleetModel:
+    def _pinned_to(self, server: FleetServer) -> FleetModel:
         model = copy(self)
         model._only = server
         return model
@@ -100,7 +100,7 @@ class FleetModel:
     ) -> AnswerT:
         pool = self._pool()
         if self._only is not None:
-            return await self._send(pool, await self._chosen(pool, self._only), request, ask)
+            return await self._send(pool, await self._member_at(pool, self._only), request, ask)
         member = await pool.acquire(request)
         try:
             return await self._send(pool, member, request, ask)
@@ -142,7 +142,7 @@ class FleetModel:
             pool.release(member)
         return replace(answer, server=address)
 
-    async def _chosen(self, pool: Pool, server: FleetServer) -> Member:
+    async def _member_at(self, pool: Pool, server: FleetServer) -> Member:
         """Return the member for a server that is asked for by name.
 
         Raises:

@@ -83,14 +83,14 @@ def look(torch: Any, model: Any, rows: Sequence[Row]) -> list[list[Look]]:
 
 
 def _inputs(torch: Any, device: Any, rows: Sequence[Row]) -> dict[str, Any]:
-    ids, mask = _padded(torch, device, [row.ids for row in rows])
+    ids, mask = _pad(torch, device, [row.ids for row in rows])
     inputs = {"input_ids": ids, "attention_mask": mask, "use_cache": False}
     if rows[0].written:
-        inputs["decoder_input_ids"], _ = _padded(torch, device, [row.written for row in rows])
+        inputs["decoder_input_ids"], _ = _pad(torch, device, [row.written for row in rows])
     return inputs
 
 
-def _padded(torch: Any, device: Any, texts: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+def _pad(torch: Any, device: Any, texts: Sequence[Sequence[int]]) -> tuple[Any, Any]:
     # What stands in the padding matters to nobody: it comes after everything, and it is masked.
     length = max(map(len, texts))
     ids = [[*text, *[text[-1]] * (length - len(text))] for text in texts]

@@ -230,7 +230,7 @@ class Limited(Layer):
         Raises:
             ServerDown: if the server has been given up.
         """
-        limiter = self._limiter or self._shared()
+        limiter = self._limiter or self._shared_limiter()
         circuit = limiter.circuit
         circuit.require_closed()
         since = await limiter.acquire()
@@ -253,7 +253,7 @@ class Limited(Layer):
             limiter.release()
         return answer
 
-    def _shared(self) -> Limiter:
+    def _shared_limiter(self) -> Limiter:
         identity = self.identity
         return shared_limiter(identity.provider, identity.base_url, self._maximum)
 

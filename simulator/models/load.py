@@ -138,7 +138,7 @@ def load_backend(name: str, options: ModelOptions) -> Backend:
     if isinstance(options.base_url, Fleet) and name.startswith(SERVED):
         return FleetModel(
             options.base_url,
-            [load(model, _at(options, server)) for server in options.base_url.servers],
+            [load(model, _options_for_server(options, server)) for server in options.base_url.servers],
             concurrency=options.concurrency,
         )
     backend: Backend = load(model, options)
@@ -151,7 +151,7 @@ def _own_place(name: str, url: str) -> Place | None:
     return place_of(url)
 
 
-def _at(options: ModelOptions, server: FleetServer) -> ModelOptions:
+def _options_for_server(options: ModelOptions, server: FleetServer) -> ModelOptions:
     """Return how a server of a fleet is reached.
 
     Raises:
@@ -289,7 +289,7 @@ def _local(model: str, options: ModelOptions) -> Backend:
     return load_shipped(model, device=options.device, threads=options.threads, together=options.together)
 
 
-def _offline(model: str, options: ModelOptions) -> Backend:
+def _load_offline(model: str, options: ModelOptions) -> Backend:
     if options.script is None:
         raise InputError(
             f"offline/{model} answers what a function says, and there is none: pass ModelOptions(script=…)"
@@ -313,7 +313,7 @@ PROVIDERS: dict[str, Callable[[str, ModelOptions], Backend]] = {
     **{prefix[:-1]: partial(_by_library, prefix[:-1]) for prefix in BY_LIBRARY},
     "transformers": _transformers,
     "local": _local,
-    "offline": _offline,
+    "offline": _load_offline,
     "replay": _replay,
 }
 _AT_SERVER = re.compile(rf"(.+)@(https?://.+|{PREFIX}.+|.+\.ya?ml(?:#[\w.-]+)?)")

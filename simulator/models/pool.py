@@ -191,7 +191,7 @@ class Pool:
             member.answered(self._now(), self._now() - began)
             self._remember(member, heads_of(request))
         except ModelError as error:
-            self._failed(member, error, began)
+            self._note_failure(member, error, began)
             raise
         finally:
             member.under_way.discard(scope)
@@ -236,7 +236,7 @@ class Pool:
         """Return the free server that is expected to be done first; None if it is better to wait."""
         now = self._now()
         there = [member for member in self.members if member.in_service]
-        quickest = self._quickest()
+        quickest = self._quickest_seconds()
 
         def cost(member: Member) -> float:
             return (member.limiter.active + 1) * member.expected(now, quickest) / member.server.weight
@@ -251,11 +251,11 @@ class Pool:
         # Servers that are equal take turns.
         self._next = (self._next + 1) % len(free)
         best = min((*free[self._next :], *free[: self._next]), key=cost)
-        bits = self._knowing(heads)
+        bits = self._servers_knowing(heads)
         preferred = min((member for member in free if bits & self._bits[member]), key=cost, default=best)
         return preferred if cost(preferred) <= 2 * cost(best) else best
 
-    def _quickest(self) -> float:
+    def _quickest_seconds(self) -> float:
         """Return seconds that an answer takes the quickest server."""
         known = (member.seconds for member in self.members if member.in_service)
         return min((seconds for seconds in known if seconds is not None), default=1.0)
@@ -275,14 +275,16 @@ class Pool:
         if self._waiting[0].passed_over < _AHEAD:
             bit = self._bits[member]
             ahead = enumerate(islice(self._waiting, _AHEAD))
-            knows = (at for at, each in ahead if not each.place.done() and self._knowing(each.heads) & bit)
+            knows = (
+                at for at, each in ahead if not each.place.done() and self._servers_knowing(each.heads) & bit
+            )
             place = next(knows, 0)
             self._waiting[0].passed_over += place > 0
         waiter = self._waiting[place]
         del self._waiting[place]
         return waiter
 
-    def _knowing(self, heads: tuple[int, ...]) -> int:
+    def _servers_knowing(self, heads: tuple[int, ...]) -> int:
         """Return the servers (a bit for each) that have read the longest known head of a prompt."""
         return next((known for head in reversed(heads) if (known := self._heads.get(head))), 0)
 
@@ -294,13 +296,13 @@ class Pool:
         while len(self._heads) > _HEADS:
             self._heads.popitem(last=False)
 
-    def _failed(self, member: Member, error: ModelError, began: float) -> None:
+    def _note_failure(self, member: Member, error: ModelError, began: float) -> None:
         now = self._now()
         asked = getattr(error, "retry_after", None)
         if isinstance(error, RateLimited):
             member.heard = now
             # Whoever refuses is quick about it, and would seem the least loaded.
-            wait = max(member.expected(now, self._quickest()), asked or 0.0)
+            wait = max(member.expected(now, self._quickest_seconds()), asked or 0.0)
             member.limiter.complaint(began, min(wait, MOST_WAIT))
         elif isinstance(error, TimedOut | Unavailable):
             # Requests that were sent before the last failure say nothing new.

@@ -261,7 +261,7 @@ def retry_after(headers: Mapping[str, str], *, wall: Callable[[], float] = time.
     if value is None:
         return None
     seconds = _number(value)
-    return seconds if seconds is not None else _until(value, wall())
+    return seconds if seconds is not None else _seconds_until(value, wall())
 
 
 def status_error(
@@ -293,7 +293,7 @@ def _number(value: str | None) -> float | None:
     return number if number is not None and 0 <= number < float("inf") else None
 
 
-def _until(date: str, now: float) -> float | None:
+def _seconds_until(date: str, now: float) -> float | None:
     try:
         return max(0.0, parsedate_to_datetime(date).timestamp() - now)
     except (TypeError, ValueError):

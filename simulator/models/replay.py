@@ -125,12 +125,12 @@ class ReplayModel:
             NotRecorded: if the run has none, or two that differ.
         """
         try:
-            return self._logged(request, completion_of)
+            return self._logged_answer(request, completion_of)
         except NotRecorded:
             if request.samples == 1:
                 raise
         # Whoever answered could not draw several at once.
-        return together([self._logged(single, completion_of) for single in singles(request)])
+        return together([self._logged_answer(single, completion_of) for single in singles(request)])
 
     async def score(self, request: ScoreRequest) -> Scored:
         """Return the logged numbers.
@@ -138,9 +138,9 @@ class ReplayModel:
         Raises:
             NotRecorded: if the run has none, or two that differ.
         """
-        return self._logged(request, scored_of)
+        return self._logged_answer(request, scored_of)
 
-    def _logged(
+    def _logged_answer(
         self, request: Request | ScoreRequest, read: Callable[[Mapping[str, Any]], AnswerT]
     ) -> AnswerT:
         content = content_key(request)
@@ -148,9 +148,9 @@ class ReplayModel:
         responses = {name: self._recordings.find_response(self.run_id, key) for name, key in keys.items()}
         answers = {name: read(response) for name, response in responses.items() if response is not None}
         if not answers:
-            raise NotRecorded(self._missing(request))
+            raise NotRecorded(self._describe_missing(request))
         first, *others = answers.values()
-        if any(_said(other) != _said(first) for other in others):
+        if any(_answer_text(other) != _answer_text(first) for other in others):
             raise NotRecorded(
                 f"run {self.run_id!r} has different answers of {' and '.join(answers)} to one request"
             )
@@ -159,7 +159,7 @@ class ReplayModel:
     async def close(self) -> None:
         """Do nothing: there is nothing to give back."""
 
-    def _missing(self, request: Request | ScoreRequest) -> str:
+    def _describe_missing(self, request: Request | ScoreRequest) -> str:
         return (
             f"run {self.run_id!r} has no answer to this request (purpose {request.purpose!r}, episode "
             f"{request.episode_id!r}, turn {request.turn_number}): its messages or parameters differ from "
@@ -167,7 +167,7 @@ class ReplayModel:
         )
 
 
-def _said(answer: Answer) -> object:
+def _answer_text(answer: Answer) -> object:
     if isinstance(answer, Completion):
         return answer.text, answer.samples
     return stored(answer)

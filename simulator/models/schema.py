@@ -189,7 +189,7 @@ def _not_json(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _finite(text: str) -> float:
+def _read_finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):
         raise ValueError(f"{text} is too large")
@@ -197,16 +197,16 @@ def _finite(text: str) -> float:
 
 
 # NaN and infinities, which no log can hold, are no JSON although Python reads them.
-_decoder = json.JSONDecoder(parse_constant=_not_json, parse_float=_finite)
+_decoder = json.JSONDecoder(parse_constant=_not_json, parse_float=_read_finite)
 
 
 def candidates(text: str) -> list[Any]:
     """Return JSON values in `text`: the whole of it, else what stands in code fences, else in the prose."""
-    whole = list(_loaded([text]))
-    return whole or list(_loaded(_FENCE.findall(text))) or list(_embedded(text))
+    whole = list(_load_json([text]))
+    return whole or list(_load_json(_FENCE.findall(text))) or list(_embedded_json(text))
 
 
-def _loaded(pieces: Iterable[str]) -> Iterator[Any]:
+def _load_json(pieces: Iterable[str]) -> Iterator[Any]:
     for piece in pieces:
         with suppress(ValueError, RecursionError):
             value = _decoder.decode(piece)
@@ -214,7 +214,7 @@ def _loaded(pieces: Iterable[str]) -> Iterator[Any]:
                 yield value
 
 
-def _embedded(text: str) -> Iterator[Any]:
+def _embedded_json(text: str) -> Iterator[Any]:
     at = 0
     while match := _BRACKET.search(text, at):
         try:

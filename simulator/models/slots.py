@@ -102,10 +102,10 @@ class Slots:
         for number, layer in enumerate(self._layers):
             keys, values = like[number] if layer.keys is None and like else (layer.keys, layer.values)
             old = layer.keys is not None
-            layer.keys = self._wider(keys, room, old)
-            layer.values = self._wider(values, room, old)
+            layer.keys = self._widen(keys, room, old)
+            layer.values = self._widen(values, room, old)
 
-    def _wider(self, tensor: Any, room: int, old: bool) -> Any:
+    def _widen(self, tensor: Any, room: int, old: bool) -> Any:
         _, heads, _, width = tensor.shape
         made = self._torch.zeros((self.width, heads, room, width), dtype=tensor.dtype, device=tensor.device)
         if old:

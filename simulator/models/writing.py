@@ -245,7 +245,7 @@ class Writer(Generic[_Asked, _Answer]):
         return list(dict.fromkeys(place[0] for place in self._places if place is not None))
 
     def _round(self) -> None:
-        for call in self._next():
+        for call in self._next_to_write():
             try:
                 self._begin(call)
             except Exception as error:
@@ -263,7 +263,7 @@ class Writer(Generic[_Asked, _Answer]):
         if closed:  # whatever was on its way to its place when `close` looked
             _fail(self._writing(), _closed_error())
 
-    def _next(self) -> Iterator[_Writing[_Asked, _Answer]]:
+    def _next_to_write(self) -> Iterator[_Writing[_Asked, _Answer]]:
         """Yield those for whom there is room, in order; one in any case where nothing is being written."""
         while True:
             with self._lock:

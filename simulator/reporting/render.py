@@ -107,7 +107,7 @@ def write_report(report: Report, folder: Path, suffixes: Sequence[str] = DRAWN_A
             written.append(write_whole(folder / f"{name}.csv", table.to_csv()))
             written.append(write_whole(folder / f"{name}.tex", latex_table(table, name, section.title)))
         for figure in section.figures:
-            written += _drawn(figure, folder, suffixes)
+            written += _save_figure(figure, folder, suffixes)
         if section.text:
             written.append(write_whole(folder / f"{section.name}.txt", section.text + "\n"))
     return written
@@ -161,7 +161,7 @@ def _section_json(section: Section) -> dict[str, Any]:
     return whole | ({"data": plain(section.data)} if section.data else {})
 
 
-def _drawn(figure: Figure | Drawing, folder: Path, suffixes: Sequence[str]) -> list[Path]:
+def _save_figure(figure: Figure | Drawing, folder: Path, suffixes: Sequence[str]) -> list[Path]:
     if isinstance(figure, Figure):
         return [save(figure, folder / f"{figure.name}.{suffix}") for suffix in suffixes]
     drawn_as = [suffix for suffix in DRAWINGS_AS if suffix in suffixes]

@@ -104,7 +104,7 @@ async def run_batch(
     """
     if concurrency < 1:
         raise InputError(f"concurrency {concurrency}: must be 1 or more")
-    known = _known(plan, reader)
+    known = _is_in_log(plan, reader)
     jobs, tally = _left_to_do(plan, reader)
     if jobs and preflight is not None:
         await preflight()
@@ -174,7 +174,7 @@ async def play_jobs(
     await log.aflush()
 
 
-def _known(plan: Plan, reader: LogReader) -> bool:
+def _is_in_log(plan: Plan, reader: LogReader) -> bool:
     """Return True if the log holds the run.
 
     Raises:
@@ -229,7 +229,7 @@ def _left_to_do(plan: Plan, reader: LogReader) -> tuple[list[Job], Tally]:
         elif last.id not in endings:
             jobs.append(Job(last, row, item, turns.get(last.id, ())))
         elif endings[last.id].status == "failed":
-            jobs.append(Job(_again(episode, last.attempt + 1), row, item))
+            jobs.append(Job(_next_attempt(episode, last.attempt + 1), row, item))
         else:
             tally.add(endings[last.id], scores.get(last.id, ()))
     return jobs, tally
@@ -247,7 +247,7 @@ def logged_state(job: Job, reader: LogReader) -> Job | tuple[Ending, tuple[Score
     return ending, tuple(reader.scores(episode_id=episode.id))
 
 
-def _again(episode: Episode, attempt: int) -> Episode:
+def _next_attempt(episode: Episode, attempt: int) -> Episode:
     first = episode.id.rpartition("#")[0] if episode.attempt else episode.id
     return replace(episode, id=f"{first}#{attempt}", attempt=attempt)
 
@@ -275,4 +275,4 @@ async def play_job(machine: AnyMachine, seats: Mapping[str, Seat], job: Job, log
 def _attempts(first: Episode) -> Iterator[Episode]:
     yield first
     for further in range(1, FAILED_AGAIN + 1):
-        yield _again(first, first.attempt + further)
+        yield _next_attempt(first, first.attempt + further)

@@ -182,7 +182,7 @@ def _agent(name: str) -> Any:
         raise InputError(f"{name}: write python:MODULE:CLASS, such as python:my_agents:Asker")
     sys.path.append(os.getcwd())  # last, so that nothing of ours is hidden by a file of the same name
     try:
-        return _made(resolve_name(place))
+        return _instantiate(resolve_name(place))
     except Exception as error:  # a user's own code: whatever is wrong with it
         raise InputError(f"{name}: cannot be used ({type(error).__name__}: {error})") from error
     finally:
@@ -193,10 +193,10 @@ def _plugin(name: str) -> Any:
     known = catalog.extension_names(catalog.SEATS)
     if (part := name.removeprefix("plugin/")) not in known:
         raise InputError(f"{name}: no such seat is installed; there are: {', '.join(known) or 'none'}.")
-    return _made(catalog.extension(catalog.SEATS, part))
+    return _instantiate(catalog.extension(catalog.SEATS, part))
 
 
-def _made(agent: Any) -> Any:
+def _instantiate(agent: Any) -> Any:
     return agent() if isinstance(agent, type) else agent
 
 
@@ -217,7 +217,7 @@ def read_script(path: Path, seat: str) -> Callable[[View], Reply]:
         raise InputError(f"{path}: is not YAML ({error}).") from error
     if not isinstance(lines, list) or not lines:
         raise InputError(f"{path}: expected a list of lines, one per turn of the {seat}.")
-    moves = [_scripted(line, f"{path}: entry {number}") for number, line in enumerate(lines, start=1)]
+    moves = [_scripted_reply(line, f"{path}: entry {number}") for number, line in enumerate(lines, start=1)]
 
     def move(view: View) -> Reply:
         return moves[min(view.moves, len(moves) - 1)]
@@ -225,17 +225,17 @@ def read_script(path: Path, seat: str) -> Callable[[View], Reply]:
     return move
 
 
-def _scripted(entry: Any, place: str) -> Reply:
+def _scripted_reply(entry: Any, place: str) -> Reply:
     if isinstance(entry, str):
         return Reply(text=entry)
     if not isinstance(entry, dict) or not isinstance(entry.get("text", ""), str):
         raise InputError(f"{place}: expected a line, or a move such as {{give: ['1'], before: 'Well,'}}.")
-    if any(isinstance(value, float) for value in _flat(entry.values())):
+    if any(isinstance(value, float) for value in _flatten(entry.values())):
         raise InputError(f"{place}: YAML reads 1.10 as the number 1.1; put a node's index in quotes.")
     return Reply(text=entry.get("text", ""), move={key: entry[key] for key in entry if key != "text"})
 
 
-def _flat(values: Iterable[Any]) -> Iterator[Any]:
+def _flatten(values: Iterable[Any]) -> Iterator[Any]:
     for value in values:
         yield from value if isinstance(value, list) else [value]
 

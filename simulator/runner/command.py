@@ -42,7 +42,7 @@ Afterwards = Callable[[str], Awaitable[None]]
 
 
 @asynccontextmanager
-async def _nothing(reader: LogReader, log: LogWriter) -> AsyncIterator[Afterwards]:
+async def _do_nothing_afterwards(reader: LogReader, log: LogWriter) -> AsyncIterator[Afterwards]:
     async def rest(run_id: str) -> None:
         pass
 
@@ -121,7 +121,9 @@ class RunRequest:
     label: str = ""
     title: str = "episodes"
     shown: Mapping[str, str] = field(default_factory=dict)
-    afterwards: Callable[[LogReader, LogWriter], AbstractAsyncContextManager[Afterwards]] = _nothing
+    afterwards: Callable[[LogReader, LogWriter], AbstractAsyncContextManager[Afterwards]] = (
+        _do_nothing_afterwards
+    )
 
     @property
     def factory(self) -> NamedSeatFactory:

@@ -142,7 +142,7 @@ class _Untraced(Runnable[Any, Any]):
                 node, update = following, update | (output.update or {})
                 output = await node._function.ainvoke({**input, **update}, config)
             if update:
-                output = _both(update, output)
+                output = _merge_updates(update, output)
             for writer in node._writers:
                 output = await writer.ainvoke(output, config)
             return output
@@ -155,7 +155,7 @@ def _is_single(goto: Any) -> bool:
     return isinstance(goto, str) or goto == ()
 
 
-def _both(update: dict[str, Any], output: Any) -> Any:
+def _merge_updates(update: dict[str, Any], output: Any) -> Any:
     """Return what the last node of a step returned, with what those before it changed."""
     if isinstance(output, list | tuple):  # commands, each with an update of its own
         return [Command(update=update), *output]

@@ -59,7 +59,7 @@ def play_run(
         items=_items(declared, items, data, limit, seed),
         settings=RunSettings(
             log=log,
-            models=ModelFlags(base_url=_listed(base_url), budget=budget).options(log),
+            models=ModelFlags(base_url=_as_list(base_url), budget=budget).options(log),
             seed=seed,
             repeats=repeat,
             name=name,
@@ -90,7 +90,7 @@ def _warn_of_failure(path: Path, run: str) -> None:
         _log.warning("askback: no episode of %s came to its end: %s", run, next(iter(reasons)))
 
 
-def _listed(base_url: str | Sequence[str] | None) -> list[str] | None:
+def _as_list(base_url: str | Sequence[str] | None) -> list[str] | None:
     return [base_url] if isinstance(base_url, str) else list(base_url or ()) or None
 
 

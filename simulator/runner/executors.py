@@ -125,11 +125,11 @@ def _start(pool: ProcessPoolExecutor, shares: Sequence[int]) -> list[Future[None
     with quietly():
         serving = [pool.submit(_serve, places) for places in shares]
         # The pool sees the end of processes that it knew when it last looked; the last was begun after that.
-        pool.submit(_nothing)
+        pool.submit(_do_nothing)
     return serving
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Do no work: to be given some makes a pool look at its processes."""
 
 

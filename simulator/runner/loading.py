@@ -76,11 +76,11 @@ class Loading:
         task = self._under_way.get(name)
         if task is None:
             task = self._under_way[name] = asyncio.create_task(asyncio.to_thread(self._load, name))
-            task.add_done_callback(lambda done: self._done(name, done))
+            task.add_done_callback(lambda done: self._forget_task(name, done))
         # Who gives up (a page that is closed) does not take the model from those who wait with them.
         await asyncio.shield(task)
 
-    def _done(self, name: str, task: asyncio.Task[ChatModel]) -> None:
+    def _forget_task(self, name: str, task: asyncio.Task[ChatModel]) -> None:
         del self._under_way[name]
         if not task.cancelled() and task.exception() is None:
             self._there[name] = task.result()

@@ -188,7 +188,7 @@ def build_graph(
     graph.add_conditional_edges(START, _start, [AT_ONCE, *flow, END])
     for node, following in flow.items():
         graph.add_node(node, _answer, destinations=(*following, END))
-    graph.add_node(AT_ONCE, _all)
+    graph.add_node(AT_ONCE, _answer_all)
     graph.add_edge(AT_ONCE, END)
     return graph
 
@@ -249,7 +249,7 @@ async def _start(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> str:
     return _next(runtime.context, state)
 
 
-async def _all(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> Update:
+async def _answer_all(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> Update:
     table, before = runtime.context, len(state["said"])
     answer = table.at_once(table.steps[before])
     assert answer is not None

@@ -148,7 +148,7 @@ def continuable(reader: LogReader, processes: RunProcesses) -> tuple[str, ...]:
     def is_played(event: Event) -> bool:
         state = known.get(event.details["process"])
         # Of a process that is not ours only its traces in the log are known.
-        return state == "playing" if state else _moved(reader, event) < _STILL
+        return state == "playing" if state else _time_since_event(reader, event) < _STILL
 
     events = reversed([*begun_by(reader).items()])
     return tuple(run for run, event in events if _is_left(reader, run) and not is_played(event))
@@ -159,7 +159,7 @@ def _is_left(reader: LogReader, run: str) -> bool:
     return progress.done < (progress.planned or 0)
 
 
-def _moved(reader: LogReader, event: Event) -> timedelta:
+def _time_since_event(reader: LogReader, event: Event) -> timedelta:
     """Return how long ago a run was begun, or something was last said in it."""
     with reader.connection() as connection:
         (newest,) = connection.execute(

@@ -97,7 +97,7 @@ class _Done(NamedTuple):
     seconds: float
 
 
-def _do(work: Callable[[J], R], jobs: Sequence[J]) -> _Done:
+def _do_jobs(work: Callable[[J], R], jobs: Sequence[J]) -> _Done:
     start = time.perf_counter()
     return _Done([work(job) for job in jobs], time.perf_counter() - start)
 
@@ -114,7 +114,7 @@ def _on_cluster(
             wants = ", ".join(f"{name} {amount:g}" for name, amount in resources.items())
             raise InputError(f"--executor {engine.executor}: no node of the cluster has {wants}.")
         places = min(offered, engine.workers or offered)
-        task, size = ray.remote(**actor_options(resources))(_do), 1
+        task, size = ray.remote(**actor_options(resources))(_do_jobs), 1
         waiting: deque[Any] = deque()
         try:
             while True:

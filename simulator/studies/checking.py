@@ -65,10 +65,10 @@ def _refusals(study: Study) -> Iterator[str]:
     for seat in unknown:
         yield f"seat: {study.benchmark} has no seat {seat!r}; there are: {', '.join(machine.seats)}"
     if study.conditions:
-        yield from _refused(partial(quota_of, study))
+        yield from _refusals_of(partial(quota_of, study))
     # The benchmark reads a study of its own seats alone.
     if not unknown:
-        yield from _refused(partial(_check_material, study))
+        yield from _refusals_of(partial(_check_material, study))
 
 
 def _check_material(study: Study) -> None:
@@ -76,7 +76,7 @@ def _check_material(study: Study) -> None:
         material.check()
 
 
-def _refused(check: Callable[[], object]) -> Iterator[str]:
+def _refusals_of(check: Callable[[], object]) -> Iterator[str]:
     """Yield all that a check finds wrong: of settings each field."""
     try:
         check()
@@ -125,7 +125,7 @@ def why_absent(name: str, error: AskbackError) -> str:
 
 def missing_models(needs: Mapping[str, Needs], options: ModelOptions) -> Mapping[str, AskbackError]:
     """Ask each model for one answer; return those that give none, with the reason."""
-    return asyncio.run(_missing(needs, replace(options, cache_path=None)))
+    return asyncio.run(_missing_models(needs, replace(options, cache_path=None)))
 
 
 def joined(several: Iterable[Mapping[str, Needs]]) -> Mapping[str, Needs]:
@@ -137,7 +137,7 @@ def joined(several: Iterable[Mapping[str, Needs]]) -> Mapping[str, Needs]:
     return needs_by_model
 
 
-async def _missing(needs: Mapping[str, Needs], options: ModelOptions) -> Mapping[str, AskbackError]:
+async def _missing_models(needs: Mapping[str, Needs], options: ModelOptions) -> Mapping[str, AskbackError]:
     models = Models(options=options)
     missing: dict[str, AskbackError] = {}
     try:

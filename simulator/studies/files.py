@@ -167,7 +167,7 @@ class Study(Part):
 
     @field_validator("conditions", "identity", "seats")
     @classmethod
-    def _different(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    def _require_distinct(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
         if value and (twice := [name for name in dict.fromkeys(value) if value.count(name) > 1]):
             raise ValueError(f"{', '.join(twice)} stands there twice")
         return value
@@ -180,7 +180,7 @@ class Study(Part):
         return value
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _require_goal(self) -> Self:
         if (self.participants is None) == (self.judgments_per_item is None):
             raise ValueError("give either participants or judgments_per_item")
         self._check_seats()
@@ -226,21 +226,21 @@ class Study(Part):
 
     def title_in(self, language: Language) -> str:
         """Return the title in a language, or in the study's own if it has none there."""
-        return self._in(language, self.title)
+        return self._in_language(language, self.title)
 
     def texts_in(self, language: Language) -> dict[str, str]:
         """Return the study's own texts, as `title_in`."""
-        return {name: self._in(language, words) for name, words in self.texts.items()}
+        return {name: self._in_language(language, words) for name, words in self.texts.items()}
 
     def contact_in(self, language: Language) -> str:
         """Return whom participants can write to, as `title_in`; empty if the study names nobody."""
-        return "" if self.contact is None else self._in(language, self.contact)
+        return "" if self.contact is None else self._in_language(language, self.contact)
 
     def neutral_words_in(self, language: Language) -> str:
         """Return what is said in place of a model that gives no answer, as `title_in`."""
-        return self._in(language, self.model_failure.say)
+        return self._in_language(language, self.model_failure.say)
 
-    def _in(self, language: Language, words: Words) -> str:
+    def _in_language(self, language: Language, words: Words) -> str:
         return words if isinstance(words, str) else words.get(language, words[self.language])
 
     @property

@@ -310,8 +310,8 @@ def build_graph() -> StateGraph[State, Table, State, State]:
     graph = StateGraph(State, context_schema=Table)
     graph.add_edge(START, "welcome")
     for node in (*BEFORE, *AFTER):
-        graph.add_node(node, _asking(node), destinations=_drawn(node))
-    graph.add_node("task", _play_task, destinations=_drawn("task"))
+        graph.add_node(node, _asking(node), destinations=_destinations(node))
+    graph.add_node("task", _play_task, destinations=_destinations("task"))
     for way_out in WAYS_OUT:
         graph.add_node(way_out, _leaving(way_out))
     return graph
@@ -322,7 +322,7 @@ def _asking(node: Node) -> Any:
         table, wrong = runtime.context, refused(runtime.context, state)
         if wrong is not None and wrong.step.node == node:
             return Command(update={"leaver": wrong.seat}, goto=_OUT[node])
-        return Command(goto=END if unanswered(table, state, (node,)) else _after(table, node))
+        return Command(goto=END if unanswered(table, state, (node,)) else _next_place(table, node))
 
     return ask
 
@@ -349,7 +349,7 @@ async def play_task(table: Table, state: State) -> tuple[State, str]:
             raise
         return State(said=said, task=state["task"], leaver=error.cause), "screened_out"
     played = State(said=said, task=task, leaver="")
-    return played, _after(table, "task") if is_over(table, played) else END
+    return played, _next_place(table, "task") if is_over(table, played) else END
 
 
 def _leaving(way_out: WayOut) -> Any:
@@ -359,13 +359,13 @@ def _leaving(way_out: WayOut) -> Any:
     return leave
 
 
-def _after(table: Table, place: str) -> str:
+def _next_place(table: Table, place: str) -> str:
     """Return the next place where something is to be done."""
     needed = {"task", END, *(due.step.node for due in table.way)}
     return next(later for later in PLACES[PLACES.index(place) + 1 :] if later in needed)
 
 
-def _drawn(place: str) -> tuple[str, ...]:
+def _destinations(place: str) -> tuple[str, ...]:
     """Return where a node leads, as the drawing has it: places that are passed over left out."""
     following = PLACES[PLACES.index(place) + 1]
     return (following, _OUT[place]) if place in _OUT else (following,)

@@ -106,10 +106,10 @@ class HeldStudies(Sessions):
 
     def study(self, study_id: str) -> StudyCard | None:
         """Return the card of a study, or of the preview of one; None if there is none of that id."""
-        desk = self._held(study_id)
+        desk = self._held_desk(study_id)
         return None if desk is None else self._card(desk)
 
-    def _spoken(self, study: Study, wish: str) -> Language:
+    def _page_language(self, study: Study, wish: str) -> Language:
         """Return the language of a participant's pages."""
         known = self._materials[study.id].languages
         return next((wanted for wanted in (wish, study.language) if wanted in known), known[0])
@@ -153,7 +153,7 @@ class HeldStudies(Sessions):
         if self._reader.ending(episode_id) is None:
             await self._log.write(Ending(episode_id=episode_id, status="aborted", cause=cause, message=why))
 
-    def _held(self, study_id: str) -> StudyDesk | None:
+    def _held_desk(self, study_id: str) -> StudyDesk | None:
         """Return the desk of a study; a preview, or what was opened since, is held when it is asked for."""
         if study_id not in self._desks:
             study = self._previews.get(study_id) or enterable(
@@ -172,10 +172,10 @@ class HeldStudies(Sessions):
     def _held_by_run(self, run: str) -> StudyDesk | None:
         """Return the desk of the study that a run is of; None if it is no study's."""
         prefix = next((prefix for prefix in (run_id(""), PEOPLE) if run.startswith(prefix)), None)
-        return None if prefix is None else self._held(run.removeprefix(prefix))
+        return None if prefix is None else self._held_desk(run.removeprefix(prefix))
 
     def _desk(self, study_id: str) -> StudyDesk:
-        desk = self._held(study_id)
+        desk = self._held_desk(study_id)
         if desk is None:
             raise InputError(
                 f"There is no study {study_id!r}; there are: {', '.join(self._desks) or 'none'}.",

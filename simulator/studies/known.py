@@ -61,16 +61,16 @@ def enterable(reader: LogReader, benchmark: str, study_id: str) -> Study | None:
 
     That is one that was opened on the log, and the preview of one that was opened or added.
     """
-    study = _opened(reader, study_id)
+    study = _find_opened(reader, study_id)
     name, dot, _ = study_id.partition(PREVIEW)
     if study is None and dot:
-        sources = (_opened(reader, name), added().get(name))
+        sources = (_find_opened(reader, name), added().get(name))
         previews = (preview_of(source) for source in sources if source is not None)
         study = next((preview for preview in previews if preview.id == study_id), None)
     return study if study is not None and study.benchmark == benchmark else None
 
 
-def _opened(reader: LogReader, study_id: str) -> Study | None:
+def _find_opened(reader: LogReader, study_id: str) -> Study | None:
     try:
         config = reader.run(run_id(study_id)).config
     except NotInLog:
@@ -140,7 +140,7 @@ def add_study(content: bytes, reader: LogReader, *, keep: bool = True) -> Study 
         faults = faults or check_studies([file])
         if study is None or faults:
             return faults
-        on_log = _opened(reader, study.id)
+        on_log = _find_opened(reader, study.id)
         if PREVIEW in study.id or study.id in all_builtin() or (on_log is not None and on_log != study):
             message = f"{study.id}: there is another study of this id; give the file an id of its own."
             raise InputError(message, code="study_known", study=study.id)

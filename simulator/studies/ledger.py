@@ -170,11 +170,11 @@ class Ledger:
         for *values, seq in rows:
             row = decode(Assignment, tuple(values))
             before = self._places.get(row.id)
-            self._places[row.id] = _first(row) if before is None else after(before, row)
+            self._places[row.id] = _new_place(row) if before is None else after(before, row)
             self._seq = seq
         self._seq = max(self._seq, newest)
         if rows or erased:
-            self._standing, self._by_participant = _merged(self._places), {}
+            self._standing, self._by_participant = _merge_continued(self._places), {}
             for place in self._standing:
                 self._by_participant.setdefault(place.participant, []).append(place)
 
@@ -202,7 +202,7 @@ def after(place: Place, row: Assignment) -> Place:
     return replace(place, state=state, moved_at=time, reason=row.details.get("reason", ""))
 
 
-def _merged(places: Mapping[str, Place]) -> tuple[Place, ...]:
+def _merge_continued(places: Mapping[str, Place]) -> tuple[Place, ...]:
     left = dict(places)
     stands_for: dict[str, str] = {}
     for place in places.values():
@@ -219,7 +219,7 @@ def _number(id: str) -> int:
     return int(id.rpartition("/")[2])
 
 
-def _first(row: Assignment) -> Place:
+def _new_place(row: Assignment) -> Place:
     details, created = row.details, moment(row.created_at)
     erased = bool(details.get("erased"))
     started = details.get("started_at")

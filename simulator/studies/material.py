@@ -221,7 +221,7 @@ class DeclaredStudy(ItemStudy[StudySettings]):
         where, names = f"study {self.study.id!r}: settings: ", tuple(self._declared.rules.model_fields)
         if clash := [name for name in names if name in EVERY_STUDY]:
             raise InputError(f"{self.benchmark}: the rule {clash[0]} is an option of every study's episodes.")
-        shared, others = tuple(StudySettings.model_fields), self._others
+        shared, others = tuple(StudySettings.model_fields), self._other_seats
         known = (DATA, *(seat.name for seat in others), *names, *shared)
         settings = self.study.settings
         if unknown := [name for name in settings if name not in known]:
@@ -248,7 +248,7 @@ class DeclaredStudy(ItemStudy[StudySettings]):
             raise InputError(
                 f"{where}setup must be {setup} where people sit as {', '.join(self.study.people)}"
             )
-        for seat in self._others:
+        for seat in self._other_seats:
             if self.seating[seat.name] == "person":
                 raise InputError(
                     f"{where}settings: {seat.name} is a person; seats names people who are paired"
@@ -256,13 +256,15 @@ class DeclaredStudy(ItemStudy[StudySettings]):
         self.check_seats(machine, self.rules)
 
     @property
-    def _others(self) -> tuple[SeatSpec, ...]:
+    def _other_seats(self) -> tuple[SeatSpec, ...]:
         return tuple(seat for seat in self._declared.seats if seat.name not in self.study.people)
 
     @property
     def seating(self) -> Mapping[str, str]:
         """Return people's seats, and who sits in the others: by default the first built-in player."""
-        others = {seat.name: str(self.study.settings.get(seat.name, seat.usual)) for seat in self._others}
+        others = {
+            seat.name: str(self.study.settings.get(seat.name, seat.usual)) for seat in self._other_seats
+        }
         return {**super().seating, **others}
 
     def options(self, place: Place, *, begun: bool) -> Mapping[str, object]:

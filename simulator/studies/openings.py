@@ -49,7 +49,7 @@ class Openings(Places):
             return 0
         now = self._clock()
         if self.study.seats:
-            counts = self._taken(now)
+            counts = self._taken_by_seat(now)
             return sum(max(0, self.items.total - count) for count in counts.values())
         in_cells = dict.fromkeys(self.quota.wanted, 0)
         for cell, count in counted(self.ledger(), now, self.study.stale_after).items():
@@ -59,7 +59,7 @@ class Openings(Places):
     def _cell(self, places: Sequence[Place], mine: Sequence[Place], now: datetime, seed: int) -> Cell | None:
         """Return the cell of the next person; None if there is no place for them."""
         if self.study.seats:
-            seat = choose_seat(self._taken(now, places), self.items.total, seed)
+            seat = choose_seat(self._taken_by_seat(now, places), self.items.total, seed)
             return None if seat is None else (seat,)
         had = [place.cell for place in mine if place.cell]
         counts = counted(places, now, self.study.stale_after)
@@ -67,10 +67,10 @@ class Openings(Places):
 
     def _has_room(self, places: Sequence[Place], cell: Cell, now: datetime) -> bool:
         if self.study.seats:
-            return self._taken(now, places)[cell[0]] < self.items.total
+            return self._taken_by_seat(now, places)[cell[0]] < self.items.total
         return has_room(self.quota, counted(places, now, self.study.stale_after), cell)
 
-    def _taken(self, now: datetime, places: Sequence[Place] | None = None) -> Mapping[str, int]:
+    def _taken_by_seat(self, now: datetime, places: Sequence[Place] | None = None) -> Mapping[str, int]:
         """Return how many of the wanted tasks are not to be had any more, by seat."""
         known = self.looked_up() if places is None else places
         return taken(self._lobbies.read(known, now), self.study.people)

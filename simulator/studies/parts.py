@@ -112,7 +112,7 @@ class Pairing(Part):
     after_loss: Literal["paid_exit", "wait"] = "paid_exit"
 
     @model_validator(mode="after")
-    def _partnered(self) -> Self:
+    def _require_partner(self) -> Self:
         if (self.then == "model") != bool(self.partner):
             raise ValueError("`then: model` and `partner`, who then sits in a seat, belong together")
         return self

@@ -98,8 +98,8 @@ def payment_of(
                 for person in owners[score.episode_id] & earned.keys():
                     earned[person] += score.value * amount
     return Payment(
-        approve=_named(names, (person for person in people if person not in failed)),
-        review=_named(names, failed),
+        approve=_names_of(names, (person for person in people if person not in failed)),
+        review=_names_of(names, failed),
         reject={names[person]: reasons.get(person, "") for person in sorted(excluded & names.keys())},
         bonus={names[person]: due for person, due in earned.items() if person in names and due >= _CENT},
         unknown=tuple(person for person in people if person not in names),
@@ -112,7 +112,7 @@ def _players(played: Played) -> set[str]:
     return {person for person in (*people, played.episode.participant_id) if person}
 
 
-def _named(names: dict[str, str], people: Iterable[str]) -> tuple[str, ...]:
+def _names_of(names: dict[str, str], people: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(names[person] for person in people if person in names))
 
 

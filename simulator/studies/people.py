@@ -38,9 +38,9 @@ def recognise(study: Study, key: bytes, who: Mapping[str, str] | str) -> Person 
     `who`: the parameters of the URL they came by, or the server's own key for them.
     """
     if isinstance(who, str):
-        known = _usable(who) and not study.require_identity
+        known = _is_usable(who) and not study.require_identity
         return Person(pseudonym_of(key, _OWN_KEY, who)) if known else None
-    ids = {name: who[name].strip() for name in study.identity if _usable(who.get(name, ""))}
+    ids = {name: who[name].strip() for name in study.identity if _is_usable(who.get(name, ""))}
     first = study.identity[0]
     if first not in ids:
         return None
@@ -129,6 +129,6 @@ def _excluded_runs(reader: LogReader, study: Study) -> frozenset[str]:
     return frozenset(id for id in runs if id.startswith(run_id("")) and id != study.run_id)
 
 
-def _usable(value: str) -> bool:
+def _is_usable(value: str) -> bool:
     """Return True if a parameter names somebody; ``{{%PROLIFIC_PID%}}`` is a link that was not filled in."""
     return bool(value.strip()) and len(value) <= _LONGEST and "{{" not in value

@@ -92,7 +92,9 @@ def _row(study: Study, person: str, turns: pd.DataFrame) -> dict[str, Any]:
     texts = [text for text in task["text"] if len(text) >= _SENTENCE]
     long = task[(task["text"].str.len() >= _LONG_TEXT) & (task["seconds"] > 0)]
     typed = (long["text"].str.len() / long["seconds"]).max()
-    pasted = (long["payload"].map(_pasted).astype(float) / long["text"].str.len()).clip(upper=1).max()
+    pasted = (
+        (long["payload"].map(_pasted_characters).astype(float) / long["text"].str.len()).clip(upper=1).max()
+    )
     same = Counter(texts).most_common(1)[0][1] / len(texts) if len(texts) >= _TEXTS else None
     points = _points(study, turns)
     missed = sorted({name for payload in turns["payload"] for name in payload.get(MISSED, ())})
@@ -116,7 +118,7 @@ def _row(study: Study, person: str, turns: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _pasted(payload: dict[str, Any]) -> int:
+def _pasted_characters(payload: dict[str, Any]) -> int:
     return int(payload.get("trace", {}).get("pasted", 0))
 
 

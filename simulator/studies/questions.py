@@ -114,7 +114,7 @@ class Question(BaseModel):
 
     @field_validator("choices", mode="before")
     @classmethod
-    def _listed(cls, value: Any) -> Any:
+    def _read_options(cls, value: Any) -> Any:
         if not isinstance(value, list | tuple):
             return value
         if any(isinstance(choice, Mapping | list) for choice in value):

@@ -101,7 +101,10 @@ def reconcile(desk: StudyDesk, reader: LogReader, export: Path | None = None) ->
         episode.id: endings[episode.id].status if episode.id in endings else "running" for episode in episodes
     }
     submissions = None if export is None else read_export(desk, reader, export)
-    findings = [*_quotas(desk, places, frozenset(reader.withdrawals())), *_played(places, episodes, status)]
+    findings = [
+        *_quotas(desk, places, frozenset(reader.withdrawals())),
+        *_reconcile_episodes(places, episodes, status),
+    ]
     if submissions is not None:
         kind = desk.study.identity[0].lower()
         named = frozenset(row.participant_id for row in reader.identities(kind=kind))
@@ -164,7 +167,7 @@ def _quotas(desk: StudyDesk, places: Sequence[Place], pending: frozenset[str]) -
             yield Finding("not_erased", place.participant, sentence)
 
 
-def _played(
+def _reconcile_episodes(
     places: Sequence[Place], episodes: Sequence[Episode], status: Mapping[str, str]
 ) -> Iterator[Finding]:
     """Yield people whose episodes do not fit their places."""
@@ -217,14 +220,14 @@ def _paid(
             yield Finding("not_here", submission.participant, said, explained=explained)
     for person, place in standing.items():
         if there[person]:
-            yield from _one(desk, place, there[person])
+            yield from _reconcile_person(desk, place, there[person])
         elif place.state == "completed":
             known = person in named
             said = "the export does not have them" if known else "they did not come by the platform"
             yield Finding("not_there", person, f"{person} completed here; {said}.", explained=not known)
 
 
-def _one(desk: StudyDesk, place: Place, submissions: Sequence[Submission]) -> Iterator[Finding]:
+def _reconcile_person(desk: StudyDesk, place: Place, submissions: Sequence[Submission]) -> Iterator[Finding]:
     """Yield what one person's submissions and place say of each other."""
     person, state = place.participant, place.state
     done = [submission for submission in submissions if submission.status in _DONE]

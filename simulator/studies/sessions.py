@@ -67,14 +67,14 @@ class StudySessions(HeldStudies):
         desk = self._desk(study_id)
         study = desk.study
         named = bool(identity.get(study.identity[0], "").strip())
-        pages = self._spoken(study, language)
+        pages = self._page_language(study, language)
         if pairs := self._pairs.get(study.sets_run):
             await pairs.settle()
         try:
             who = identity if named else participant_key
             admission = await desk.admit(who, pages, browser=participant_key)
         except InputError as error:
-            return _closed(study, error)
+            return _refuse_changed(study, error)
         return await self._entry(desk, admission, pages)
 
     async def next_set(self, episode_id: str) -> Entry:
@@ -89,11 +89,11 @@ class StudySessions(HeldStudies):
         """
         episode, desk, person = self._taking_part(episode_id)
         await self._settle(episode, self._reader.ending(episode_id))
-        pages = self._spoken(desk.study, str(episode.options.get("language", "")))
+        pages = self._page_language(desk.study, str(episode.options.get("language", "")))
         try:
             admission = await desk.another(person, pages)
         except InputError as error:
-            return _closed(desk.study, error)
+            return _refuse_changed(desk.study, error)
         return await self._entry(desk, admission, pages)
 
     def sets(self, episode_id: str) -> Sets:
@@ -169,7 +169,7 @@ class StudySessions(HeldStudies):
         shown = await (pairs.view(episode) if pairs else self._view(episode, seat))
         if pairs is None and await self._gave_up(episode):
             shown = await self._view(episode, seat)
-        return await self._settled(episode, shown)
+        return await self._settle_ending(episode, shown)
 
     async def submit(self, episode_id: str, seat: str, reply: Reply, *, number: int | None = None) -> Any:
         """See `Sessions.submit`.
@@ -192,7 +192,7 @@ class StudySessions(HeldStudies):
                 shown = await self._view(episode, seat)
         else:
             shown = await pairs.submit(episode, reply, number)
-        return await self._settled(episode, shown)
+        return await self._settle_ending(episode, shown)
 
     async def replay(self, episode_id: str, seat: str) -> Any:
         """See `Sessions.replay`; of a study only a set that was done, if participants may see it.
@@ -304,7 +304,7 @@ class StudySessions(HeldStudies):
         seat = self._machine.due(here.live, here.state)
         if seat is None or here.live.seats[seat].kind == PERSON:  # another server was first
             return True
-        language = self._spoken(desk.study, str(episode.options.get("language", "")))
+        language = self._page_language(desk.study, str(episode.options.get("language", "")))
         reply = Reply(text=desk.study.neutral_words_in(language))
         try:
             turn = self._machine.accept(here.live, here.state, seat, reply)
@@ -322,7 +322,7 @@ class StudySessions(HeldStudies):
             async with self._lock(episode.id):
                 await self._abort(episode.id, _GIVEN_AWAY, self._seat(episode))
 
-    async def _settled(self, episode: Episode, shown: Any) -> Any:
+    async def _settle_ending(self, episode: Episode, shown: Any) -> Any:
         """Return a page of an episode, after the desk was told how that ended."""
         # The page of people who are paired may be that of their task, whose ending is not their set's.
         ending = self._reader.ending(episode.id) if self._pairs_of(episode) else shown.ending
@@ -385,7 +385,7 @@ class _AbsentError(Exception):
     """A model that is to sit opposite a participant does not answer."""
 
 
-def _closed(study: Study, error: InputError) -> Entry:
+def _refuse_changed(study: Study, error: InputError) -> Entry:
     """Return the refusal of a study whose file was changed after it had been opened."""
     _log.error("study %s cannot be entered: %s", study.id, error)
     return Entry(refusal="closed")

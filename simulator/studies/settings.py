@@ -12,7 +12,7 @@ from trees import Language
 T = TypeVar("T")
 
 
-def _several(value_or_values: Any) -> Any:
+def _read_several(value_or_values: Any) -> Any:
     if value_or_values == [] or value_or_values == ():
         raise ValueError("is empty")
     values = list(value_or_values) if isinstance(value_or_values, list | tuple) else [value_or_values]
@@ -20,7 +20,7 @@ def _several(value_or_values: Any) -> Any:
     return tuple(value for place, value in enumerate(values) if value not in values[:place])
 
 
-Several = Annotated[tuple[T, ...], BeforeValidator(_several)]
+Several = Annotated[tuple[T, ...], BeforeValidator(_read_several)]
 """One value or a list of them, each once."""
 
 

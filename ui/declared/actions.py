@@ -145,9 +145,9 @@ class DeclaredActions:
             language=frame.texts.language,
         )
         seats = [seat.name for seat in self.benchmark.seats]
-        return self._placed(frame, entry, card.task if card.task in seats else seats[0], card.id)
+        return self._seat_answer(frame, entry, card.task if card.task in seats else seats[0], card.id)
 
-    def _placed(self, frame: Frame, entry: Entry, usual: str, study: str) -> Answer:
+    def _seat_answer(self, frame: Frame, entry: Entry, usual: str, study: str) -> Answer:
         if entry.episode_id is None:
             return {"html": self._message(frame, entry.refusal or "closed", entry.completion)}
         return self._go(Pass(entry.episode_id, entry.seat or usual, benchmark=self.name, study=study))
@@ -161,16 +161,16 @@ class DeclaredActions:
         try:
             entry = await self.sessions.next_set(seat.episode_id)
         except NotInLog:
-            return self._gone(frame, seat)
-        return self._placed(spoken(frame, self._seen(seat.study)), entry, seat.seat, seat.study)
+            return self._gone_answer(frame, seat)
+        return self._seat_answer(spoken(frame, self._card_of(seat.study)), entry, seat.seat, seat.study)
 
     async def page(self, frame: Frame, seat: Pass) -> Answer:
         """Return the page of an episode as it stands."""
         try:
             view = await self.sessions.view(seat.episode_id, seat.seat)
         except NotInLog:
-            return self._gone(frame, seat)
-        return {"html": await self._shown(frame, seat, view)}
+            return self._gone_answer(frame, seat)
+        return {"html": await self._page_of(frame, seat, view)}
 
     async def send(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
         """Take a turn; ``accepted`` tells whether it counts, so that what was typed may be dropped."""
@@ -184,15 +184,15 @@ class DeclaredActions:
             except ConflictError:
                 notice = Notice(frame.texts("study.session.moved"))
             except (SeatError, InputError) as error:
-                notice = self._refused(frame, error)
+                notice = self._refusal_notice(frame, error)
             if notice is not None:
                 view = await self.sessions.view(seat.episode_id, seat.seat)
         except NotInLog:
-            return {"accepted": False} | self._gone(frame, seat)
+            return {"accepted": False} | self._gone_answer(frame, seat)
         if notice is not None and broken_off(view):
             # The place had been given to somebody else.
             return {"accepted": False, "html": self._message(frame, "full")}
-        return {"accepted": notice is None, "html": await self._shown(frame, seat, view, notice)}
+        return {"accepted": notice is None, "html": await self._page_of(frame, seat, view, notice)}
 
     async def judge(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
         """Note what somebody says of an episode of free play that is over.
@@ -236,7 +236,7 @@ class DeclaredActions:
         try:
             checked = form.check(asked.filled, frame.texts.language)
         except (SeatError, InputError) as error:
-            return {"refused": self._refused(frame, error).text}
+            return {"refused": self._refusal_notice(frame, error).text}
         texts, problems = frame.texts, dict[str, list[dict[str, str]]]()
         for problem in checked.problems:
             # A benchmark's own checks speak English; its phrases have their words in other languages.
@@ -263,8 +263,8 @@ class DeclaredActions:
         try:
             await self.sessions.withdraw(seat.episode_id)
         except NotInLog:
-            return self._gone(frame, seat)
-        return {"html": self._left(spoken(frame, self._seen(seat.study)), seat, "withdrawn")}
+            return self._gone_answer(frame, seat)
+        return {"html": self._left_page(spoken(frame, self._card_of(seat.study)), seat, "withdrawn")}
 
     async def leave(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
         """End the set of somebody who is paired, before its end; what they did stays. Return the page.
@@ -273,12 +273,12 @@ class DeclaredActions:
             AskbackError: if nobody is paired there.
         """
         await self._pairs(seat).leave(seat.episode_id)
-        return await self._stands(frame, seat)
+        return await self._current_state(frame, seat)
 
     async def acknowledge(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
         """Record that somebody has read a researcher's message; return the page without it."""
         await self.sessions.acknowledge(seat.episode_id, AcknowledgeCall.model_validate(call).message)
-        return await self._stands(frame, seat)
+        return await self._current_state(frame, seat)
 
     async def wait_again(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
         """Let somebody whose partner has left wait for another one; return the page.
@@ -288,7 +288,7 @@ class DeclaredActions:
         """
         with suppress(ConflictError):  # it went on in another tab: the page says where it stands
             await self._pairs(seat).wait_again(seat.episode_id)
-        return await self._stands(frame, seat)
+        return await self._current_state(frame, seat)
 
     def _pairs(self, seat: Pass) -> Pairs:
         pairs = self.sessions.pairs(seat.episode_id)
@@ -296,9 +296,9 @@ class DeclaredActions:
             raise InputError("Nobody is paired here.")
         return pairs
 
-    async def _stands(self, frame: Frame, seat: Pass) -> Answer:
+    async def _current_state(self, frame: Frame, seat: Pass) -> Answer:
         view = await self.sessions.view(seat.episode_id, seat.seat)
-        return {"html": await self._shown(frame, seat, view)}
+        return {"html": await self._page_of(frame, seat, view)}
 
     # Pages
 
@@ -326,8 +326,8 @@ class DeclaredActions:
         """Return the episode whose page is asked for."""
         return Here(frame=frame, link=self.link, steps=self.steps(view), view=view, **more)
 
-    async def _shown(self, frame: Frame, seat: Pass, view: Any, notice: Notice | None = None) -> str:
-        card = self._seen(seat.study)
+    async def _page_of(self, frame: Frame, seat: Pass, view: Any, notice: Notice | None = None) -> str:
+        card = self._card_of(seat.study)
         frame = spoken(frame, card)
         if view.stage == "instructions_again":
             view, notice = replace(view, stage="instructions"), Notice(frame.texts("study.questions.again"))
@@ -342,10 +342,10 @@ class DeclaredActions:
         if view.stage != "done":
             return self.session_page(here)
         if broken_off(view) or (sets.completion is not None and not sets.completion.is_done):
-            return self._left(frame, seat, self._why(seat, view, sets))
+            return self._left_page(frame, seat, self._broken_off_page(seat, view, sets))
         return end_page(here, self.benchmark, await self._replay(seat))
 
-    def _why(self, seat: Pass, view: SeatPage, sets: Sets) -> str:
+    def _broken_off_page(self, seat: Pass, view: SeatPage, sets: Sets) -> str:
         """Return the page for somebody whose episode was broken off, or who left afterwards."""
         if sets.completion is not None and sets.completion.outcome == "screened_out":
             return "screened_out"
@@ -357,7 +357,7 @@ class DeclaredActions:
         cause = view.ending.cause if view.ending is not None else None
         return "broken" if broken_off(view) and cause != seat.seat else "declined"
 
-    def _left(self, frame: Frame, seat: Pass, code: str) -> str:
+    def _left_page(self, frame: Frame, seat: Pass, code: str) -> str:
         """Return a page for somebody who has left before the end, or afterwards."""
         try:
             return self._message(frame, code, self.sessions.completion(seat.episode_id))
@@ -367,10 +367,10 @@ class DeclaredActions:
     def _message(self, frame: Frame, code: str, completion: Any = None) -> str:
         return message_page(frame, code, home=self.link.path, completion=completion)
 
-    def _gone(self, frame: Frame, seat: Pass) -> Answer:
+    def _gone_answer(self, frame: Frame, seat: Pass) -> Answer:
         if not seat.study:
             return {"html": plain_message_page(frame, "gone")}
-        return {"html": self._message(spoken(frame, self._seen(seat.study)), "gone")}
+        return {"html": self._message(spoken(frame, self._card_of(seat.study)), "gone")}
 
     async def _replay(self, seat: Pass) -> Any:
         try:
@@ -378,7 +378,7 @@ class DeclaredActions:
         except ConflictError:  # the study does not show it
             return None
 
-    def _refused(self, frame: Frame, error: SeatError | InputError) -> Notice:
+    def _refusal_notice(self, frame: Frame, error: SeatError | InputError) -> Notice:
         """Return why a turn does not count; a benchmark whose forms can be mended may say where."""
         code = getattr(error, "code", "")
         refusal = frame.texts.get(
@@ -388,7 +388,7 @@ class DeclaredActions:
         )
         return Notice(frame.texts("study.session.refused", message=refusal), "problem")
 
-    def _seen(self, study_id: str) -> StudyCard | None:
+    def _card_of(self, study_id: str) -> StudyCard | None:
         """Return a study's card, whose places may have been counted a while ago."""
         return (self._known.get(study_id) or self.study(study_id)) if study_id else None
 

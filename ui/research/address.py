@@ -106,7 +106,7 @@ class Address:
         where = PLACES.get(last, RESEARCH)
         if where in (RESEARCH, RUN) and "run" in values:
             where = _TABS.get(values.get("tab", ""), PART)
-        settings, filters = _prefixed(pairs, _SETTING), _prefixed(pairs, _FILTER)
+        settings, filters = _take_prefixed(pairs, _SETTING), _take_prefixed(pairs, _FILTER)
         return cls(path=where, runs=tuple(runs), settings=settings, filters=filters, **values)
 
     def to(self, **changes: Any) -> str:
@@ -134,6 +134,6 @@ class Address:
         return f"{self.path}?{self.query}" if self.query else self.path
 
 
-def _prefixed(pairs: Sequence[tuple[str, str]], prefix: str) -> tuple[tuple[str, str], ...]:
+def _take_prefixed(pairs: Sequence[tuple[str, str]], prefix: str) -> tuple[tuple[str, str], ...]:
     held = {name[len(prefix) :]: value for name, value in pairs if name.startswith(prefix)}
     return tuple(held.items())

@@ -105,12 +105,12 @@ def research_blocks(pages: Sequence[ResearchPage], head: str) -> gr.Blocks:
     """
     blocks: gr.Blocks
     with gr.Blocks(title="Askback", analytics_enabled=False, fill_width=True) as blocks:
-        _loaded(blocks, pages[0], head)
+        _load_page(blocks, pages[0], head)
         for page in pages[1:]:
             # As `Blocks.route` does it, which makes Gradio's whole web app once more for each page.
             blocks.pages.append((page.path, page.path, False))
             blocks.current_page = page.path
-            _loaded(blocks, page, head)
+            _load_page(blocks, page, head)
     return blocks
 
 
@@ -169,7 +169,7 @@ def _keep(filters: Mapping[str, gr.components.Component], answer: str) -> str:
     return _KEEP.format(names=json.dumps(list(filters)), answer=answer)
 
 
-def _loaded(blocks: gr.Blocks, page: ResearchPage, head: str) -> None:
+def _load_page(blocks: gr.Blocks, page: ResearchPage, head: str) -> None:
     """Put a page on the route that is open: a bar that moves until its components are there."""
     boot = gr.HTML(
         '<div class="rs-boot"></div>',

@@ -85,7 +85,7 @@ def _show_episodes(visit: Visit, office: Office, look: Look, card: RunCard, word
     )
     if at.episode and all(entry.id != at.episode for entry in every):
         raise InputError(f"The run has no episode {at.episode!r}.", code="no_episode", episode=at.episode)
-    talked = _talked(reader, run, at.text) if at.text else frozenset()
+    talked = _episodes_mentioning(reader, run, at.text) if at.text else frozenset()
     listed = [entry for entry in every if fits_address(entry, at, talked)]
     previous, following = neighbours([entry.id for entry in listed], at.episode)
     put_menus(visit, _menus(t, at, every, words), search=t("research.episodes.text"))
@@ -194,7 +194,7 @@ def _headline(benchmark: Benchmark[Any, Any], scores: Mapping[str, Mapping[str, 
     return next(iter([*declared, *logged]), benchmark.metrics[0])
 
 
-def _talked(reader: LogReader, run: str, words: str) -> frozenset[str]:
+def _episodes_mentioning(reader: LogReader, run: str, words: str) -> frozenset[str]:
     wish = words.casefold()
     return frozenset(
         played.episode.id

@@ -214,7 +214,7 @@ def _work(visit: Visit, place: Place, reader: LogReader) -> str:
         raters = case.opinions.blind.items()
         offers += [Offer(desk.values(form), visit.t("research.desk.as", rater=name)) for name, form in raters]
     sheet = desk.sheet(case, form) if case and desk.sheet is not None else None
-    asked = _asked((Group(desk.fields),) if sheet is None else sheet.groups) if case else {}
+    asked = _fields_by_key((Group(desk.fields),) if sheet is None else sheet.groups) if case else {}
     return markup(
         visit,
         "desk",
@@ -228,7 +228,7 @@ def _work(visit: Visit, place: Place, reader: LogReader) -> str:
         takes=_takes(asked, [offer.values for offer in offers if not offer.name]),
         filled=json.dumps(filled, ensure_ascii=False) if filled else "",
         values=filled,
-        **_speaking(place, case.language if case else DEFAULT),
+        **_template_context(place, case.language if case else DEFAULT),
     )
 
 
@@ -252,7 +252,7 @@ def judge(office: Office, call: Any) -> dict[str, Any]:
             visit.at.data,
             rater,
             asked.item,
-            _checked(asked.form),
+            _sent_fields(asked.form),
             submission=asked.key,
             deciding=asked.decides,
         )
@@ -278,7 +278,7 @@ def _page_now(visit: Visit, place: Place, reader: LogReader) -> str | None:
         return None
 
 
-def _speaking(place: Place, language: str) -> dict[str, Any]:
+def _template_context(place: Place, language: str) -> dict[str, Any]:
     """Return what templates know: whose texts are meant, the language of a thing, words that differ."""
     link = SimpleNamespace(name=f"{DECLARED}.{place.benchmark.name}")
     return {"link": link, "view": SimpleNamespace(language=language, seat=""), "revision": _revision}
@@ -288,7 +288,7 @@ def _revision(label: str, original: str, text: str) -> Revision:
     return Revision(Translated(label, label), word_diff(original, text))
 
 
-def _asked(groups: Iterable[Group]) -> Asked:
+def _fields_by_key(groups: Iterable[Group]) -> Asked:
     return {group.key(field): (group, field) for group in groups for field in group.fields}
 
 
@@ -296,11 +296,11 @@ def _takes(asked: Asked, offers: Sequence[Values]) -> dict[str, list[int]]:
     """Return the fields in which offers differ, each with the places of those that fill it in."""
     return {
         name: [place for place, offer in enumerate(offers) if offer.get(name)]
-        for name in _differing(asked, offers)
+        for name in _differing_fields(asked, offers)
     }
 
 
-def _differing(asked: Asked, forms: Sequence[Values]) -> list[str]:
+def _differing_fields(asked: Asked, forms: Sequence[Values]) -> list[str]:
     """Return the fields in which forms differ."""
     said = {name: [form.get(name) or field.usual for form in forms] for name, (_, field) in asked.items()}
     return [name for name, values in said.items() if any(value != values[0] for value in values)]
@@ -336,18 +336,18 @@ def _agreement(visit: Visit, place: Place, reader: LogReader) -> None:
         standing=standing(desk, cases),
         sections=holding(sections),
         raters=tuple(dict.fromkeys(rater for difference in shown for rater in difference.said)),
-        shown=tuple(_shown(desk, difference) for difference in shown),
+        shown=tuple(_show_difference(desk, difference) for difference in shown),
         hidden=hidden,
-        **_speaking(place, DEFAULT),
+        **_template_context(place, DEFAULT),
     )
 
 
-def _shown(desk: Desk[Any], difference: Difference[Any]) -> ShownDifference:
+def _show_difference(desk: Desk[Any], difference: Difference[Any]) -> ShownDifference:
     """Return a difference, of every form the fields in which raters differ."""
     case, forms = difference.case, (*difference.said.values(), difference.decided)
-    asked = _asked(group for form in forms if form is not None for group in desk.groups(case, form))
+    asked = _fields_by_key(group for form in forms if form is not None for group in desk.groups(case, form))
     said = {rater: desk.values(form) for rater, form in difference.said.items()}
-    names = _differing(asked, list(said.values()))
+    names = _differing_fields(asked, list(said.values()))
     filled = [
         None
         if form is None
@@ -381,18 +381,18 @@ def place_at(visit: Visit) -> Place:
     raise InputError(f"There is no desk {name!r}.", code="no_desk", desk=name)
 
 
-def _checked(form: Mapping[str, Any]) -> dict[str, Any]:
+def _sent_fields(form: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that were sent, without space around texts, if none is longer than what is kept."""
     if len(json.dumps(form)) > MOST or any(
         isinstance(value, str) and len(value) > LONGEST for value in form.values()
     ):
         raise InputError(f"A text has {LONGEST} letters at most.", code="long_note", most=LONGEST)
-    return {name: _stripped(value) for name, value in form.items()}
+    return {name: _strip(value) for name, value in form.items()}
 
 
-def _stripped(value: Any) -> Any:
+def _strip(value: Any) -> Any:
     if isinstance(value, list):
-        return [_stripped(each) for each in value]
+        return [_strip(each) for each in value]
     if isinstance(value, dict):
-        return {name: _stripped(each) for name, each in value.items()}
+        return {name: _strip(each) for name, each in value.items()}
     return value.strip() if isinstance(value, str) else value

@@ -94,7 +94,7 @@ def add_downloads(app: FastAPI, office: Office) -> None:
     def of_data(name: str, benchmark: str, data: str) -> Response:
         def content() -> bytes:
             pages = research_pages(catalog.find(benchmark)).data
-            write = _known(pages.files if pages is not None else {}, name)
+            write = _require_file(pages.files if pages is not None else {}, name)
             return written(lambda path: write(data, path), name)
 
         return answer(content, _BYTES, name)
@@ -190,7 +190,7 @@ def to_csv(header: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(header)
-    writer.writerows([_safe(value) for value in line] for line in lines)
+    writer.writerows([_guard_cell(value) for value in line] for line in lines)
     return "\ufeff" + out.getvalue()
 
 
@@ -209,7 +209,7 @@ def run_file(reader: LogReader, run: str, name: str) -> bytes:
     """
     row = reader.run(run)
     files = {file.name: file for file in pages_of(row.benchmark).files if file.where(reader, row)}
-    return written(lambda path: _known(files, name).write(reader, run, path), name)
+    return written(lambda path: _require_file(files, name).write(reader, run, path), name)
 
 
 def desk_file(reader: LogReader, at: Address, name: str) -> bytes:
@@ -218,7 +218,7 @@ def desk_file(reader: LogReader, at: Address, name: str) -> bytes:
     Raises:
         InputError: if there is no such desk or file, or nothing to be written.
     """
-    write = _known(place_at(Visit(strings(DEFAULT), at)).desk.files, name)
+    write = _require_file(place_at(Visit(strings(DEFAULT), at)).desk.files, name)
     return written(lambda path: write(reader, at.data, path), name)
 
 
@@ -231,7 +231,7 @@ def written(write: Callable[[Path], object], name: str) -> bytes:
     return disarmed(content.decode("utf-8-sig")).encode() if name.endswith(".csv") else content
 
 
-def _known(files: Mapping[str, Any], name: str) -> Any:
+def _require_file(files: Mapping[str, Any], name: str) -> Any:
     if name not in files:
         raise InputError(f"There is no file {name!r} here; there are: {', '.join(files) or 'none'}.")
     return files[name]
@@ -256,7 +256,7 @@ def episodes_csv(reader: LogReader, run: str) -> str:
     return to_csv(list(map(str, frame)), held.itertuples(index=False, name=None))
 
 
-def _safe(value: Any) -> Any:
+def _guard_cell(value: Any) -> Any:
     try:
         float(value)
     except ValueError:

@@ -156,7 +156,7 @@ def translated(t: Strings, figure: Figure) -> Figure:
             title=t.phrase(panel.title),
             x_label=t.phrase(panel.x_label),
             y_label=t.phrase(panel.y_label),
-            marks=[_named(t, mark) for mark in panel.marks],
+            marks=[_translate_mark(t, mark) for mark in panel.marks],
         )
         for panel in figure.panels
     ]
@@ -165,17 +165,19 @@ def translated(t: Strings, figure: Figure) -> Figure:
 
 def is_wide(figure: Figure) -> bool:
     """Return True if a figure takes the whole width of a page."""
-    return (figure.columns or len(figure.panels)) > 1 or max(map(_beside, figure.panels)) > _MOST_BARS
+    return (figure.columns or len(figure.panels)) > 1 or max(
+        map(_bars_side_by_side, figure.panels)
+    ) > _MOST_BARS
 
 
-def _named(t: Strings, mark: Mark) -> Mark:
+def _translate_mark(t: Strings, mark: Mark) -> Mark:
     named = replace(mark, name=t.phrase(mark.name))
     if isinstance(named, Bars | Stacked):
         return replace(named, categories=[t.phrase(category) for category in named.categories])
     return named
 
 
-def _beside(panel: Panel) -> int:
+def _bars_side_by_side(panel: Panel) -> int:
     """Return how many bars stand side by side."""
     stacked = max((len(mark.categories) for mark in panel.marks if isinstance(mark, Stacked)), default=0)
     lines = 24 if any(isinstance(mark, Line) for mark in panel.marks) else 0

@@ -202,7 +202,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on, let in, or ask who it is."""
-        if scope["type"] not in ("http", "websocket") or not self._guarded(scope):
+        if scope["type"] not in ("http", "websocket") or not self._is_guarded(scope):
             await self.app(scope, receive, send)
             return
         answer = await self._answer(scope, receive)
@@ -214,7 +214,7 @@ class Guard:
         else:
             await answer(scope, receive, send)
 
-    def _guarded(self, scope: Scope) -> bool:
+    def _is_guarded(self, scope: Scope) -> bool:
         path = "/" + _route(scope).lstrip("/")
         return path == self.path or path.startswith(f"{self.path}/")
 
@@ -244,11 +244,11 @@ class Guard:
         # Scripts that download tables; a one-time token would be gone after the first.
         credentials = _credentials(headers.get("authorization", ""))
         if credentials is not None and not self.log_ins.by_token:
-            return await self._checked(scope, *credentials)
+            return await self._authenticate(scope, *credentials)
         return self._refusal(scope, "login", 401)
 
     async def _log_in(self, scope: Scope, name: str, secret: str, target: str) -> Response:
-        user = await self._checked(scope, name, secret)
+        user = await self._authenticate(scope, name, secret)
         if isinstance(user, Response):
             return user
         response = RedirectResponse(target, status_code=303)
@@ -263,7 +263,7 @@ class Guard:
         )
         return response
 
-    async def _checked(self, scope: Scope, name: str, secret: str) -> Response | User:
+    async def _authenticate(self, scope: Scope, name: str, secret: str) -> Response | User:
         """Return who comes with a name and a password, or why they are not let in."""
         client = client_group(scope["client"][0]) if scope.get("client") else ""
         wait = max(self._by_client.wait(client), self._by_name.wait(name) if name else 0.0)

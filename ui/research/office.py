@@ -73,7 +73,7 @@ class CachedReports:
 
     def _place(self, name: Hashable, runs: str | Iterable[str]) -> tuple[Hashable, Hashable]:
         named = (runs,) if isinstance(runs, str) else tuple(runs)
-        return (name, named), (*map(self._state, named), self._everywhere())
+        return (name, named), (*map(self._state, named), self._state_of_log())
 
     def _state(self, run: str) -> tuple[int, ...]:
         of_run = "episode_id IN (SELECT id FROM episodes WHERE run_id = :run)"
@@ -82,7 +82,7 @@ class CachedReports:
         with self.reader.connection() as connection:
             return tuple(connection.execute(query, {"run": run}).fetchone())
 
-    def _everywhere(self) -> tuple[int, int]:
+    def _state_of_log(self) -> tuple[int, int]:
         """Return what runs rest on besides: judgments of items, and who has been erased (rows stay)."""
         query = "SELECT count(*) FROM judgments WHERE episode_id IS NULL"
         with self.reader.connection() as connection:

@@ -126,7 +126,7 @@ class StartPage:
 
     def _put_run(self, run: StartedRun) -> None:
         with gr.Row(equal_height=True):
-            first, playing = self._stands(run), run.state == "playing"
+            first, playing = self._describe_state(run), run.state == "playing"
             shown = html(first, scale=5)
             stop = gr.Button(
                 self.visit.t("research.start.stop"), visible=playing, elem_classes=["rs-stop"], scale=0
@@ -137,13 +137,13 @@ class StartPage:
         timer, over = gr.Timer(TICK), gr.Checkbox(False, visible="hidden")
 
         def looked() -> tuple[str, bool]:
-            return self._stands(run), run.state != "playing"
+            return self._describe_state(run), run.state != "playing"
 
         timer.tick(looked, None, [shown, over], show_progress="hidden", queue=False).then(
             None, over, None, js="over => over && location.reload()"
         )
 
-    def _stands(self, run: StartedRun) -> str:
+    def _describe_state(self, run: StartedRun) -> str:
         reader = self.office.reader
         played = [name for name, event in begun_by(reader).items() if event.details["process"] == run.id]
         return markup(

@@ -84,7 +84,7 @@ class StudiesPage:
         t, first = self.visit.t, self.rows()
         part(self.visit, "studies")
         studies, shown = table(t("research.studies.heading"), first), gr.State(first)
-        gr.Timer(TICK).tick(self._listed, shown, [studies, shown], show_progress="hidden", queue=False)
+        gr.Timer(TICK).tick(self._list_studies, shown, [studies, shown], show_progress="hidden", queue=False)
         with gr.Accordion(t("research.studies.add"), open=False, elem_id="add-study"):
             source = next(iter(all_builtin()))
             part(self.visit, "study_add", command=f"askback study new {source} my-study.yaml")
@@ -102,10 +102,10 @@ class StudiesPage:
             with gr.Row():
                 check = gr.Button(t("research.studies.check"))
                 add = gr.Button(t("research.studies.keep"), variant="primary")
-        picker.submit(self._picked, picker, content, show_progress="hidden").success(
-            self._checked, content, faults, show_progress="hidden"
+        picker.submit(self._read_picked, picker, content, show_progress="hidden").success(
+            self._check_file, content, faults, show_progress="hidden"
         )
-        check.click(self._checked, content, faults)
+        check.click(self._check_file, content, faults)
         go = f"study => {{ if (study) location.assign('{STUDIES}?study=' + encodeURIComponent(study)) }}"
         added = gr.Textbox(visible="hidden")
         add.click(self._add, content, [faults, added]).success(None, added, None, js=go)
@@ -134,11 +134,11 @@ class StudiesPage:
             _number(progress.hourly_pay, ".2f", study.pay.currency if study.pay else ""),
         ]
 
-    def _listed(self, before: Sheet) -> tuple[Any, Any]:
+    def _list_studies(self, before: Sheet) -> tuple[Any, Any]:
         rows = self.rows()
         return (gr.skip(), gr.skip()) if rows == before else (filled(rows), rows)
 
-    def _picked(self, picked: Mapping[str, Any] | None) -> str:
+    def _read_picked(self, picked: Mapping[str, Any] | None) -> str:
         """Return the text of a file that was picked, unless it is too large to be one."""
         picked = picked if isinstance(picked, dict) else {}
         with self.office.acting(self.visit, "study", did="pick"):
@@ -148,7 +148,7 @@ class StudiesPage:
                 raise InputError(message, code="study_too_large", most=f"{MOST_BYTES:,}", size=size)
         return str(picked["text"])
 
-    def _checked(self, content: str) -> str:
+    def _check_file(self, content: str) -> str:
         """Return what a study file comes to, or what is wrong with it."""
         with self.office.acting(self.visit, "study", did="check"):
             return self._verdict(add_study(content.encode(), self.office.reader, keep=False))
@@ -327,7 +327,7 @@ class StudyPeople:
                 }
             done = html()
         for name, button in buttons.items():
-            button.click(partial(self._do, name), [who, words], [who, words, done])
+            button.click(partial(self._act_on_study, name), [who, words], [who, words, done])
         return who
 
     def choices(self) -> list[tuple[str, str]]:
@@ -336,17 +336,17 @@ class StudyPeople:
         states = {place.participant: place.state for place in self.desk.ledger()}
         return [(f"{who} · {t(f'research.studies.place.{state}')}", who) for who, state in states.items()]
 
-    def _do(self, name: str, who: str | None, words: str) -> tuple[Any, str, str]:
+    def _act_on_study(self, name: str, who: str | None, words: str) -> tuple[Any, str, str]:
         study = self.desk.study.id
         with self.office.acting(self.visit, "study", did=name, study=study) as user:
             if not isinstance(who, str):
                 raise InputError("Please choose a participant.", code="no_participant")
-            asyncio.run(_waited(_DEEDS[name](self.desk, who, str(words), by=user.name)))
+            asyncio.run(_await(_DEEDS[name](self.desk, who, str(words), by=user.name)))
         done = markup(self.visit, "study_person_done", name=name, who=who)
         return gr.Dropdown(choices=self.choices(), value=None), "", done
 
 
-async def _waited(deed: Awaitable[object]) -> None:
+async def _await(deed: Awaitable[object]) -> None:
     await deed
 
 

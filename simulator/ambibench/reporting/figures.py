@@ -123,7 +123,7 @@ def _bar_panel(title: str, marks: Sequence[Bars], x_label: str = "salient featur
     return [Panel(title, x_label, "accuracy", (*marks, HALF))] if marks else []
 
 
-def _drawn(
+def _make_figure(
     name: str,
     title: str,
     panels: Sequence[Panel],
@@ -145,7 +145,7 @@ def _drawn(
 def _of_models(
     name: str, title: str, panels: list[Panel], setting: Setting, kind: Kind, **look: Any
 ) -> Drawn:
-    return _drawn(name, title, panels, [] if panels else [_run_missing(setting, kind)], **look)
+    return _make_figure(name, title, panels, [] if panels else [_run_missing(setting, kind)], **look)
 
 
 def _run_missing(setting: Setting, kind: Kind | None = None, fold: Pair | None = None) -> str:
@@ -157,7 +157,7 @@ def _run_missing(setting: Setting, kind: Kind | None = None, fold: Pair | None =
     return f"no models in {what}: askback run ambibench {options} --model NAME"
 
 
-def _missing(trials: pd.DataFrame, setting: Setting, kind: Kind) -> list[str]:
+def _describe_missing(trials: pd.DataFrame, setting: Setting, kind: Kind) -> list[str]:
     """Return what is missing of people, who take part in the browser, and of models."""
     people = f"no people in setting {setting} with {kind} instructions: name a run of a study, or --from FILE"
     missing = {"human": people, "model": _run_missing(setting, kind)}
@@ -176,16 +176,18 @@ def figure_2(trials: pd.DataFrame) -> Drawn:
     panels, missing = [], []
     for kind in LEVELS:
         here = where(trials, setting="instruction", kind=kind)
-        missing += _missing(here, "instruction", kind)
+        missing += _describe_missing(here, "instruction", kind)
         panels += _bar_panel(f"{kind} instruction", _bars(means(here, "correct", ("actor", "feature"))))
-    return _drawn("figure-2", "Accuracy from an instruction and two examples", panels, missing, 1)
+    return _make_figure("figure-2", "Accuracy from an instruction and two examples", panels, missing, 1)
 
 
 def figure_3(trials: pd.DataFrame) -> Drawn:
     """Draw section 4.3: accuracy over k, with the oracle."""
     here = _multiple(trials)
     panels = _k_panel("", _by_actor(here), oracle=longest(here))
-    return _drawn("figure-3", "Accuracy by example", panels, _missing(here, "multiple", "uninformative"))
+    return _make_figure(
+        "figure-3", "Accuracy by example", panels, _describe_missing(here, "multiple", "uninformative")
+    )
 
 
 def figure_4(trials: pd.DataFrame) -> Drawn:
@@ -201,7 +203,7 @@ def figure_4(trials: pd.DataFrame) -> Drawn:
         panels += _k_panel(pair_title(pair), lines, oracle=longest(here))
         if not lines:
             missing.append(_run_missing("ft_eval", fold=pair))
-    return _drawn("figure-4", "Accuracy by example on a held-out pair", panels, missing, 3)
+    return _make_figure("figure-4", "Accuracy by example on a held-out pair", panels, missing, 3)
 
 
 def figure_5(trials: pd.DataFrame) -> Drawn:
@@ -224,7 +226,7 @@ def figure_5(trials: pd.DataFrame) -> Drawn:
     ]
     if not len(outputs):
         missing = [_run_missing("verbalise")]
-    return _drawn("figure-5", "Can the task be named?", panels, missing, 2)
+    return _make_figure("figure-5", "Can the task be named?", panels, missing, 2)
 
 
 def figure_6(trials: pd.DataFrame) -> Drawn:
@@ -242,7 +244,7 @@ def figure_6(trials: pd.DataFrame) -> Drawn:
     if not len(buckets):
         missing = [f"no models in setting aws: {command}" for _, command in _AWS.values()]
     title = "The region of a bucket, by the origin of the name"
-    return _drawn("figure-6", title, panels, missing, 2, caption="Share of the answers.")
+    return _make_figure("figure-6", title, panels, missing, 2, caption="Share of the answers.")
 
 
 def _region(buckets: pd.DataFrame, category: str) -> Stacked:
@@ -277,7 +279,7 @@ def figure_8(trials: pd.DataFrame) -> Drawn:
     missing = [_run_missing(setting) for setting, played in needed if not len(played)]
     if not lines and not missing:
         missing = ["no model has played both settings multiple and wug: play the other one, too"]
-    return _drawn("figure-8", "A category withheld, and a wug", _k_panel("", lines), missing)
+    return _make_figure("figure-8", "A category withheld, and a wug", _k_panel("", lines), missing)
 
 
 def by_model(trials: pd.DataFrame, name: str, kind: Kind) -> Drawn:
@@ -325,7 +327,7 @@ def figure_19(trials: pd.DataFrame) -> Drawn:
     if not alone:
         missing.append(f"no {ALONE} in setting multiple: call a model so with --actor NAME={ALONE}")
     panels = [panel for title, table in tables.items() for panel in _k_panel(title, _curves(table))]
-    return _drawn("figure-19", "Accuracy by example and format", panels, missing, 2)
+    return _make_figure("figure-19", "Accuracy by example and format", panels, missing, 2)
 
 
 FIGURES: Final[Mapping[str, Callable[[pd.DataFrame], Drawn]]] = {

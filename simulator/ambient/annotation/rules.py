@@ -42,7 +42,7 @@ class _Rewrite(BaseModel):
         return Disambiguation(self.premise, self.hypothesis, self.label)
 
 
-def _unless_made(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+def _read_unless_made(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
     return value if isinstance(value, Disambiguation) else read(value)
 
 
@@ -62,7 +62,7 @@ class Annotation(Form):
             Annotated[
                 Disambiguation,
                 read_as(_Rewrite, _Rewrite.disambiguation),
-                WrapValidator(_unless_made),
+                WrapValidator(_read_unless_made),
                 PlainSerializer(asdict),
             ],
             ...,
@@ -166,7 +166,7 @@ def check_annotation(
 def flags(premise: str, hypothesis: str, annotation: Annotation) -> tuple[bool, bool]:
     """Return True if premise and hypothesis are ambiguous: two distinct rewrites or more differ (spec 4)."""
     first, second = (
-        len(_distinct(original, annotation.rewrites, side)) >= 2
+        len(_distinct_rewrites(original, annotation.rewrites, side)) >= 2
         for side, original in zip(SIDES, (premise, hypothesis), strict=True)
     )
     return first, second
@@ -249,12 +249,12 @@ def _texts(rewrites: tuple[Disambiguation, ...]) -> Iterator[Problem]:
 
 
 def _changes(originals: Mapping[Side, str], annotation: Annotation, consolidated: bool) -> Iterator[Problem]:
-    changed = {side: _changed(originals[side], annotation.rewrites, side) for side in SIDES}
+    changed = {side: _changed_places(originals[side], annotation.rewrites, side) for side in SIDES}
     if annotation.rewrites and not any(changed.values()):
         yield Problem("nothing_changed", "rewrites")
     for side in SIDES:
         places = changed[side]
-        distinct = _distinct(originals[side], annotation.rewrites, side)
+        distinct = _distinct_rewrites(originals[side], annotation.rewrites, side)
         if len(places) == 1:
             yield Problem("one_changed", side)
         elif consolidated and len(distinct) == 1:
@@ -265,12 +265,12 @@ def _changes(originals: Mapping[Side, str], annotation: Annotation, consolidated
                     yield Problem("unchanged", f"rewrites[{place}].{side}")
 
 
-def _changed(original: str, rewrites: tuple[Disambiguation, ...], side: Side) -> tuple[int, ...]:
+def _changed_places(original: str, rewrites: tuple[Disambiguation, ...], side: Side) -> tuple[int, ...]:
     """Return the places of the rewrites that differ from the original on a side."""
     kept = squeeze(original)
     return tuple(place for place, rewrite in enumerate(rewrites) if squeeze(rewrite.sentence(side)) != kept)
 
 
-def _distinct(original: str, rewrites: tuple[Disambiguation, ...], side: Side) -> frozenset[str]:
+def _distinct_rewrites(original: str, rewrites: tuple[Disambiguation, ...], side: Side) -> frozenset[str]:
     """Return what they differ from it to."""
     return frozenset(squeeze(rewrite.sentence(side)) for rewrite in rewrites) - {squeeze(original)}

@@ -72,11 +72,11 @@ def merge(reads: Mapping[Path, Read[Example]]) -> Merged:
                 code, message = problem.split(" ", 1)
                 faults.append(Fault(str(file), example.id, line, code, f"{message} ({places[example.id]})"))
                 continue
-            examples[example.id] = example if known is None else _together(known, example)
+            examples[example.id] = example if known is None else _unite_examples(known, example)
             places.setdefault(example.id, f"{file.name}:{line}")
             if example.split:
                 splits[example.split][example.id] = None
-    faults += _uncovered(reads)
+    faults += _uncovered_faults(reads)
     return Merged(examples, {split: tuple(ids) for split, ids in splits.items()}, tuple(faults))
 
 
@@ -127,7 +127,7 @@ def _contradiction(known: Example, other: Example) -> str:
     return ""
 
 
-def _together(known: Example, other: Example) -> Example:
+def _unite_examples(known: Example, other: Example) -> Example:
     return replace(
         known,
         split=known.split or other.split,
@@ -137,17 +137,19 @@ def _together(known: Example, other: Example) -> Example:
     )
 
 
-def _uncovered(reads: Mapping[Path, Read[Example]]) -> Iterator[Fault]:
+def _uncovered_faults(reads: Mapping[Path, Read[Example]]) -> Iterator[Fault]:
     by_stem = {file.stem: file for file in reads}
     whole = [file for file in reads if file.stem.endswith("full")]
     if len(whole) != 1 or not all(split in by_stem for split in SPLITS):
         return
     parts = [by_stem[split] for split in SPLITS]
-    yield from _missing(whole, reads, parts, "id: stands in none of " + ", ".join(p.name for p in parts))
-    yield from _missing(parts, reads, whole, f"id: does not stand in {whole[0].name}")
+    yield from _missing_items(
+        whole, reads, parts, "id: stands in none of " + ", ".join(p.name for p in parts)
+    )
+    yield from _missing_items(parts, reads, whole, f"id: does not stand in {whole[0].name}")
 
 
-def _missing(
+def _missing_items(
     files: Sequence[Path], reads: Mapping[Path, Read[Example]], others: Sequence[Path], message: str
 ) -> Iterator[Fault]:
     held = {example.id for file in others for example in reads[file].rows}

@@ -49,7 +49,7 @@ def _scores(numbers: Mapping[str, float]) -> Scores:
     )
 
 
-def _named(scores: Scores) -> dict[str, float]:
+def _name_scores(scores: Scores) -> dict[str, float]:
     return dict(zip(CLASSES[output_of_width(len(scores))], scores, strict=True))
 
 
@@ -65,12 +65,12 @@ class PairScores:
         LabelSet | None, read_as(SomeLabels, lambda labels: labels), Field(exclude_if=lambda value: not value)
     ] = None
     scores: Annotated[
-        Scores, read_as(Mapping[str, Finite], _scores), PlainSerializer(_named), Field(alias="logits")
+        Scores, read_as(Mapping[str, Finite], _scores), PlainSerializer(_name_scores), Field(alias="logits")
     ]
 
     @model_validator(mode="before")
     @classmethod
-    def _value_is_one_of_them(cls, row: Any) -> Any:
+    def _require_known_label(cls, row: Any) -> Any:
         return {**row, "logits": {VALUE: row[VALUE]}} if VALUE in row else row
 
 

@@ -63,13 +63,13 @@ def _generation_line(record: GenerationRecord) -> str:
     return _line(
         {
             **_GENERATIONS.write(record),
-            "predicted_rewrites": _predicted(record, rewrites),
+            "predicted_rewrites": _predicted_rewrites(record, rewrites),
             "edit_f1": score if stored is None or abs(stored - score) > TOLERANCE else stored,
         }
     )
 
 
-def _predicted(record: GenerationRecord, rewrites: Mapping[Label, str]) -> dict[Label, str | None]:
+def _predicted_rewrites(record: GenerationRecord, rewrites: Mapping[Label, str]) -> dict[Label, str | None]:
     """Return the rewrites in the order in which they are stored, with those that are stored as null."""
     stored = record.stored_rewrites or {}
     nulls = {label for label, text in stored.items() if text is None}
@@ -188,7 +188,7 @@ class CrowdRow(BaseModel, frozen=True):
         return self
 
     @model_validator(mode="after")
-    def _workers_are_the_same(self) -> Self:
+    def _require_same_workers(self) -> Self:
         votes = {name: getattr(self, name) for name in type(self).model_fields if name.endswith("_gold")}
         if self.origin and not self.q0_gold:
             del votes["q0_gold"]

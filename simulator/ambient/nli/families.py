@@ -75,7 +75,7 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 
-def _unless_number(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+def _read_unless_number(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
     if isinstance(value, Mapping):
         return read(value)
     if (number := finite(value)) is None:
@@ -98,7 +98,7 @@ _Intervals = Annotated[
         lambda intervals: f"has no interval for {min(set(LABELS) - set(intervals))}",
     ),
 ]
-CheckedThreshold = Annotated[_Intervals, WrapValidator(_unless_number)] | None
+CheckedThreshold = Annotated[_Intervals, WrapValidator(_read_unless_number)] | None
 """A threshold as a file has it."""
 
 
@@ -190,10 +190,10 @@ def tuned_intervals(values: Floats, gold: Sequence[LabelSet], pairs: Pairs = "al
         raise InputError(
             "there are no two dev predictions of which the first is smaller: no interval to choose from"
         )
-    inside = _between(values, values)
+    inside = _count_between(values, values)
     intervals: dict[Label, Interval] = {}
     for label, holds in zip(LABELS, _truth(gold).T, strict=True):
-        hits = _between(values[holds], values)
+        hits = _count_between(values[holds], values)
         # A quotient of two whole numbers is rounded in one way: equally good intervals get equal numbers.
         f1 = np.where(allowed, 2 * hits / np.maximum(inside + holds.sum(), 1), -1.0)
         low, high = np.unravel_index(np.argmax(f1), f1.shape)
@@ -201,7 +201,7 @@ def tuned_intervals(values: Floats, gold: Sequence[LabelSet], pairs: Pairs = "al
     return intervals
 
 
-def _between(values: Floats, ends: Floats) -> Floats:
+def _count_between(values: Floats, ends: Floats) -> Floats:
     """Return how many of `values` lie in each interval ``[ends[i], ends[j]]``, shape (ends, ends)."""
     ordered = np.sort(values)
     up_to = np.searchsorted(ordered, ends, side="right")

@@ -126,7 +126,7 @@ class Inferred:
         records = self._predictions(predictions) if predictions.is_file() else ()
         recomputed: list[SeedRecord] = []
         for part in _logits_folders(folder):
-            scored = self._attempt(partial(self._scored, part), f"{part}: ")
+            scored = self._attempt(partial(self._predictions_of, part), f"{part}: ")
             if scored is None:
                 continue
             seed = seed_of(part)
@@ -151,7 +151,7 @@ class Inferred:
                 self.checks.append(f"{predictions}: {_nearest_seed(records, stored)}")
             self._add_predictions(f"{name}: predictions" if stored or recomputed else name, name, records)
 
-    def _scored(self, folder: Path) -> tuple[tuple[NliRecord, ...], Threshold]:
+    def _predictions_of(self, folder: Path) -> tuple[tuple[NliRecord, ...], Threshold]:
         """Return what the test logits of a folder predict with the threshold that its dev logits give."""
         dev, test = (self._logits(folder / name) for name in LOGITS.values())
         if len({len(row.scores) for row in (*dev, *test)}) > 1:

@@ -54,11 +54,11 @@ async def _scores(model: ChatModel, view: View, place: int, prompt: str) -> Repl
     both = await model.score(ScoreRequest(text=prompt, continuations=(TRUE, FALSE), top=0, **asked))
     if all(likelihood.logprob is not None and likelihood.tokens == 1 for likelihood in both.likelihoods):
         true, false = (likelihood.logprob for likelihood in both.likelihoods)
-        return _judged(model, true, false, both.seconds)
+        return _judgment_reply(model, true, false, both.seconds)
     return await _first_tokens(model, view, place, prompt)
 
 
-def _judged(model: ChatModel, true: float | None, false: float | None, seconds: float) -> Reply:
+def _judgment_reply(model: ChatModel, true: float | None, false: float | None, seconds: float) -> Reply:
     decoding = {"service": model.name, "scored": True}
     return Reply(move={"scores": {"True": true, "False": false}, "decoding": decoding}, seconds=seconds)
 
@@ -71,7 +71,7 @@ async def _first_tokens(model: ChatModel, view: View, place: int, prompt: str) -
     ]
     scored = await asyncio.gather(*map(model.score, requests))
     true, false = (scores.positions[0].logprob for scores in scored)
-    return _judged(model, true, false, max(scores.seconds for scores in scored))
+    return _judgment_reply(model, true, false, max(scores.seconds for scores in scored))
 
 
 async def _table(model: ChatModel, view: View, place: int, prompt: str) -> Reply:

@@ -55,12 +55,14 @@ def _gold(item: Item, step: Step, random: Random) -> Reply:
             return _form(gold.payload())
         case GenerateItem():
             readings = item.example.disambiguations
-            return _written(numbered((reading.label, reading.sentence(item.side)) for reading in readings))
+            return _write_reply(
+                numbered((reading.label, reading.sentence(item.side)) for reading in readings)
+            )
         case TrueFalseItem():
             return _form({"answer": statements(item)[step.number].answer})
         case NliItem():
             return _labelled(item.gold[step.number])
-    raise _cannot("offline/gold", item)
+    raise _cannot_play("offline/gold", item)
 
 
 def _gold_crowd(item: CrowdItem, step: Step, random: Random) -> dict[str, Any]:
@@ -80,12 +82,14 @@ def _random(item: Item, step: Step, random: Random) -> Reply:
             return _form(_random_annotation(item.example, random).payload())
         case GenerateItem():
             labels = random.sample(LABELS, random.choice((2, 3)))
-            return _written(numbered((label, _shortened(_original(item), random)) for label in labels))
+            return _write_reply(
+                numbered((label, _drop_word(_original_sentence(item), random)) for label in labels)
+            )
         case TrueFalseItem():
             return _form({"answer": random.random() < 0.5})
         case NliItem():
             return _labelled(random.choice(LABEL_SETS))
-    raise _cannot("offline/random", item)
+    raise _cannot_play("offline/random", item)
 
 
 def _random_crowd(item: CrowdItem, step: Step, random: Random) -> dict[str, Any]:
@@ -115,15 +119,15 @@ def _random_annotation(example: Example, random: Random) -> Annotation:
 
 def _copy(item: Item, step: Step, random: Random) -> Reply:
     if not isinstance(item, GenerateItem):
-        raise _cannot("offline/copy", item)
-    return _written(numbered((label, _original(item)) for label in LABELS))
+        raise _cannot_play("offline/copy", item)
+    return _write_reply(numbered((label, _original_sentence(item)) for label in LABELS))
 
 
-def _original(item: GenerateItem) -> str:
+def _original_sentence(item: GenerateItem) -> str:
     return item.example.sentence(item.side)
 
 
-def _shortened(sentence: str, random: Random) -> str:
+def _drop_word(sentence: str, random: Random) -> str:
     """Return the sentence without one of its words."""
     words = sentence.split(" ")
     left_out = random.randrange(len(words))
@@ -134,7 +138,7 @@ def _form(move: dict[str, Any]) -> Reply:
     return Reply(move=move, seconds=0.0)
 
 
-def _written(text: str) -> Reply:
+def _write_reply(text: str) -> Reply:
     return Reply(text=text, seconds=0.0)
 
 
@@ -142,7 +146,7 @@ def _labelled(labels: LabelSet) -> Reply:
     return Reply(text=format_labels(labels), move={"prediction": in_order(labels)}, seconds=0.0)
 
 
-def _cannot(name: str, item: Item) -> SeatError:
+def _cannot_play(name: str, item: Item) -> SeatError:
     return SeatError(f"{name} has nothing to say in the task {item.task}.", ANNOTATOR, code="task")
 
 

@@ -47,12 +47,12 @@ def clean(text: str, lists: Lists | None = None) -> str:
     What encloses a part only (``"Yes" and "no"``) stays, and so do apostrophes. Cleaned text is clean.
     """
     known = lists or load_lists()
-    while (shorter := _shortened(text.strip(), known)) != text:
+    while (shorter := _drop_one_thing(text.strip(), known)) != text:
         text = shorter
     return text
 
 
-def _shortened(text: str, lists: Lists) -> str:
+def _drop_one_thing(text: str, lists: Lists) -> str:
     """Return a text with one thing less, if there is one."""
     for opening, closing in lists.enclosing:
         if _encloses(text, opening, closing):

@@ -190,7 +190,7 @@ class FlowDiagram:
 
     def svg(self) -> str:
         """Return it as an SVG element for a page."""
-        text = self._drawn("svg").decode()
+        text = self._draw("svg").decode()
         return text[text.index("<svg") :]
 
     def save(self, path: Path) -> Path:
@@ -204,9 +204,9 @@ class FlowDiagram:
             return write_whole(path, counts.to_csv())
         if path.suffix not in (".svg", ".png"):
             raise InputError(f"{path}: the diagram is saved as .svg, .png or .csv; end the name in one")
-        return write_whole(path, self._drawn(path.suffix[1:]))
+        return write_whole(path, self._draw(path.suffix[1:]))
 
-    def _drawn(self, form: str) -> bytes:
+    def _draw(self, form: str) -> bytes:
         # matplotlib takes most of a second to import; only print needs it.
         import matplotlib
         from matplotlib.backends.backend_agg import FigureCanvasAgg

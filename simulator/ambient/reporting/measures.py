@@ -244,11 +244,11 @@ def measures_table(measures: Sequence[Measure]) -> Table:
     """Return measures as people read them: rounded, values aligned on their right."""
     columns = {
         "measure": [measure.title for measure in measures],
-        "value": _aligned([measure.with_unit for measure in measures]),
+        "value": _align([measure.with_unit for measure in measures]),
         "95 % interval": [measure.interval for measure in measures],
-        "n": _aligned(["" if measure.counted is None else str(measure.counted) for measure in measures]),
+        "n": _align(["" if measure.counted is None else str(measure.counted) for measure in measures]),
         "of": [measure.of for measure in measures],
-        "paper": _aligned([measure.printed for measure in measures]),
+        "paper": _align([measure.printed for measure in measures]),
     }
     # A column in which nothing stands would only take room.
     kept = {name: cells for name, cells in columns.items() if any(map(str.strip, cells))}
@@ -284,6 +284,6 @@ def notes_of(measures: Iterable[Measure]) -> list[str]:
     return [f"{'; '.join(about)}: {note}" for note, about in titles.items()]
 
 
-def _aligned(cells: Sequence[str]) -> list[str]:
+def _align(cells: Sequence[str]) -> list[str]:
     width = max(map(len, cells), default=0)
     return [cell.rjust(width) for cell in cells]

@@ -48,7 +48,7 @@ def generation_results(answers: Results, context: Context) -> Results:
         for record in records
     ]
     same = dict.fromkeys(record.id for record, score in zip(records, copied, strict=True) if score)
-    measures |= _stored(records, len(differences))
+    measures |= _stored_values(records, len(differences))
     measures["copy"] = mean_interval(copied, [(record.id, record.side) for record in records])
     if context.examples:
         other = gold_differences(records, context.examples)
@@ -79,7 +79,7 @@ def generation_results(answers: Results, context: Context) -> Results:
     )
 
 
-def _stored(records: Sequence[GenerationRecord], differences: int) -> Values:
+def _stored_values(records: Sequence[GenerationRecord], differences: int) -> Values:
     """Return what a file says beside what was generated; nothing if it does not."""
     scores = [record.stored_edit_f1 for record in records if record.stored_edit_f1 is not None]
     rewrites = [record for record in records if record.stored_rewrites is not None]

@@ -117,7 +117,7 @@ def evaluation_results(answers: Results, context: Context) -> Results:
             "evaluation",
             votes,
             paper={"correct": printed.get(model) if is_published("evaluation", votes["rows"]) else None},
-            notes={"correct": _few(votes)},
+            notes={"correct": _describe_few_votes(votes)},
             key=f"correct.{model}",
             model=model or "no model named",
             tie=tie,
@@ -137,7 +137,7 @@ def evaluation_results(answers: Results, context: Context) -> Results:
     )
 
 
-def _few(votes: Values) -> str:
+def _describe_few_votes(votes: Values) -> str:
     few, unseen = votes["few_rewrites"], votes["without_votes"]
     notes = [f"{few} rows have too few rewrites, so are wrong"] if few else []
     return "; ".join(notes + ([f"{unseen} rows have no votes yet"] if unseen else []))

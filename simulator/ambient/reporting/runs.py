@@ -73,10 +73,12 @@ def run_measures(reader: LogReader, run: str, *, exclude_aborted: bool = False) 
         NotInLog: if there is no such run.
     """
     played = played_of(reader, [run], aborted=not exclude_aborted)
-    return {task: _measured(played, task) for task in dict.fromkeys(episode.item.task for episode in played)}
+    return {
+        task: _measure_task(played, task) for task in dict.fromkeys(episode.item.task for episode in played)
+    }
 
 
-def _measured(played: Sequence[PlayedItem], task: Task) -> Measured:
+def _measure_task(played: Sequence[PlayedItem], task: Task) -> Measured:
     own = [episode for episode in played if episode.item.task == task]
     records, words = records_of(own, task), wording()["summary"][task]
     outcome = _MEASURED[task](records)
@@ -85,12 +87,12 @@ def _measured(played: Sequence[PlayedItem], task: Task) -> Measured:
         return Measured(correct, {"items": len(records)})
     measures = {title: outcome[name] for title, name in words["measures"].items()}
     if task == "annotate":
-        measures = {**_scored(own), **measures}
+        measures = {**_mean_scores(own), **measures}
     counts = {title: outcome.get(name, len(records)) for title, name in words["counts"].items()}
     return Measured(measures, {title: getattr(count, "value", count) for title, count in counts.items()})
 
 
-def _scored(played: Sequence[PlayedItem]) -> dict[str, Interval | None]:
+def _mean_scores(played: Sequence[PlayedItem]) -> dict[str, Interval | None]:
     """Return the mean scores of linguists' single annotations."""
     measures: dict[str, Interval | None] = {}
     for title, metric in {"set is the dataset's": "exact", "several labels": "ambiguous"}.items():
@@ -219,14 +221,14 @@ def form_lines(reader: LogReader, run_id: str) -> Iterator[dict[str, Any]]:
                     "rewrites": payload.get("rewrites") if payload["kind"] == "annotate" else None,
                     "discard": payload.get("discard"),
                     "comment": payload.get("comment"),
-                    "opened_at": payload.get("shown_at") or _opened(turn),
+                    "opened_at": payload.get("shown_at") or _opened_at(turn),
                     "submitted_at": turn.created_at,
                     "seed": episode.seed,
                     "version": str(run.config.get("software_version") or installed("askback")),
                 }
 
 
-def _opened(turn: Turn) -> str | None:
+def _opened_at(turn: Turn) -> str | None:
     """Return when a form could first be filled in, where no page has measured that."""
     if turn.seconds is None:
         return None

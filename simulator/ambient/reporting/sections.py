@@ -130,7 +130,7 @@ def read_contents(source: Frames) -> Contents:
     _check_votes(settings.votes, [answers.records for answers in played if answers.kind == "crowd"], files)
     linguists = dict.fromkeys(answers.run for answers in played if answers.kind == "linguists")
     flows = (FlowDiagram(flow(source.reader, run), run) for run in linguists)
-    return Contents(tuple(_told_apart(results)), tuple(played), tuple(flows))
+    return Contents(tuple(_number_duplicates(results)), tuple(played), tuple(flows))
 
 
 def _played_on(reader: LogReader, runs: Iterable[str]) -> str | None:
@@ -205,7 +205,7 @@ def _check_votes(votes: Iterable[str], answers: Sequence[Sequence[Any]], files: 
         raise InputError(f"--votes {missing[0]}: there are no votes on an example with this id")
 
 
-def _told_apart(results: Iterable[Results]) -> Iterator[Results]:
+def _number_duplicates(results: Iterable[Results]) -> Iterator[Results]:
     """Yield results; those of one kind and name get a number."""
     seen: dict[tuple[str, str], int] = {}
     for result in results:
@@ -250,11 +250,11 @@ def _figures(source: Frames, contents: Contents) -> Iterator[Figure | Drawing]:
         yield probabilities_figure(source.reader, source.runs, settings.pair)
     datasets = [result for result in contents.results if result.kind == "dataset"]
     venns = [label_sets_venn(result.data["label_sets"], result.name) for result in datasets]
-    yield from (_numbered(venn, number) for number, venn in enumerate(venns, start=1))
-    yield from (_numbered(diagram, number) for number, diagram in enumerate(contents.flows, start=1))
+    yield from (_number_figure(venn, number) for number, venn in enumerate(venns, start=1))
+    yield from (_number_figure(diagram, number) for number, diagram in enumerate(contents.flows, start=1))
 
 
-def _numbered(drawing: DrawingT, number: int) -> DrawingT:
+def _number_figure(drawing: DrawingT, number: int) -> DrawingT:
     return drawing if number == 1 else replace(drawing, name=f"{drawing.name}-{number}")
 
 
@@ -339,7 +339,7 @@ def table_4(frame: pd.DataFrame) -> tuple[Table, Table] | None:
 
 def table_10(frame: pd.DataFrame) -> tuple[Table, Table] | None:
     """Return accuracy by template, models and people side by side; None if there are no such results."""
-    wide, sizes = _measured(frame, "true_false", _TEMPLATES)
+    wide, sizes = _measure_results(frame, "true_false", _TEMPLATES)
     if wide.empty:
         return None
     shown: list[list[Cell]] = []
@@ -353,13 +353,13 @@ def table_10(frame: pd.DataFrame) -> tuple[Table, Table] | None:
     columns = [Column(head, 4) for head in ("model", *heads, "n")]
     return (
         Table(["model", *heads, Column("n", 0)], shown, title),
-        Table(columns, _exact(wide, sizes), title),
+        Table(columns, _exact_rows(wide, sizes), title),
     )
 
 
 def crowd_table(frame: pd.DataFrame) -> tuple[Table, Table] | None:
     """Return crowdworkers' votes of several files and runs, with the paper's; None if there are none."""
-    wide, sizes = _measured(frame, "crowd", _CROWD)
+    wide, sizes = _measure_results(frame, "crowd", _CROWD)
     if wide.empty:
         return None
     printed = paper()["crowd"]
@@ -372,18 +372,20 @@ def crowd_table(frame: pd.DataFrame) -> tuple[Table, Table] | None:
     title = "Crowdworkers' votes"
     return (
         Table(["", *wide.index, "in the paper"], shown, title),
-        Table(["votes", *_CROWD, "rows"], _exact(wide, sizes), title),
+        Table(["votes", *_CROWD, "rows"], _exact_rows(wide, sizes), title),
     )
 
 
-def _measured(frame: pd.DataFrame, kind: str, keys: Mapping[str, str]) -> tuple[pd.DataFrame, dict[str, int]]:
+def _measure_results(
+    frame: pd.DataFrame, kind: str, keys: Mapping[str, str]
+) -> tuple[pd.DataFrame, dict[str, int]]:
     """Return some measures of the results of a kind, a row for each name, and how many rows each has."""
     held = frame[(frame["kind"] == kind) & frame["key"].isin(keys)]
     sizes = {name: int(rows) for name, rows in held[["name", "rows"]].itertuples(index=False)}
     return _pivot(held, "key", [*keys]), sizes
 
 
-def _exact(wide: pd.DataFrame, sizes: Mapping[str, int]) -> list[list[Cell]]:
+def _exact_rows(wide: pd.DataFrame, sizes: Mapping[str, int]) -> list[list[Cell]]:
     rows = zip(wide.index, wide.to_numpy(), strict=True)
     return [[name, *(cell.told for cell in row), sizes[name]] for name, row in rows]
 

@@ -76,7 +76,7 @@ def tasks_of_run(reader: LogReader, run_id: str, *, aborted: bool = True) -> lis
     tasks = [
         Results(
             kind=KIND_OF[task],
-            name=_who(reader, run, task),
+            name=_source_name(reader, run, task),
             records=records,
             files=(f"run {run_id}",),
             run=run_id,
@@ -92,7 +92,7 @@ def tasks_of_run(reader: LogReader, run_id: str, *, aborted: bool = True) -> lis
     return tasks
 
 
-def _who(reader: LogReader, run: Run, task: Task) -> str:
+def _source_name(reader: LogReader, run: Run, task: Task) -> str:
     """Return the model; of people's votes the run, for several studies may stand side by side."""
     if task in JUDGED:
         return str(run.config.get("model") or run.id)

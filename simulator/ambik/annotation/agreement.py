@@ -132,7 +132,9 @@ def pair_agreement(forms: Sequence[PairForm]) -> PairAgreement:
     types = {place: {who: pair.type for who, pair in pairs.items()} for place, pairs in twice.items()}
 
     def share(ratings: Mapping[int, Iterable[Hashable]]) -> Measure:
-        return mean_measure([_equal(values) for values in ratings.values()], list(ratings), number)
+        return mean_measure(
+            [_share_of_equal_pairs(values) for values in ratings.values()], list(ratings), number
+        )
 
     def share_of(
         field: Callable[[Pair], Hashable], among: Mapping[int, Mapping[str, Pair]] = twice
@@ -176,7 +178,7 @@ def pair_agreement(forms: Sequence[PairForm]) -> PairAgreement:
     )
 
 
-def _equal(values: Iterable[Hashable]) -> float:
+def _share_of_equal_pairs(values: Iterable[Hashable]) -> float:
     """Return the share of pairs of annotators who said the same."""
     same = [first == second for first, second in combinations(values, 2)]
     return sum(same) / len(same)

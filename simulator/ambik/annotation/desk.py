@@ -200,7 +200,7 @@ def read_form(case: Case[PairForm], values: Values, deciding: bool) -> Decision:
 def _show(draft: Draft, forms: Sequence[PairForm]) -> Iterator[Block]:
     """Yield what differs in annotators' forms, field by field, then the rest; never who they are."""
     yield Heading(draft.id)
-    yield Card(message("desks.pairs.proposed"), [_proposed(draft)], folded=True)
+    yield Card(message("desks.pairs.proposed"), [_proposal_facts(draft)], folded=True)
     kept = [(number, form.pair) for number, form in enumerate(forms, 1) if form.pair is not None]
     differs = differing([pair for _, pair in kept])
     for number, form in enumerate(forms, 1):
@@ -229,7 +229,7 @@ def _label(name: str) -> Words:
     return message(f"field.{name}")
 
 
-def _proposed(draft: Draft) -> Facts:
+def _proposal_facts(draft: Draft) -> Facts:
     rows: list[tuple[Words, Words]] = [
         (_label(name), text) for name in ("scene", "clear", "indirect") if (text := str(getattr(draft, name)))
     ]

@@ -98,7 +98,7 @@ def check_pair_form(draft: Draft, form: PairForm) -> tuple[Problem, ...]:
     unsaid = (
         (Problem("passed_over", "passed_over", earlier),) if earlier and not form.passed_over.strip() else ()
     )
-    return (*kept, *unsaid, *_ticked(form), *pair_problems(form.pair))
+    return (*kept, *unsaid, *_check_ticked(form), *pair_problems(form.pair))
 
 
 def check_fields(draft: Draft, move: Mapping[str, Any]) -> tuple[Problem, ...]:
@@ -114,7 +114,7 @@ def check_fields(draft: Draft, move: Mapping[str, Any]) -> tuple[Problem, ...]:
     if form.pair is None or typed:
         problems = check_pair_form(draft, form)
     else:
-        problems = (Problem("no_type", "type"), *_ticked(form), *pair_problems(form.pair, typed=False))
+        problems = (Problem("no_type", "type"), *_check_ticked(form), *pair_problems(form.pair, typed=False))
     if not negative:
         return problems
     outside = Problem("step_outside", "step", _lengths(form.pair) if form.pair else ())
@@ -155,7 +155,7 @@ def passed_by(draft: Draft, chosen: Ambiguity) -> tuple[Ambiguity, ...]:
     return tuple(kind for kind in ORDER[: ORDER.index(chosen)] if kind in draft.candidates)
 
 
-def _ticked(form: PairForm) -> tuple[Problem, ...]:
+def _check_ticked(form: PairForm) -> tuple[Problem, ...]:
     return () if form.one_ambiguity else (Problem("not_one", "one_ambiguity"),)
 
 
@@ -170,7 +170,7 @@ def pair_problems(pair: Pair, *, typed: bool = True) -> Iterator[Problem]:
     yield from (Problem("empty", name) for name in _TEXTS if not getattr(pair, name))
     yield from _objects(pair)
     yield from _scene(pair)
-    yield from _named(pair, known_objects())
+    yield from _check_names(pair, known_objects())
     if not pair.indirect:
         yield Problem("indirect_empty", "indirect")
     yield from _task(pair)
@@ -184,7 +184,7 @@ def pair_problems(pair: Pair, *, typed: bool = True) -> Iterator[Problem]:
 
 
 def _objects(pair: Pair) -> Iterator[Problem]:
-    yield from _listed(pair.objects, "objects")
+    yield from _check_list(pair.objects, "objects")
     for name in pair.objects:
         if _ARTICLE.match(name):
             yield Problem("article_in_list", "objects", (name,))
@@ -192,7 +192,7 @@ def _objects(pair: Pair) -> Iterator[Problem]:
             yield Problem("appliance_listed", "objects", (name,))
 
 
-def _listed(names: Sequence[str], field: str) -> Iterator[Problem]:
+def _check_list(names: Sequence[str], field: str) -> Iterator[Problem]:
     counts = Counter(map(folded, names))
     yield from (Problem("repeated", field, (name,)) for name, times in counts.items() if times > 1)
     yield from (Problem("comma", field, (name,)) for name in names if "," in name)
@@ -210,7 +210,7 @@ def _scene(pair: Pair) -> Iterator[Problem]:
         yield Problem("article_form", "scene", (words,))
 
 
-def _named(pair: Pair, words: Iterable[str]) -> Iterator[Problem]:
+def _check_names(pair: Pair, words: Iterable[str]) -> Iterator[Problem]:
     there = set(map(folded, pair.things))
     for name in named(pair.clear, [*pair.things, *words]):
         # "The onion" of a scene with a red onion is that onion.
@@ -278,7 +278,7 @@ def _shortlist(pair: Pair) -> Iterator[Problem]:
         if pair.shortlist:
             yield Problem("shortlist_type", "shortlist")
         return
-    yield from _listed(pair.shortlist, "shortlist")
+    yield from _check_list(pair.shortlist, "shortlist")
     if len(pair.shortlist) < 2:
         yield Problem("shortlist_single" if pair.shortlist else "shortlist_empty", "shortlist")
     there = set(map(folded, pair.things))

@@ -53,7 +53,7 @@ def pair_form(draft: Draft) -> Form:
         (named["clear"], fields["objects"], fields["scene"], *_deletion(fields["delete"])),
         (named["indirect"],),
         (*_candidates(draft, named["ambiguous"]), fields["one_ambiguity"]._replace(when=When("type"))),
-        (_TYPE_FIRST, *_typed(draft, fields["question"]), *_typed(draft, fields["answer"])),
+        (_TYPE_FIRST, *_field_per_type(draft, fields["question"]), *_field_per_type(draft, fields["answer"])),
         _plans(draft, fields),
         _shortlist(fields["shortlist"]),
         (
@@ -119,12 +119,12 @@ def _candidates(draft: Draft, ambiguous: Field) -> tuple[Block, ...]:
         Part(message("form.type_test"), type_guide(), folded=True),
         _FIELDS["type"]._replace(choices=choices),
         *((why,) if later else ()),
-        *_typed(draft, ambiguous),
+        *_field_per_type(draft, ambiguous),
         Difference("clear", "ambiguous", message("form.difference")),
     )
 
 
-def _typed(draft: Draft, field: Field) -> list[Field]:
+def _field_per_type(draft: Draft, field: Field) -> list[Field]:
     """Return a field for each type, so that no word is lost by choosing another one."""
     attribute = "task" if field.name == "ambiguous" else field.name
     return [
@@ -166,12 +166,12 @@ def check_page(draft: Draft, values: Mapping[str, Any], language: str) -> Checke
     if values.get("deleting"):
         reason = str(values.get("delete") or "")
         missing = () if reason.strip() else (Problem("no_reason", "delete"),)
-        return Checked([_told(problem, language) for problem in missing])
-    problems = [_told(problem, language) for problem in check_fields(draft, values)]
-    return Checked(problems, _accepted(draft, values))
+        return Checked([_problem_in_words(problem, language) for problem in missing])
+    problems = [_problem_in_words(problem, language) for problem in check_fields(draft, values)]
+    return Checked(problems, _acceptance_blocks(draft, values))
 
 
-def _told(problem: Problem, language: str) -> FieldProblem:
+def _problem_in_words(problem: Problem, language: str) -> FieldProblem:
     return FieldProblem(problem.field, problem.code, sentence_of(problem, language), problem.level)
 
 
@@ -185,7 +185,7 @@ def sentence_of(problem: Problem, language: str) -> str:
     return problem.sentence(language)
 
 
-def _accepted(draft: Draft, values: Mapping[str, Any]) -> tuple[Block, ...]:
+def _acceptance_blocks(draft: Draft, values: Mapping[str, Any]) -> tuple[Block, ...]:
     """Return what intent and variants accept of the plans' lines."""
     # What is accepted depends on neither, and neither need be chosen yet.
     pair = read_pair_form(draft, {**values, "type": AMBIGUITIES[0], "step": None, "delete": ""}).pair

@@ -134,12 +134,12 @@ def _shared_once(oddities: Sequence[Fault]) -> list[Fault]:
             groups[oddity.code].append(oddity)
         else:
             alone.append((len(shared), oddity))
-    once = [(shared.index(code), _merged(group)) for code, group in groups.items()]
+    once = [(shared.index(code), _merge_faults(group)) for code, group in groups.items()]
     ranked = sorted((*once, *alone), key=lambda entry: (entry[1].line, entry[0]))
     return [warning for _, warning in ranked]
 
 
-def _merged(group: Sequence[Fault]) -> Fault:
+def _merge_faults(group: Sequence[Fault]) -> Fault:
     columns = ", ".join(sorted(set(map(_column, group))))
     rows = len({oddity.task for oddity in group})
     of_which = f"; {rows} rows, of which this is the first" if rows > 1 else ""

@@ -68,7 +68,7 @@ def is_numbered(line: str) -> bool:
     return _NUMBER.match(line) is not None
 
 
-def _numbered(plan: Sequence[str]) -> str:
+def _number_steps(plan: Sequence[str]) -> str:
     return "\n".join(f"{number}. {step}" for number, step in enumerate(plan, start=1))
 
 
@@ -127,8 +127,8 @@ _CELLS: Final = {
     "ambiguous_task": _Cell("ambiguous"),
     "question": _Cell("question"),
     "answer": _Cell("answer"),
-    "plan_for_clear_task": _Cell("clear_plan", _read_steps, _numbered),
-    "plan_for_amb_task": _Cell("ambiguous_plan", _read_steps, _numbered),
+    "plan_for_clear_task": _Cell("clear_plan", _read_steps, _number_steps),
+    "plan_for_amb_task": _Cell("ambiguous_plan", _read_steps, _number_steps),
     "end_of_ambiguity": _Cell("step", _read_step, lambda step: "" if step is None else str(step)),
     "user_intent": _Cell("intent", _read_intent, lambda intent: intent.text if intent else ""),
     "variants": _Cell("variants", _read_variants, lambda variants: "\n".join(each.text for each in variants)),

@@ -200,12 +200,12 @@ def _build_tests(batch: Batch, calibrations: Sequence[Batch], here: _Here) -> No
         return
     if threshold is not None:
         threshold = replace(
-            threshold, run=calibration.run if calibration else _elsewhere(threshold, batch, here)
+            threshold, run=calibration.run if calibration else _calibration_in_log(threshold, batch, here)
         )
     _build(batch, threshold, here)
 
 
-def _elsewhere(threshold: Calibrated, batch: Batch, here: _Here) -> str:
+def _calibration_in_log(threshold: Calibrated, batch: Batch, here: _Here) -> str:
     """Return how the calibration that a threshold names is called in the log, if it is there.
 
     Another run of that name must not be taken for it.
@@ -321,7 +321,7 @@ def turns_of(
             )
     answers = iter(episode.answers)
     for line in episode.lines:
-        payload, stored = _decided(line, options)
+        payload, stored = _decision_payload(line, options)
         differences += stored
         asked, details = len(turns), line.details
         text = details.typed_text or payload["question"] or payload["action"]
@@ -334,7 +334,7 @@ def turns_of(
     return tuple(turns), tuple(differences)
 
 
-def _decided(line: DecisionLine, options: Options) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _decision_payload(line: DecisionLine, options: Options) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return a decision's payload, and what of it was stored otherwise than it comes out."""
     decision, details = line.decision, line.details
     rules = options.model_copy(update={"settings": line.settings})
@@ -348,7 +348,9 @@ def _decided(line: DecisionLine, options: Options) -> tuple[dict[str, Any], tupl
         stored: dict[str, Any] = {"prediction_set": predicted, "help": details.help}
         stored = {name: value for name, value in stored.items() if value is not None}
         differences = [
-            _differs(line, name, value, made[name]) for name, value in stored.items() if value != made[name]
+            _describe_difference(line, name, value, made[name])
+            for name, value in stored.items()
+            if value != made[name]
         ]
         made |= {**stored, "asks": asks, "question": decision.question if asks else ""}
     if decision.method == PERSON:
@@ -372,14 +374,14 @@ def differing_scores(first: DecisionLine, metrics: Values) -> Iterator[str]:
         if name in first.details.scores and name in metrics:
             stored, value = first.details.scores[name], metrics[name]
             if stored != value and (stored is None or value is None or abs(stored - value) > _CLOSE):
-                yield _differs(first, name, stored, value)
+                yield _describe_difference(first, name, stored, value)
 
 
-def _differs(line: DecisionLine, name: str, stored: Any, value: Any) -> str:
-    return f"line {line.number}: {name} is stored as {_said(stored)}, but comes out as {_said(value)}"
+def _describe_difference(line: DecisionLine, name: str, stored: Any, value: Any) -> str:
+    return f"line {line.number}: {name} is stored as {_quote(stored)}, but comes out as {_quote(value)}"
 
 
-def _said(value: Any) -> str:
+def _quote(value: Any) -> str:
     if value is None:
         return "nothing"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -342,7 +342,7 @@ def _source(
 ) -> Source:
     lacking: tuple[Fault, ...] = ()
     if kind is LOGPROBS:
-        held = _published(file, texts, data, duplicates)
+        held = _read_published(file, texts, data, duplicates)
     else:
         held, lacking = _with_texts(file, read_decisions(file, duplicates, details=True), texts, data)
     digest = file_digest(file)
@@ -362,7 +362,7 @@ def _source(
     )
 
 
-def _published(
+def _read_published(
     file: Path, texts: Mapping[str, Any], data: str | None, duplicates: Duplicates
 ) -> DecisionsFile:
     """Return a published run of KnowNo: decisions on calibration scenarios or tests, without sets (spec 9).
@@ -393,11 +393,11 @@ def _with_texts(
     """Return the lines whose tasks are at hand, and the others as faults."""
     pairs, scenarios = texts_of(held.rows, dict(texts), data)
     lines = with_items(held.rows, pairs, scenarios)
-    faults = tuple(_lacking(file, line, pairs) for line in lines if not line.known)
+    faults = tuple(_missing_item_fault(file, line, pairs) for line in lines if not line.known)
     return replace(held, rows=tuple(line for line in lines if line.known)), faults
 
 
-def _lacking(file: Path, line: DecisionLine, pairs: Mapping[str, Pair]) -> Fault:
+def _missing_item_fault(file: Path, line: DecisionLine, pairs: Mapping[str, Pair]) -> Fault:
     item = line.decision.item
     id = item.about.id
     message = "pair_id: the task is not at hand; name the data that it is of with --data"

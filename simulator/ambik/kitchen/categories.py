@@ -136,7 +136,7 @@ class Kitchen:
     def __init__(self, raw: Mapping[str, Any]) -> None:
         rows: Mapping[str, Mapping[str, Any]] = raw["categories"]
         self.categories = {
-            name: Category(name, _words(name, row), _wider(rows, name)) for name, row in rows.items()
+            name: Category(name, _words(name, row), _wider_kinds(rows, name)) for name, row in rows.items()
         }
         self.by_words = {words: each.name for each in self.categories.values() for words in each.words}
         self.things = tuple(dict.fromkeys(name for row in rows.values() for name in row.get("things", ())))
@@ -161,7 +161,7 @@ def _words(name: str, row: Mapping[str, Any]) -> tuple[Words, ...]:
     return tuple(sorted(spoken, key=lambda words: (-len(words), words)))
 
 
-def _wider(rows: Mapping[str, Mapping[str, Any]], name: str) -> tuple[str, ...]:
+def _wider_kinds(rows: Mapping[str, Mapping[str, Any]], name: str) -> tuple[str, ...]:
     wider = [name]
     for category in wider:  # grows on the way
         wider += [holder for holder in rows[category].get("in", ()) if holder not in wider]
@@ -187,7 +187,7 @@ def thing(name: str) -> Thing:
         if category := kitchen().by_name.get(parts[start:], ""):
             heads = (word for word in reversed(parts) if kitchen().by_head.get(word) == category)
             return Thing(name, parts, next(heads, parts[-1]), category)
-    return _unknown(name, parts)
+    return _thing_by_head(name, parts)
 
 
 def _only_packing(parts: Words, start: int) -> bool:
@@ -198,7 +198,7 @@ def _only_packing(parts: Words, start: int) -> bool:
     return any("ingredient" in kitchen().categories[name].wider for name in packed if name)
 
 
-def _unknown(name: str, parts: Words) -> Thing:
+def _thing_by_head(name: str, parts: Words) -> Thing:
     """Return a thing by the last word that says what it is: packing says so only if nothing else does."""
     packing, by_head = kitchen().packing, kitchen().by_head
     known = [word for word in reversed(parts) if word in by_head]

@@ -245,7 +245,9 @@ _LANGUAGES: Final = Note._fields
 
 def note(name: str, /, **details: Detail) -> Note:
     """Return a sentence of tables/robot_notes.yaml in both languages, with details put in."""
-    return Note(*(_said(table("robot_notes")["notes"][name], language, details) for language in _LANGUAGES))
+    return Note(
+        *(_fill_in(table("robot_notes")["notes"][name], language, details) for language in _LANGUAGES)
+    )
 
 
 def reasoned(name: str, reason: Reason, /, **details: Detail) -> Note:
@@ -254,7 +256,7 @@ def reasoned(name: str, reason: Reason, /, **details: Detail) -> Note:
     return note(name, kind=kind, why=reason.why, **details)
 
 
-def _said(texts: Mapping[str, str], language: str, details: Mapping[str, Any]) -> str:
+def _fill_in(texts: Mapping[str, str], language: str, details: Mapping[str, Any]) -> str:
     values = {name: getattr(detail, language, detail) for name, detail in details.items()}
     return texts[language].format_map(values)
 

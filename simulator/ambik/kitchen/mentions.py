@@ -169,13 +169,13 @@ def resolve(run: Words, things: tuple[Thing, ...]) -> tuple[tuple[Thing, ...], s
         return short, "", True
     if packs and len(run) > 1:
         # A yogurt cup is a yogurt, and no cup.
-        packed = _narrowed(tuple(thing for thing in things if run[-1] in thing.stems), run[:-1])
+        packed = _narrow(tuple(thing for thing in things if run[-1] in thing.stems), run[:-1])
         return (packed, "", False) if packed else resolve(run[:-1], things)
     for size in range(min(3, len(run)), 0, -1):
         if category := kitchen().by_words.get(run[-size:]):
             group = tuple(thing for thing in things if thing.is_a(category) or thing.head == run[-1])
-            return _narrowed(group, run[:-size]), category, False
-    return _narrowed(_by_head(run[-1], things), run[:-1]), "", False
+            return _narrow(group, run[:-size]), category, False
+    return _narrow(_by_head(run[-1], things), run[:-1]), "", False
 
 
 def _essential(run: Words) -> Words:
@@ -196,7 +196,7 @@ def _by_head(head: str, things: Sequence[Thing]) -> tuple[Thing, ...]:
     return group if head in kitchen().packing or len({thing.category for thing in group}) == 1 else ()
 
 
-def _narrowed(group: tuple[Thing, ...], rest: Sequence[str]) -> tuple[Thing, ...]:
+def _narrow(group: tuple[Thing, ...], rest: Sequence[str]) -> tuple[Thing, ...]:
     for word in rest:
         if fitting := tuple(thing for thing in group if _is_called(thing, word)):
             group = fitting

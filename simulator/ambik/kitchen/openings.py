@@ -117,7 +117,9 @@ def _opening(case: Case, noun: Mention) -> Opening:
         return _place(case, noun)
     # Last what one takes seldom where there is something else: paper and plastic more than china.
     seldom = sense().seldom
-    things = sorted(_left(case, noun), key=lambda thing: sum(word in thing.stems for word in seldom))
+    things = sorted(
+        _remaining_things(case, noun), key=lambda thing: sum(word in thing.stems for word in seldom)
+    )
     vague = _is_vague(case, noun)
     rules: Sequence[Settled] = settle(noun.category, noun.head, things, case.step, case.goal)
     names = tuple(each.name for each in (rules[-1].things if rules else things))
@@ -157,7 +159,7 @@ def _said_here(case: Case, noun: Mention) -> bool:
     return False
 
 
-def _left(case: Case, noun: Mention) -> tuple[Thing, ...]:
+def _remaining_things(case: Case, noun: Mention) -> tuple[Thing, ...]:
     """Return what it may mean besides what the step names before it: another condiment than the salt."""
     named = [
         each for other in case.nouns if other.exact and other.start < noun.start for each in other.things
@@ -167,19 +169,19 @@ def _left(case: Case, noun: Mention) -> tuple[Thing, ...]:
 
 def _said_before(case: Case, noun: Mention) -> tuple[str, ...]:
     """Return what the steps before, or the task, call by name of what the noun may mean."""
-    earlier = _named(case.earlier, case.things, noun.things)
+    earlier = _named_things(case.earlier, case.things, noun.things)
     if earlier and not noun.indefinite:
         return earlier
     if case.previous and noun.before.endswith(("ed", "en")):
         # Chopped vegetables are those that were chopped.
         return earlier or tuple(each.name for each in noun.things[:1])
-    names = _named(case.task, case.things, noun.things)
+    names = _named_things(case.task, case.things, noun.things)
     if len(names) == 1 and (noun.before == "the" or not _open_in(case.task, case.things, noun)):
         return names
     return names if len(names) > 1 and noun.plural else ()
 
 
-def _named(text: str, things: tuple[Thing, ...], group: Sequence[Thing]) -> tuple[str, ...]:
+def _named_things(text: str, things: tuple[Thing, ...], group: Sequence[Thing]) -> tuple[str, ...]:
     named = (mention.things[0] for mention in single(text, things))
     return tuple(dict.fromkeys(each.name for each in named if each in group))
 

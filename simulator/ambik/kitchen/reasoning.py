@@ -67,16 +67,16 @@ def judge(case: Case, most: int = MOST) -> Judgement:
     if case.exchanges:
         return _after_answer(case, nouns, still_open, notes)
     edits = [_edit(case, opening, _settled_name(opening)) for opening in nouns if opening.names]
-    base, more = _completed(case, edits, still_open)
+    base, more = _complete_step(case, edits, still_open)
     notes += more
     if still_open:
         asked = still_open[0]
-        spoken = _spoken(case, asked)
+        spoken = _mention_text(case, asked)
         marked = _variants(case, nouns, still_open, asked.names[:most])
         question = note("asking", spoken=spoken, either=either(asked.names, "the "))
         notes.append(note("asks", spoken=spoken))
     elif (amount := open_amount(case)) is not None:
-        marked = tuple(_appended(base, option) for option in amount.options[:most])
+        marked = tuple(_append(base, option) for option in amount.options[:most])
         question = note("asking_how", step=base.strip(" ."), spoken=amount.spoken)
         notes.append(note("lacks", spoken=amount.spoken))
     else:
@@ -100,7 +100,7 @@ def _variants(
             for noun in nouns
             if noun.names
         ]
-        actions[_completed(case, edits, still_open)[0]] = None
+        actions[_complete_step(case, edits, still_open)[0]] = None
     return tuple(actions)
 
 
@@ -112,11 +112,11 @@ def _after_answer(
     answers = " ".join(affirmed(text) for _, text in case.exchanges)
     edits, used = [], False
     for opening in nouns:
-        meant = _meant(answers, opening, case.things)
+        meant = _meant_things(answers, opening, case.things)
         used = used or bool(meant)
         if names := meant or opening.names[:1]:
             edits.append(_edit(case, opening, " and the ".join(names)))
-    base, more = _completed(case, edits, still_open)
+    base, more = _complete_step(case, edits, still_open)
     action = base if used else told_to(case, base, affirmed(answer))
     return _acts(action, (*notes, *more, note("heard", question=question, answer=answer)))
 
@@ -129,7 +129,7 @@ def affirmed(answer: str) -> str:
         sentence.strip()
         for sentence in _SENTENCES.split(rest)
         if not says("denies", sentence)
-        and (not negative or says("advises", sentence) or _what_to_do(sentence.strip()))
+        and (not negative or says("advises", sentence) or _action_in(sentence.strip()))
     )
 
 
@@ -139,20 +139,20 @@ def told_to(case: Case, action: str, answer: str) -> str:
     named = tuple(mention for mention in named if not mention.plural) or named
     things = dict.fromkeys(mention.things[0] for mention in named)
     fresh = [thing for thing in things if thing.name.lower() not in action.lower()]
-    first = next(filter(None, map(_what_to_do, _SENTENCES.split(answer))), "")
+    first = next(filter(None, map(_action_in, _SENTENCES.split(answer))), "")
     if first and first.split()[0].lower() not in ("use", "take"):
         return f"{first[:1].upper()}{first[1:]}, then {action[:1].lower()}{action[1:]}"
     if fresh:
         # One puts something in a bowl, and stirs with a spoon.
         how = "in" if fresh[0].is_a("container", "appliance", "place", "bakeware") else "with"
-        return _appended(action, f"{how} the {' and the '.join(thing.name for thing in fresh)}")
+        return _append(action, f"{how} the {' and the '.join(thing.name for thing in fresh)}")
     amount = answer.split(",")[0].strip(" .!")
     if says("amount", amount) and len(amount.split()) <= _SHORT:
         return f"{action.rstrip('. ')}, {amount[:1].lower()}{amount[1:]}."
     return action
 
 
-def _what_to_do(sentence: str) -> str:
+def _action_in(sentence: str) -> str:
     """Return what a sentence says is to be done: ``wash it`` of ``You should wash it.``; empty if nothing."""
     advice = says("should", sentence)
     deed = (advice[1] if advice else sentence).strip(" .!")
@@ -160,7 +160,7 @@ def _what_to_do(sentence: str) -> str:
     return deed if first and first[0] in sense().imperatives | sense().also_verbs else ""
 
 
-def _meant(answer: str, opening: Opening, things: tuple[Thing, ...]) -> tuple[str, ...]:
+def _meant_things(answer: str, opening: Opening, things: tuple[Thing, ...]) -> tuple[str, ...]:
     """Return the things that a noun may mean and an answer names, by part of the name if that will do."""
     group = tuple(thing for thing in things if thing.name in opening.names) or opening.mention.things
     group = group if len(group) > 1 or len(opening.mention.things) < 2 else opening.mention.things
@@ -180,13 +180,15 @@ def _meant(answer: str, opening: Opening, things: tuple[Thing, ...]) -> tuple[st
 _Change = tuple[str, Note] | None
 
 
-def _completed(case: Case, edits: Sequence[_Edit], still_open: Sequence[Opening]) -> tuple[str, list[Note]]:
+def _complete_step(
+    case: Case, edits: Sequence[_Edit], still_open: Sequence[Opening]
+) -> tuple[str, list[Note]]:
     """Return the step with edits, rewritten where it does not say what to do, and with what it lacks."""
     text = case.step
     for edit in sorted(edits, reverse=True):
         text = f"{with_article(text[: edit.start], edit.text)}{edit.text}{text[edit.end :]}"
     notes: list[Note] = []
-    for change in (_rewritten, _as_told, _filled, _fetched):
+    for change in (_rewrite_step, _as_told, _add_means, _add_source):
         changed = change(case, text, still_open)
         if changed is not None:
             text, reason = changed
@@ -194,16 +196,16 @@ def _completed(case: Case, edits: Sequence[_Edit], still_open: Sequence[Opening]
     return text, notes
 
 
-def _rewritten(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
+def _rewrite_step(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
     for rule in sense().rewrites:
         if not rule.holds(case.step, case.goal) or (
-            rule.food and not any(thing.is_a(*rule.food) for thing in _things_spoken_of(case))
+            rule.food and not any(thing.is_a(*rule.food) for thing in _things_mentioned(case))
         ):
             continue
         pattern, replacement = rule.sub
         changed = pattern.sub(partial(_put, replacement), text)
         if changed == text and rule.add:
-            changed = _appended(text, rule.add)
+            changed = _append(text, rule.add)
         if changed != text:
             return changed, reasoned("rewrites", rule)
     return None
@@ -216,7 +218,7 @@ def _as_told(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
     clauses = [clause for clause in sentences if verb in clause.lower() and verb in stems(clause)]
     for clause in clauses:
         named = [mention for mention in single(clause, case.things) if mention.exact]
-        if len(clauses) > 1 and not any(each.things[0] in _things_spoken_of(case) for each in named):
+        if len(clauses) > 1 and not any(each.things[0] in _things_mentioned(case) for each in named):
             continue
         for mention in named:
             name, before = mention.things[0].name, clause[: mention.start]
@@ -226,14 +228,14 @@ def _as_told(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
             if name.lower() in text.lower() or not (tool or (means and verb in stems(before))):
                 continue
             how = means[1].lower() if means else "with"
-            return _appended(text, f"{how} the {name}"), _named(verb, (name,))
+            return _append(text, f"{how} the {name}"), _named_note(verb, (name,))
         amount = sense().patterns["so_much"].search(clause, clause.lower().find(verb))
         if amount and not says("amount", text) and not still_open:
-            return _appended(text, amount[0]), _named(verb, (amount[0],))
+            return _append(text, amount[0]), _named_note(verb, (amount[0],))
     return None
 
 
-def _filled(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
+def _add_means(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
     """Add the tool, the appliance or the place that the step does not name."""
     purpose = next((rule for rule in sense().purposes if rule.phrase and rule.when.search(case.step)), None)
     if purpose is None or any(kind in purpose.named for kind in _kinds_named(text, case)):
@@ -241,10 +243,10 @@ def _filled(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
     name = purpose.fittest(case.things)
     if not name or name.lower() in text.lower():
         return None
-    return _appended(text, purpose.phrase.format(name)), reasoned("adds", purpose, name=name)
+    return _append(text, purpose.phrase.format(name)), reasoned("adds", purpose, name=name)
 
 
-def _fetched(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
+def _add_source(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
     """Add where something perishable is taken from, if the step only says that it is taken."""
     first = case.step.split(" and ")[0]
     fetches = sense().fetch.match(case.step.strip())
@@ -253,7 +255,7 @@ def _fetched(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
     taken = [thing for mention in mentions(first, case.things) for thing in mention.things[:1]]
     if not taken or not all(map(is_perishable, taken)):
         return None
-    return _appended(text, "from the fridge"), reasoned("adds", sense().places["fridge"], name="fridge")
+    return _append(text, "from the fridge"), reasoned("adds", sense().places["fridge"], name="fridge")
 
 
 def _kinds_named(text: str, case: Case) -> Iterator[str]:
@@ -263,7 +265,7 @@ def _kinds_named(text: str, case: Case) -> Iterator[str]:
         yield from (kind for each in mention.things[:1] for kind in each.kinds)
 
 
-def _things_spoken_of(case: Case) -> tuple[Thing, ...]:
+def _things_mentioned(case: Case) -> tuple[Thing, ...]:
     """Return what the step names, or if it names nothing (prepare them) what is named before it."""
     for text in (case.step, case.earlier, case.task):
         if things := tuple(each for mention in mentions(text, case.things) for each in mention.things[:1]):
@@ -296,7 +298,7 @@ def _settled_name(opening: Opening) -> str:
     return " and the ".join(opening.names) if several else opening.names[0]
 
 
-def _appended(text: str, phrase: str) -> str:
+def _append(text: str, phrase: str) -> str:
     body = text.rstrip()
     stop = "." if body.endswith(".") else ""
     return f"{body.rstrip('. ')} {phrase}{stop}"
@@ -311,20 +313,20 @@ def _food_first(opening: Opening) -> tuple[bool, int]:
     return not thing(opening.names[0]).is_a("ingredient"), opening.mention.start
 
 
-def _spoken(case: Case, opening: Opening) -> str:
+def _mention_text(case: Case, opening: Opening) -> str:
     return case.step[opening.mention.start : opening.mention.end]
 
 
-def _named(spoken: str, names: Sequence[str]) -> Note:
+def _named_note(spoken: str, names: Sequence[str]) -> Note:
     return note("named", spoken=spoken, names=listed(names, ", the "))
 
 
 def _note(case: Case, opening: Opening) -> Note:
-    spoken, names = _spoken(case, opening), opening.names
+    spoken, names = _mention_text(case, opening), opening.names
     if opening.by == "sense" and opening.why is not None:
         return reasoned("settles", opening.why, name=names[0], spoken=spoken)
     if opening.by == "text":
-        return _named(spoken, names)
+        return _named_note(spoken, names)
     if opening.by == "guess":
         return note("guesses", spoken=spoken, name=names[0])
     return note("open", spoken=spoken, number=str(len(names)), names=listed(names))
@@ -363,27 +365,27 @@ def alternatives(case: Case, many: int = MOST, enough: int = MOST) -> tuple[str,
     """
     marked = dict.fromkeys(judge(case, many).marked)
     action = next(iter(marked))
-    for likely, other in _others(case, action):
+    for likely, other in _other_actions(case, action):
         if len(marked) >= (many if likely else enough):
             break
         marked.setdefault(other)
     return tuple(marked)
 
 
-def _others(case: Case, action: str) -> Iterator[tuple[bool, str]]:
+def _other_actions(case: Case, action: str) -> Iterator[tuple[bool, str]]:
     """Yield the action with things of the same kind (likely ones), then with others, then something else."""
     nouns = [mention for mention in mentions(action, case.things) if mention.things]
-    for alike in (_same_kind, _same_family, _anything):
+    for alike in (_same_kind, _same_family, _is_another):
         for noun in reversed(nouns):
             for other in case.things:
                 if other not in noun.things and alike(noun.things[0], other):
-                    yield alike is _same_kind, _with(action, noun, other)
+                    yield alike is _same_kind, _replace_noun(action, noun, other)
     body = action.rstrip(". ")
     yield from ((False, f"{body} using the {thing.name}.") for thing in case.things)
     yield from ((False, other) for other in (f"{body}, and wait.", f"{body}, but later."))
 
 
-def _with(action: str, noun: Mention, other: Thing) -> str:
+def _replace_noun(action: str, noun: Mention, other: Thing) -> str:
     return f"{with_article(action[: noun.start], other.name)}{other.name}{action[noun.end :]}"
 
 
@@ -395,7 +397,7 @@ def _same_family(thing: Thing, other: Thing) -> bool:
     return thing.is_a("ingredient") == other.is_a("ingredient") and bool(other.category)
 
 
-def _anything(thing: Thing, other: Thing) -> bool:
+def _is_another(thing: Thing, other: Thing) -> bool:
     return thing != other
 
 

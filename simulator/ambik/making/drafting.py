@@ -106,12 +106,12 @@ def read_plan(text: str) -> tuple[str, ...]:
     first = next((place for place, line in enumerate(lines) if _STEP.match(line)), None)
     if first is None:
         lines = [line for line in lines if not _LABEL["plan"].fullmatch(line.strip())]
-        return tuple(_said(line) for line in lines[:MOST_STEPS])
+        return tuple(_plain_line(line) for line in lines[:MOST_STEPS])
     numbered = []
     for line in lines[first:]:
         if not _STEP.match(line):
             break
-        numbered.append(_said(_STEP.sub("", line, count=1)))
+        numbered.append(_plain_line(_STEP.sub("", line, count=1)))
     return tuple(filter(None, numbered))[:MOST_STEPS]
 
 
@@ -121,12 +121,12 @@ def read_candidate(text: str, kind: Ambiguity) -> Candidate | None:
     for line in text.splitlines():
         for field in ("task", "question", "answer"):
             label = _LABEL[field].match(line)
-            if label and (entry := _said(line[label.end() :])):
+            if label and (entry := _plain_line(line[label.end() :])):
                 fields.setdefault(field, entry)
     return Candidate(type=kind, **fields) if len(fields) == 3 else None
 
 
-def _said(line: str) -> str:
+def _plain_line(line: str) -> str:
     """Return one line of text without what marks it up."""
     return " ".join(line.strip(" *_\t").split())[:LONGEST]
 
@@ -240,14 +240,14 @@ async def make(asker: Asker, scene: Scene) -> Made:
     for attempt in range(asker.decoding.tries):
         text = await asker.ask(scene, "task", attempt)
         task = read_task(text or "")
-        if (unfit := _unfit(scene, text, task)) is not None:
+        if (unfit := _why_dropped(scene, text, task)) is not None:
             dropped.append(unfit)
             continue
         return await _draft(asker, scene, task, tuple(dropped))
     return Made(scene.id, dropped=tuple(dropped))
 
 
-def _unfit(scene: Scene, text: str | None, task: str) -> Dropped | None:
+def _why_dropped(scene: Scene, text: str | None, task: str) -> Dropped | None:
     if text is None:
         return Dropped(scene.id, "", "refused")
     if not task:

@@ -69,7 +69,7 @@ def all_groups() -> tuple[Group, ...]:
     """Return all groups, kitchenware first, each kind by name."""
     own, more = read_yaml(FOLDER / "objects.yaml"), table("making")["more"]
     return tuple(
-        Group(name, kind, tuple(dict.fromkeys((*objects, *map(_bare, more[kind].get(name, ()))))))
+        Group(name, kind, tuple(dict.fromkeys((*objects, *map(_drop_article, more[kind].get(name, ()))))))
         for kind in KINDS
         for name, objects in sorted(own[kind].items())
     )
@@ -88,10 +88,10 @@ def _words() -> Mapping[str, str]:
         for name, words in zip(pair.objects, pair.scene.split(", "), strict=True)
     }
     more = (words for groups in table("making")["more"].values() for new in groups.values() for words in new)
-    return {**built_in, **{_bare(words): words for words in more}}
+    return {**built_in, **{_drop_article(words): words for words in more}}
 
 
-def _bare(words: str) -> str:
+def _drop_article(words: str) -> str:
     return _ARTICLE.sub("", words, count=1)
 
 
@@ -145,7 +145,7 @@ def absent(text: str, objects: Sequence[str]) -> tuple[str, ...]:
     is a baguette. So is what comes out of the tap, and what the task itself makes.
     """
     there = tuple(dict.fromkeys((*objects, *APPLIANCES)))
-    own = tuple(name for name in there if folded(name) not in _known())
+    own = tuple(name for name in there if folded(name) not in _known_names())
     names = named(text, (*own, *vocabulary()))
     return tuple(name for name in names if not _is_there(name, there) and _is_meant(name, folded(text)))
 
@@ -160,7 +160,7 @@ def vocabulary() -> tuple[str, ...]:
 
 
 @cache
-def _known() -> frozenset[str]:
+def _known_names() -> frozenset[str]:
     return frozenset(map(folded, vocabulary()))
 
 
@@ -181,9 +181,9 @@ def _is_meant(name: str, text: str) -> bool:
 def _is_thing(word: str, before: str, after: str) -> bool:
     amount = word in kitchen().measures and re.match(r" of\b", after) is not None
     deed = word in sense().also_verbs and _BEFORE_VERBS.search(before)
-    return not (_made().search(before) or amount or deed)
+    return not (_making_pattern().search(before) or amount or deed)
 
 
 @cache
-def _made() -> re.Pattern[str]:
+def _making_pattern() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(table('making')['making'])}){_FOR_WHOM}{_HOW_MUCH}{_OF}\s*$")

@@ -53,7 +53,7 @@ def means(
     """
     intervals: dict[K, Interval | None] = {}
     for name, column in columns.items():
-        values, counted = _counted(column)
+        values, counted = _values_and_weights(column)
         intervals[name] = None
         if counted.any():
             interval = cluster_bootstrap(
@@ -65,7 +65,7 @@ def means(
 
 def mean_of_means(columns: Sequence[Sequence[float | None]], clusters: Sequence[Hashable]) -> Interval | None:
     """Return the plain average of the means of columns of shares; None if one has no values."""
-    parts = [_counted(column) for column in columns]
+    parts = [_values_and_weights(column) for column in columns]
     if not parts or not all(counted.any() for _, counted in parts):
         return None
     numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
@@ -85,7 +85,7 @@ def mean_of_means(columns: Sequence[Sequence[float | None]], clusters: Sequence[
     return interval_of(together, rows, groups=groups)
 
 
-def _counted(column: Sequence[float | None]) -> tuple[Floats, Floats]:
+def _values_and_weights(column: Sequence[float | None]) -> tuple[Floats, Floats]:
     """Return values, 0 where there is none, and 1 where there is one."""
     values = np.array(column, dtype=float)
     counted = ~np.isnan(values)
@@ -212,8 +212,8 @@ def measures(outcomes: Sequence[Outcome], settings: Settings) -> Measures:
         accuracy=_measure("accuracy", rows, intervals[ALL, "accuracy"]),
         macro_chr=mean_of_means(macro, clusters),
         fillers=sum(outcome.removed for outcome in outcomes),
-        sizes=_sorted(Counter(len(outcome.predicted) for outcome in made)),
-        flags=_sorted(Counter(flag for outcome in outcomes for flag in outcome.decision.flags)),
+        sizes=_sort_counts(Counter(len(outcome.predicted) for outcome in made)),
+        flags=_sort_counts(Counter(flag for outcome in outcomes for flag in outcome.decision.flags)),
     )
 
 
@@ -223,7 +223,7 @@ def _number(row: _Row, kind: str, name: str) -> float | None:
     return None if isinstance(value, str) or kind not in (ALL, decision.item.type) else value
 
 
-def _sorted(counts: Mapping[T, int]) -> dict[T, int]:
+def _sort_counts(counts: Mapping[T, int]) -> dict[T, int]:
     return dict(sorted(counts.items()))
 
 
@@ -238,7 +238,7 @@ def _measure(name: str, rows: Sequence[_Row], resampled: Interval | None) -> Mea
         interval = _share(numbers, len({decision.item.cluster for decision, _ in counted}), resampled)
     if interval is not None:
         interval = interval._replace(n=len(tasks))
-    return Measure(interval, _sorted(left_out))
+    return Measure(interval, _sort_counts(left_out))
 
 
 def _share(numbers: Sequence[float], pairs: int, resampled: Interval | None) -> Interval:

@@ -302,9 +302,9 @@ def _values(outcome: Outcome, intent: Intent | None, settings: Settings) -> Mapp
     covered = icr(intent, outcome.predicted, settings.icr, settings.metrics)
     correct, accurate = (asked_well(outcome, settings, mode) for mode in (settings.metrics, "paper"))
     return {
-        "icr": _or(covered, NO_INTENT if intent is None else MALFORMED),
+        "icr": _value_or_reason(covered, NO_INTENT if intent is None else MALFORMED),
         "hr": float(outcome.help),
-        "chr": _or(correct, NOT_JUDGED),
+        "chr": _value_or_reason(correct, NOT_JUDGED),
         "ssc": _ssc(outcome, settings),
         "coverage": UNKNOWN if outcome.covered is None else float(outcome.covered),
         "set_size": float(size) if decision.was_made else NOT_DECIDED,
@@ -313,7 +313,7 @@ def _values(outcome: Outcome, intent: Intent | None, settings: Settings) -> Mapp
     }
 
 
-def _or(value: float | None, why: str) -> Value:
+def _value_or_reason(value: float | None, why: str) -> Value:
     return why if value is None else value
 
 

@@ -186,7 +186,7 @@ def _rows(pairs: Sequence[SetPair]) -> Iterator[PeopleSets]:
                 run=run,
                 method=method,
                 type=kind,
-                items=len({_same(pair.item) for pair in of_kind}),
+                items=len({_decision_key(pair.item) for pair in of_kind}),
                 people=len({pair.person.decision.generator for pair in of_kind}),
                 decisions=len(of_kind),
                 measures=means(columns, clusters, counts=("people_size", "model_size")),
@@ -194,10 +194,10 @@ def _rows(pairs: Sequence[SetPair]) -> Iterator[PeopleSets]:
 
 
 def _task(decision: Decision) -> Hashable:
-    return decision.dialogue, _same(decision.item)
+    return decision.dialogue, _decision_key(decision.item)
 
 
-def _same(item: DecideItem) -> Hashable:
+def _decision_key(item: DecideItem) -> Hashable:
     """Return what two items share that ask for the same decision, whatever they offer and serve."""
     if isinstance(item, PairItem):
         return item.member, replace(item.pair, options=())

@@ -41,7 +41,7 @@ class FirstCandidate:
         problems: list[Problem] = []
         for kind in ORDER:
             if kind in draft.candidates:
-                move = _adopted(draft, kind)
+                move = _form_of_candidate(draft, kind)
                 errors = errors_of(check_fields(draft, move))
                 if not errors:
                     return Reply(text=str(move["ambiguous"]), move=move)
@@ -50,7 +50,7 @@ class FirstCandidate:
         return Reply(text=reason, move={"delete": reason})
 
 
-def _adopted(draft: Draft, kind: Ambiguity) -> dict[str, Any]:
+def _form_of_candidate(draft: Draft, kind: Ambiguity) -> dict[str, Any]:
     """Return the form of a candidate; of preferences it lacks a second thing, which no draft proposes."""
     candidate, step = draft.candidates[kind], proposed_step(draft)
     meant = named(line_of(draft.plan, step), draft.objects)

@@ -67,7 +67,7 @@ def form_lines(reader: LogReader, run_id: str, *, whole: bool = False) -> Iterat
             if kind == "decide" and not isinstance(item, DraftItem):
                 # Of imported runs there are no calls: their turns say what was told of them.
                 used = decoding.get((episode.id, turn.number)) or payload.get("decoding", {})
-                fields = _decided(episode, item, turn, turns[:number], turns[number + 1 :], used)
+                fields = _decision_row(episode, item, turn, turns[:number], turns[number + 1 :], used)
                 person = ROBOT if payload.get("person") else ""
             elif kind == "answer" and payload.get("person"):
                 fields, person = {"seat": USER}, USER
@@ -78,7 +78,7 @@ def form_lines(reader: LogReader, run_id: str, *, whole: bool = False) -> Iterat
                 continue
             line = {**head, **fields, **(_actor(episode, turn, person) if person else {})}
             line |= {"seed": episode.seed, "seconds": turn.seconds, "time": turn.created_at}
-            yield line if options is None else line | _more(episode, item, turn, options)
+            yield line if options is None else line | _extra_fields(episode, item, turn, options)
 
 
 def _actor(episode: Episode, turn: Turn, seat: str) -> Json:
@@ -90,7 +90,7 @@ def _actor(episode: Episode, turn: Turn, seat: str) -> Json:
     }
 
 
-def _more(episode: Episode, item: Item, turn: Turn, options: Options) -> Json:
+def _extra_fields(episode: Episode, item: Item, turn: Turn, options: Options) -> Json:
     more = {"item": item_record(item), **{seat: episode.seats.get(seat, "") for seat in (ROBOT, USER)}}
     if turn.payload["kind"] != "decide":
         return more
@@ -113,7 +113,7 @@ def _decoding(reader: LogReader, run_id: str) -> dict[tuple[str, int], Json]:
     return decoding
 
 
-def _decided(
+def _decision_row(
     episode: Episode,
     item: DecideItem,
     turn: Turn,
@@ -136,7 +136,7 @@ def _decided(
         "options": dict(made.options),
         "filled_options": list(made.filled),
         "token_table": payload["tokens"],
-        **_scored(made, payload),
+        **_scores_by_option(made, payload),
         "affordance": {
             letter: {"context": each.context, "prompt": each.prompt, "score": each.score}
             for letter, each in made.affordance.items()
@@ -147,7 +147,7 @@ def _decided(
         "certainty": made.certainty,
         **{name: payload[name] for name in ("asks", "action", "question")},
         "answer": answer if payload["asks"] else "",
-        **_measured(item, made, payload),
+        **_metric_values(item, made, payload),
         "flags": list(made.flags),
     }
     if made.right is not None:
@@ -157,7 +157,7 @@ def _decided(
     return fields
 
 
-def _scored(decision: Decision, payload: Mapping[str, Any]) -> Json:
+def _scores_by_option(decision: Decision, payload: Mapping[str, Any]) -> Json:
     """Return nonconformities by letter, or by text where there are no letters; and their confidences.
 
     LofreeCP has no confidences, and the methods without thresholds have neither.
@@ -171,7 +171,7 @@ def _scored(decision: Decision, payload: Mapping[str, Any]) -> Json:
     }
 
 
-def _measured(item: DecideItem, decision: Decision, payload: Mapping[str, Any]) -> Json:
+def _metric_values(item: DecideItem, decision: Decision, payload: Mapping[str, Any]) -> Json:
     """Return the metrics of a decision; null where they do not count."""
     options = logged_options(payload)
     outcome = outcome_of(decision, options)

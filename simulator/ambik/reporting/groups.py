@@ -130,7 +130,7 @@ def calibrated_alike(decision: Decision) -> Hashable:
     return *configuration(decision)[:3], type(decision.item)
 
 
-def _by(key: Callable[[T], K], values: Iterable[T]) -> dict[K, list[T]]:
+def _group_by(key: Callable[[T], K], values: Iterable[T]) -> dict[K, list[T]]:
     """Return values by a key, in the order of the first of each."""
     groups: dict[K, list[T]] = {}
     for value in values:
@@ -169,12 +169,12 @@ def from_runs(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool =
         source = options.calibration.run if options.calibration else ""
         calibration = decisions(reader, [source]) if source in known else ()
         exchanges = exchanges_of(played)
-        for key, alike in _by(configuration, made).items():
+        for key, alike in _group_by(configuration, made).items():
             group = _group(run, version, options.settings, options.calibration, alike, exchanges)
             material.groups.append(
                 replace(group, calibration=calibration if key[0] == options.method else ())
             )
-        material.remarks += _unfinished(reader, run, aborted)
+        material.remarks += _unfinished_remarks(reader, run, aborted)
     return material
 
 
@@ -199,7 +199,7 @@ def _group(
     )
 
 
-def _unfinished(reader: LogReader, run: str, aborted: bool) -> list[str]:
+def _unfinished_remarks(reader: LogReader, run: str, aborted: bool) -> list[str]:
     still, failed, _ = not_counting(reader, run)
     broken = sum(endings_of_runs(reader, [run]).aborted.values())
     counted = "count as unsuccessful" if aborted else "are left out"
@@ -220,11 +220,11 @@ def from_lines(lines: Sequence[DecisionLine], calibration: Sequence[DecisionLine
     material, used = Material(), set[str]()
     calibrating = _first_lines([*(line for line in lines if line.calibrates), *calibration])
     tests = (line for line in lines if not line.calibrates)
-    for run, of_run in _by(lambda line: line.decision.run, tests).items():
+    for run, of_run in _group_by(lambda line: line.decision.run, tests).items():
         exchanges = _line_exchanges(of_run)
-        for key, alike in _by(lambda line: configuration(line.decision), _first_lines(of_run)).items():
+        for key, alike in _group_by(lambda line: configuration(line.decision), _first_lines(of_run)).items():
             made, threshold = [line.decision for line in alike], _threshold(alike)
-            fitting = _fitting(calibrating, made[0], threshold) if key[0] in CONFORMAL else []
+            fitting = _fitting_calibration(calibrating, made[0], threshold) if key[0] in CONFORMAL else []
             if key[0] in CONFORMAL and not fitting and threshold is None and any(x.threshold for x in alike):
                 raise InputError(
                     f"{run}: the lines of {key[0]} do not all have the same q_hat; give those of each "
@@ -247,7 +247,7 @@ def from_lines(lines: Sequence[DecisionLine], calibration: Sequence[DecisionLine
     return material
 
 
-def _fitting(
+def _fitting_calibration(
     calibrating: Sequence[DecisionLine], tested: Decision, threshold: Calibrated | None
 ) -> list[Decision]:
     """Return calibration decisions of the same method, robot, context and kind of task, of the run named.
@@ -270,13 +270,13 @@ def _fitting(
 
 def _first_lines(lines: Iterable[DecisionLine]) -> list[DecisionLine]:
     """Return the first decision of each episode: before anything was asked in it."""
-    episodes = _by(lambda line: line.episode, lines).values()
+    episodes = _group_by(lambda line: line.episode, lines).values()
     return [min(episode, key=lambda line: line.fields.turn) for episode in episodes]
 
 
 def _line_exchanges(lines: Iterable[DecisionLine]) -> list[Exchange]:
     exchanges = []
-    for episode in _by(lambda line: line.decision.episode_id, lines).values():
+    for episode in _group_by(lambda line: line.decision.episode_id, lines).values():
         episode.sort(key=lambda line: line.fields.turn)
         if any(line.fields.questions or line.decision.answer for line in episode):
             made = [line.decision for line in episode]

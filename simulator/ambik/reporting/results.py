@@ -70,7 +70,7 @@ class ReportSettings(Fields):
         return {name: value for name, value in chosen.items() if value is not None}
 
 
-def _optional(name: str) -> tuple[Any, None]:
+def _optional_field(name: str) -> tuple[Any, None]:
     """Return a field of `Settings` as one that may be left open."""
     kind, *extras = get_args(get_type_hints(Settings, include_extras=True)[name])
     described = next(extra.description for extra in extras if getattr(extra, "description", None))
@@ -80,7 +80,7 @@ def _optional(name: str) -> tuple[Any, None]:
     return Annotated[(kind | None, *extras, Field(description=help))], None
 
 
-_FIELDS: Final[dict[str, Any]] = {name: _optional(name) for name in _SWITCHES}
+_FIELDS: Final[dict[str, Any]] = {name: _optional_field(name) for name in _SWITCHES}
 REPORT_SETTINGS: Final = create_model("REPORT_SETTINGS", __base__=ReportSettings, **_FIELDS)
 """`ReportSettings` with every switch of prediction sets; None, where nobody chose, is as a run was played."""
 
@@ -130,7 +130,7 @@ def results_of(groups: Sequence[Group], switches: Switches | None = None) -> tup
 
 def _result(group: Group, name: str, switches: Switches) -> Result:
     settings = replace(group.settings, **switches)
-    calibrated, remarks = _calibrated(group, settings, switches)
+    calibrated, remarks = _threshold_of(group, settings, switches)
     outcomes = tuple(outcome(decision, calibrated, settings) for decision in group.decisions)
     report = None
     if calibrated is not None and len(calibrated.nonconformities) == calibrated.n:
@@ -147,13 +147,15 @@ def _result(group: Group, name: str, switches: Switches) -> Result:
     )
 
 
-def _calibrated(
+def _threshold_of(
     group: Group, settings: Settings, switches: Switches
 ) -> tuple[Calibrated | None, tuple[str, ...]]:
     """Return the threshold, and what is to be said of it."""
     if group.method not in CONFORMAL:
         return None, ()
-    changed = [name for name in switches if name in OF_SCORES and _differs(name, group.settings, settings)]
+    changed = [
+        name for name in switches if name in OF_SCORES and _has_changed(name, group.settings, settings)
+    ]
     then = group.logged
     if group.calibration:
         now = calibrate(group.calibration, settings, run=group.calibration[0].run)
@@ -177,7 +179,7 @@ def _calibrated(
     return then, (f"{group.source}: the threshold is the logged one; what it rests on is not at hand",)
 
 
-def _differs(name: str, then: Settings, now: Settings) -> bool:
+def _has_changed(name: str, then: Settings, now: Settings) -> bool:
     return bool(getattr(then, name) != getattr(now, name))
 
 
@@ -187,7 +189,7 @@ def settings_statement(results: Sequence[Result]) -> tuple[str, ...]:
         f"{part.name} = {getattr(result.settings, part.name)} instead of {getattr(result.played, part.name)}"
         for result in results
         for part in fields(Settings)
-        if _differs(part.name, result.played, result.settings)
+        if _has_changed(part.name, result.played, result.settings)
     )
     if not changes:
         return ()

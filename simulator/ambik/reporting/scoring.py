@@ -97,7 +97,7 @@ def texts_of(
     scenarios: Sequence[Scenario] = ()
     if PairItem in kinds:
         beside: list[Pair] = _rows(held, PAIRS)
-        name = data or (None if beside else _named(lines))
+        name = data or (None if beside else _named_data(lines))
         pairs = beside if name is None else read_pairs(name).pairs
     if kinds - {PairItem}:
         scenarios = load_scenarios(data) if data else _rows(held, KNOWNO)
@@ -108,7 +108,7 @@ def _rows(held: Held, kind: TableSpec[Any]) -> list[Any]:
     return [row for contents in held.get(kind.name, {}).values() for row in contents.rows]
 
 
-def _named(lines: Iterable[DecisionLine]) -> str | None:
+def _named_data(lines: Iterable[DecisionLine]) -> str | None:
     """Return the data that lines name, if they are at hand: the built-in ones, or those registered."""
     if all(line.fields.dataset_version == BUILTIN for line in lines):
         return BUILTIN

@@ -108,11 +108,11 @@ def _overview(material: Material, results: Sequence[Result]) -> Iterator[Section
     used = [result.settings for result in results]
     remarks = [
         *settings_statement(results),
-        *_if(
+        *_remark_if(
             any(each.help == "original" and each.tokens == "raw_top5" for each in used),
             remark("tables", "counts_tokens"),
         ),
-        *_if(any(each.metrics == "reference" for each in used), remark("tables", "reference_metrics")),
+        *_remark_if(any(each.metrics == "reference" for each in used), remark("tables", "reference_metrics")),
         *material.remarks,
         *filter(None, map(added_statement, material.groups)),
         *(remark for result in results for remark in result.remarks),
@@ -146,7 +146,7 @@ def _overview(material: Material, results: Sequence[Result]) -> Iterator[Section
     )
 
 
-def _if(holds: bool, text: str) -> list[str]:
+def _remark_if(holds: bool, text: str) -> list[str]:
     return [text] if holds else []
 
 

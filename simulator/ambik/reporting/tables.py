@@ -63,7 +63,7 @@ def table_3(results: Sequence[Result]) -> Section | None:
     columns: Columns = {
         "AmbDif": attrgetter("measures.ambdif.interval"),
         Column("pairs", 0): attrgetter("measures.ambdif.n"),
-        **_printed(printed),
+        **_printed_columns(printed),
     }
     remarks = [
         f"{result.label}: {sum(left_out.values())} tasks without the other member left out"
@@ -84,7 +84,7 @@ def table_6(results: Sequence[Result]) -> Section | None:
         Column("n", 0): attrgetter("calibrated.n"),
         Column("rank", 0): attrgetter("calibrated.rank"),
         Column("CP value", 2): values.get,
-        **_printed(printed),
+        **_printed_columns(printed),
     }
     fields = ("q_hat", "n", "epsilon", "rank", "without", "unknown", "run")
     data = {
@@ -226,7 +226,7 @@ def coverage(results: Sequence[Result]) -> Section | None:
         Column("rank", 0): attrgetter("coverage.rank"),
         "q-hat": lambda result: _q_hat(shown[result].q_hat),
         "coverage": attrgetter("coverage.coverage"),
-        "predicted": lambda result: _predicted(result, shown[result]),
+        "predicted": lambda result: _predicted_range(result, shown[result]),
         Column("known", 0): lambda result: shown[result].tested - shown[result].unknown,
     }
     types, pairs = _by_type("coverage"), bool(_of_pairs(shown))
@@ -250,7 +250,7 @@ def coverage(results: Sequence[Result]) -> Section | None:
     )
 
 
-def _predicted(result: Result, report: CoverageReport) -> str:
+def _predicted_range(result: Result, report: CoverageReport) -> str:
     promised = report.promised
     return "" if result.settings.cp_rule == "reference" else f"{promised.low:.2f} to {promised.high:.2f}"
 
@@ -275,7 +275,7 @@ def exchange(results: Sequence[Result]) -> Section | None:
             names = (result.method_name, result.name, SHORT.get(kind, kind))
             rows.append([*names, *values, len(of_kind)])
     asked: Columns = {
-        **{name: partial(_asked, data, name) for name in ASKED},
+        **{name: partial(_asking_interval, data, name) for name in ASKED},
         Column("episodes", 0): lambda result: len(result.exchanges),
     }
     heads = ("method", "robot", "type", "right before", "right after", "questions", "relevant")
@@ -289,7 +289,7 @@ def exchange(results: Sequence[Result]) -> Section | None:
     )
 
 
-def _asked(data: Mapping[str, Any], name: str, result: Result) -> Interval | None:
+def _asking_interval(data: Mapping[str, Any], name: str, result: Result) -> Interval | None:
     asked: Interval | None = data[result.label][ALL][name]
     return asked
 
@@ -327,7 +327,7 @@ def _by_type(measure: str) -> dict[str, Callable[[Result], Interval | None]]:
     return {SHORT[kind]: partial(interval, kind) for kind in TASK_TYPES}
 
 
-def _printed(values: Mapping[str, Sequence[float | None]]) -> dict[Column, Callable[[Result], Cell]]:
+def _printed_columns(values: Mapping[str, Sequence[float | None]]) -> dict[Column, Callable[[Result], Cell]]:
     """Return a column for each of the paper's models, with what it prints of the method."""
 
     def cell(place: int, result: Result) -> float | None:

@@ -63,12 +63,12 @@ def prepared(decision: Decision, settings: Settings) -> Prepared:
         key: Scored(text, values[key], key if lettered else "", None if right is None else key in right)
         for key, text in texts.items()
     }
-    returned = _returned(decision, rows, settings) if lettered else ()
+    returned = _returned_scores(decision, rows, settings) if lettered else ()
     every = tuple(rows.values())
-    return Prepared(decision, every, right is not None, _best(decision, every), returned)
+    return Prepared(decision, every, right is not None, _best_option(decision, every), returned)
 
 
-def _ready(made: Decision | Prepared, settings: Settings) -> Prepared:
+def _as_prepared(made: Decision | Prepared, settings: Settings) -> Prepared:
     return made if isinstance(made, Prepared) else prepared(made, settings)
 
 
@@ -81,7 +81,7 @@ def calibrate(decisions: Sequence[Decision | Prepared], settings: Settings, run:
     Raises:
         InputError: if they are not of one conformal method, or cannot be scored.
     """
-    ready = [_ready(each, settings) for each in decisions]
+    ready = [_as_prepared(each, settings) for each in decisions]
     methods = list(dict.fromkeys(each.decision.method for each in ready))
     if len(methods) > 1 or any(method not in CONFORMAL for method in methods):
         names = ", ".join(methods)
@@ -148,7 +148,7 @@ def outcome(made: Decision | Prepared, calibrated: Calibrated | None, settings: 
     Raises:
         InputError: if a conformal method has no calibration, or one of other scores.
     """
-    ready = _ready(made, settings)
+    ready = _as_prepared(made, settings)
     decision = ready.decision
     if decision.method in CONFORMAL and decision.was_made:
         if calibrated is None:
@@ -259,7 +259,9 @@ def _of_samples(decision: Decision, settings: Settings) -> dict[str, float]:
         ) from error
 
 
-def _returned(decision: Decision, rows: Mapping[Letter, Scored], settings: Settings) -> tuple[Scored, ...]:
+def _returned_scores(
+    decision: Decision, rows: Mapping[Letter, Scored], settings: Settings
+) -> tuple[Scored, ...]:
     back = scoring_rules.elements(decision.tokens, tuple(rows), _temperature(settings), settings.tokens)
     if settings.tokens == "merged" or decision.method == "lap":
         return tuple(rows[letter] for letter in dict.fromkeys(letter for letter, _ in back))
@@ -311,7 +313,7 @@ def _asks(
     return size != 1 or any(is_not_listed(member.text) for member in members)
 
 
-def _best(decision: Decision, options: Sequence[Scored]) -> str:
+def _best_option(decision: Decision, options: Sequence[Scored]) -> str:
     if decision.method not in CONFORMAL and decision.action:
         return decision.action
     listed = (option for option in options if not is_not_listed(option.text))

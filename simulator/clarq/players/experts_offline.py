@@ -60,7 +60,7 @@ class OfflineExperts:
         """Return the likeliest outcome of the walk, or every node that is likelier than not (multi-info)."""
         judged = self._judge(situation)
         chosen = several(judged) if multi else tuple(filter(None, [single(judged)]))
-        details = {"chances": _shown(judged)}
+        details = {"chances": _chances_by_node(judged)}
         if not chosen:
             return Choice((), reason("none"), details)
         if len(chosen) == 1:
@@ -114,7 +114,7 @@ def several(judged: Judged) -> tuple[str, ...]:
     return tuple(reading.available[position] for position in judged.several)
 
 
-def _shown(judged: Judged) -> dict[str, float]:
+def _chances_by_node(judged: Judged) -> dict[str, float]:
     """Return the chance of each available node to be the one given; ``II`` for a Response II."""
     if not judged.reading.available:
         return {"II": 1.0}

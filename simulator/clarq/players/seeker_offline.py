@@ -129,7 +129,7 @@ _INSISTED: Final = frozenset({"choice", "which"})  # even if the first one was r
 def plan(now: Case, style: SeekerStyle) -> Asked:
     """Return the topics asked about turn by turn, last of all what to ask now; no topics are a goodbye."""
     before = plan(case(now.background, now.said[:-1], now.language), style) if now.said else ()
-    return (*before, _next(now, before, style))
+    return (*before, _choose_next(now, before, style))
 
 
 def tries(topic: Topic, asked: Asked) -> int:
@@ -137,9 +137,9 @@ def tries(topic: Topic, asked: Asked) -> int:
     return sum(topic.slot in {other.slot for other in together} for together in asked)
 
 
-def _next(now: Case, asked: Asked, style: SeekerStyle) -> tuple[Topic, ...]:
+def _choose_next(now: Case, asked: Asked, style: SeekerStyle) -> tuple[Topic, ...]:
     """Return what to ask about next, given what has been asked before."""
-    left = [topic for topic in open_topics(now) if not _unsayable(topic)]
+    left = [topic for topic in open_topics(now) if not _would_say_goodbye(topic)]
     if left and left[0].kind == "start":
         return tuple(left)
     fresh = [topic for topic in left if not tries(topic, asked)]
@@ -147,14 +147,14 @@ def _next(now: Case, asked: Asked, style: SeekerStyle) -> tuple[Topic, ...]:
         firm = [topic for topic in fresh if topic.kind not in _FAINT]
         faint = [topic for topic in fresh if topic.kind in _FAINT]
         again = [topic for topic in left if tries(topic, asked) and _worth_rephrasing(topic, asked, now)]
-        passed = [topic for topic in _decided_by_the_way(now) if not _within(topic, asked)]
-        fresh = [*firm, *again, *passed, *([] if _fruitless(asked, now) else faint)]
+        passed = [topic for topic in _decided_by_the_way(now) if not _was_read_out(topic, asked)]
+        fresh = [*firm, *again, *passed, *([] if _is_fruitless(asked, now) else faint)]
     elif style == "verbose":
-        fresh = [*_unanswered([topic for topic in left if tries(topic, asked)], asked, now), *fresh]
+        fresh = [*_topics_to_repeat([topic for topic in left if tries(topic, asked)], asked, now), *fresh]
     return tuple(fresh[: _AT_ONCE[style]])
 
 
-def _within(topic: Topic, asked: Asked) -> bool:
+def _was_read_out(topic: Topic, asked: Asked) -> bool:
     """Return True if all among which to choose has been read out before, with others perhaps."""
     if topic.kind not in _CHOICES or not topic.options:
         return tries(topic, asked) > 0
@@ -173,13 +173,13 @@ def _decided_by_the_way(now: Case) -> list[Topic]:
         for topic in now.noticed
         if topic.kind in _CHOICES
         and topic not in now.open
-        and not _unsayable(topic)
+        and not _would_say_goodbye(topic)
         # The opening names several of its options: it wants them all.
         and (topic.group is None or len(topic.group.named(now.told[0][1], now.language)) < 2)
     ]
 
 
-def _fruitless(asked: Asked, now: Case) -> bool:
+def _is_fruitless(asked: Asked, now: Case) -> bool:
     """Return True if as many questions of a faint kind have been refused as anybody puts up with."""
     told = dict(now.told)
     refused = sum(
@@ -201,7 +201,7 @@ def _worth_rephrasing(topic: Topic, asked: Asked, now: Case) -> bool:
     return topic.kind in _INSISTED if refused else not answered(topic, line, now)
 
 
-def _unanswered(asked: Sequence[Topic], before: Asked, now: Case) -> list[Topic]:
+def _topics_to_repeat(asked: Sequence[Topic], before: Asked, now: Case) -> list[Topic]:
     """Return which of the topics asked together with others to repeat: no reply has answered them yet.
 
     None is repeated after a reply that told nothing.
@@ -228,7 +228,7 @@ def _last_asked(topic: Topic, before: Asked) -> int:
     )
 
 
-def _unsayable(topic: Topic) -> bool:
+def _would_say_goodbye(topic: Topic) -> bool:
     """Return True if asking would end the dialogue, because the topic itself is about a goodbye."""
     return any(farewell(text) for text in (topic.about, topic.step, *topic.options))
 

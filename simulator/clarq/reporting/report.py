@@ -54,7 +54,7 @@ def run_section(
         title=f"{run}: S, D and L with 95 % intervals",
         tables=tables if scored else [],
         figures=tuple(_figures(frame, slug(run))) if draws and scored else (),
-        text="\n".join(_drawn(language, shares) for language, shares in curves.items()),
+        text="\n".join(_draw_bars(language, shares) for language, shares in curves.items()),
         remarks=[*_remarks(frame, decided_by, judges)],
         data={
             "run": run,
@@ -108,7 +108,7 @@ def _table(frame: pd.DataFrame, by: str, digits: tuple[int, int, int]) -> Table:
     return Table([by, *numbers], cells, f"By {by}", f"by_{by}")
 
 
-def _drawn(language: str, shares: Sequence[float]) -> str:
+def _draw_bars(language: str, shares: Sequence[float]) -> str:
     bars = "".join(_BARS[round(share * (len(_BARS) - 1))] for share in shares)
     steps = "  ".join(f"{n}: {share:.2f}" for n, share in enumerate(shares, 1) if n % 2 == 0)
     return f"success by number of responses ({language})  {bars}  {steps}"

@@ -155,7 +155,7 @@ _stem = lru_cache(maxsize=16384)(stem)
 
 
 @lru_cache(maxsize=65536)
-def _alike(word: str, others: frozenset[str]) -> bool:
+def _is_form_of_any(word: str, others: frozenset[str]) -> bool:
     """Return True if a stem is one of `others` or a longer or shorter form of one (coastline, smithy)."""
     return word in others or (
         len(word) >= 5
@@ -203,7 +203,7 @@ class Group:
                 key=lambda word: (len(word), text.rfind(word), word),
                 default="",
             )
-        return next((word for word, root in _stems(text) if _alike(root, self.words)), "")
+        return next((word for word, root in _stems(text) if _is_form_of_any(root, self.words)), "")
 
 
 @lru_cache(maxsize=8192)
@@ -252,7 +252,7 @@ def _group(
 ) -> Group:
     names = [entry.name for entry in members]
     named = [entry.text if names.count(entry.name) > 1 else entry.name for entry in members]
-    sets = [frozenset(terms(_rest(text, label, language), language)) for text in named]
+    sets = [frozenset(terms(_distinct_rest(text, label, language), language)) for text in named]
     own = tuple(
         own_terms - frozenset[str]().union(*(other for other in sets if other is not own_terms)) - mentions
         for own_terms in sets
@@ -260,7 +260,7 @@ def _group(
     return Group(section, label, mentions, tuple(named), own)
 
 
-def _rest(text: str, label: str, language: Language) -> str:
+def _distinct_rest(text: str, label: str, language: Language) -> str:
     """Return what an entry has beyond what all have; in Chinese the seam between them must not count."""
     return text if language == "en" else text.removesuffix(label).removeprefix(label)
 

@@ -100,7 +100,7 @@ def _from_line(
 def _from_segment(segment: Segment, spot: _Spot) -> list[Topic]:
     mentioned = open_groups(spot.knowledge, segment.text, segment.text if spot.opening else spot.text)
     places = next((group for group, _ in mentioned if group.section == "scenes"), None)
-    things = list(_things(segment, spot))
+    things = list(_new_things(segment, spot))
     topics = list(_stocked(segment, spot))
     if segment.made:
         topics += [Topic(kind="how", about=segment.step, line=spot.line, why=f"to be made: {segment.text}")]
@@ -109,7 +109,7 @@ def _from_segment(segment: Segment, spot: _Spot) -> list[Topic]:
         Topic(
             kind="where",
             about=thing,
-            options=_readable(places),
+            options=_few_options(places),
             section="person" if thing in segment.names else "thing",
             line=spot.line,
             step=segment.step,
@@ -121,7 +121,7 @@ def _from_segment(segment: Segment, spot: _Spot) -> list[Topic]:
     for group, word in mentioned:
         if not (things and group is places):
             topics.append(_choice(group, word, segment, spot))
-    topics.extend(_vague(segment, spot))
+    topics.extend(_vague_topics(segment, spot))
     if not topics and segment.step:
         own = spot.knowledge.terms(segment.step)
         if _wants_a_how(segment, spot):
@@ -157,7 +157,7 @@ def open_groups(knowledge: Knowledge, segment: str, line: str) -> list[tuple[Gro
     return kept
 
 
-def _readable(group: Group | None) -> tuple[str, ...]:
+def _few_options(group: Group | None) -> tuple[str, ...]:
     return group.options if group is not None and len(group.options) <= MOST_OPTIONS else ()
 
 
@@ -173,7 +173,7 @@ def _choice(group: Group, word: str, segment: Segment, spot: _Spot) -> Topic:
     return Topic(
         kind="choice",
         about=group.label if len(word) == 1 and group.label.endswith(word) else word,
-        options=_readable(group),
+        options=_few_options(group),
         sort=_sort_of(group, spot.knowledge),
         section=group.section,
         line=spot.line,
@@ -183,7 +183,7 @@ def _choice(group: Group, word: str, segment: Segment, spot: _Spot) -> Topic:
     )
 
 
-def _things(segment: Segment, spot: _Spot) -> Iterator[str]:
+def _new_things(segment: Segment, spot: _Spot) -> Iterator[str]:
     """Yield what a segment wants or names that the background has not and no line has spoken of."""
     knowledge = spot.knowledge
     used = segment.used if knowledge.rich else ()
@@ -215,7 +215,7 @@ def _stocked(segment: Segment, spot: _Spot) -> Iterator[Topic]:
             )
 
 
-def _vague(segment: Segment, spot: _Spot) -> Iterator[Topic]:
+def _vague_topics(segment: Segment, spot: _Spot) -> Iterator[Topic]:
     knowledge = spot.knowledge
     for sort, noun in segment.vague:
         if not spot.opening and sort not in {"thing", "value", "person"}:
@@ -294,7 +294,7 @@ def _notes(note: str, pattern: re.Pattern[str]) -> list[str]:
 def requirements(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Iterator[Topic]:
     """Yield what a skill takes that the seeker has not, once somebody has spoken of doing it."""
     spoken = frozenset[str]().union(*(knowledge.terms(text) for _, text in told))
-    for name, requirement in _lacking(knowledge):
+    for name, requirement in _lacking_skills(knowledge):
         if knowledge.terms(name) & spoken:
             # A thing comes from somewhere, an activity is done somehow.
             kind, sort, section = _REQUIRED[requirement.sort]
@@ -309,7 +309,7 @@ def requirements(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Ite
 
 
 @lru_cache(maxsize=1024)
-def _lacking(knowledge: Knowledge) -> tuple[tuple[str, Requirement], ...]:
+def _lacking_skills(knowledge: Knowledge) -> tuple[tuple[str, Requirement], ...]:
     """Return names of skills with what they take and the seeker has not."""
     lacking = []
     for entry in knowledge.entries("skills"):
@@ -325,7 +325,7 @@ def _lacking(knowledge: Knowledge) -> tuple[tuple[str, Requirement], ...]:
 def alternatives(knowledge: Knowledge) -> Iterator[Topic]:
     """Yield groups of alike entries that can be read out; a background mostly wants one of them."""
     for group in knowledge.groups:
-        if options := _readable(group):
+        if options := _few_options(group):
             yield Topic(
                 kind="alternatives",
                 about=group.label,

@@ -107,11 +107,11 @@ def read_english(line: str) -> tuple[Segment, ...]:
         _english_segment(part, first=position == 0, sure=position > 0)
         for sentence in sentences(line, "en")
         for position, piece in enumerate(_pieces(english.TOKEN.findall(sentence)))
-        for part in _enumerated(piece)
+        for part in _split_enumeration(piece)
     )
 
 
-def _enumerated(piece: list[str]) -> Iterator[list[str]]:
+def _split_enumeration(piece: list[str]) -> Iterator[list[str]]:
     """Yield “book a room” and “book a table” apart: each thing to be had, with the verb before it."""
     start = 0
     if piece[0].lower() in EN["acquire"]:
@@ -182,7 +182,7 @@ def _english_segment(tokens: list[str], *, first: bool, sure: bool) -> Segment:
         return Segment(text="")
     text = english.spell(tokens)
     phrases = english.phrases_of(tokens)
-    doing = _doing(text, sure=sure)
+    doing = _action_tokens(text, sure=sure)
     if doing and (kept := EN_PATTERNS["forgetting"].sub("", english.spell(doing))) != english.spell(doing):
         doing = english.TOKEN.findall(kept)
     verb = doing[0].lower() if doing else ""
@@ -216,7 +216,7 @@ def _english_segment(tokens: list[str], *, first: bool, sure: bool) -> Segment:
     )
 
 
-def _doing(text: str, *, sure: bool) -> list[str]:
+def _action_tokens(text: str, *, sure: bool) -> list[str]:
     """Return the tokens of what is to be done in a segment; empty if nothing is."""
     if gerund := EN_PATTERNS["start_by"].search(text):
         tokens = english.TOKEN.findall(text[gerund.start(1) :])
@@ -298,16 +298,16 @@ def _chinese_segment(text: str) -> Segment:
         explained=not step
         or bool(ZH_PATTERNS["plain"].search(step))
         or bool(ZH_PATTERNS["means"].search(step)),
-        wanted=_wanted(text),
+        wanted=_wanted_things(text),
         used=tuple(
             noun for match in ZH_PATTERNS["used"].finditer(text) for noun in _nouns(match.group("what"))
         ),
-        vague=_vague(text),
+        vague=_vague_nouns(text),
         names=_names(text),
     )
 
 
-def _wanted(text: str) -> tuple[str, ...]:
+def _wanted_things(text: str) -> tuple[str, ...]:
     things: list[str] = []
     for wants in (_ACQUIRE, _NEED, _TOOL):
         for match in wants.finditer(text):
@@ -334,7 +334,7 @@ def _nouns(row: str) -> list[str]:
     return nouns
 
 
-def _vague(text: str) -> tuple[tuple[Vagueness, str], ...]:
+def _vague_nouns(text: str) -> tuple[tuple[Vagueness, str], ...]:
     open_nouns: dict[str, Vagueness] = {}
     for word, sort in _VAGUE.items():
         if word not in text or (

@@ -34,7 +34,7 @@ def word_table() -> Mapping[str, Any]:
 @cache
 def vocabularies() -> tuple[tuple[re.Pattern[str], Vocabulary], ...]:
     """Return a pattern of all words and what each means, for things, then for qualities."""
-    things, qualities = _things(), _qualities()
+    things, qualities = _thing_vocabulary(), _qualities()
     return (_pattern(things), things), (_pattern(qualities), qualities)
 
 
@@ -44,7 +44,7 @@ def stem(vocabulary: Mapping[str, Any], word: str) -> str:
     return next(form for form in forms if form in vocabulary)
 
 
-def _things() -> Vocabulary:
+def _thing_vocabulary() -> Vocabulary:
     rows, ignored = word_table(), set(word_table()["ignored"])
     kinds = {*hierarchy().kinds, *hierarchy().subclasses, *CLASSES}
     things: dict[str, tuple[str, Value]] = {}
@@ -111,7 +111,7 @@ def _spellings() -> tuple[frozenset[str], Mapping[str, set[str]], Mapping[str, s
     rows = word_table()
     matters = {
         part
-        for vocabulary in (_things(), _qualities())
+        for vocabulary in (_thing_vocabulary(), _qualities())
         for phrase in vocabulary
         if phrase.isascii()
         for part in re.findall(r"[a-z]+", phrase)
@@ -124,7 +124,7 @@ def _spellings() -> tuple[frozenset[str], Mapping[str, set[str]], Mapping[str, s
     by_consonants: defaultdict[str, set[str]] = defaultdict(set)
     for word in matters:
         by_consonants[_consonants(word)].add(word)
-        for short in _shorter(word):
+        for short in _shorter_forms(word):
             known[short].add(word)
     by_consonants.pop("", None)
     return frozenset(stand), dict(known), dict(by_consonants)
@@ -136,7 +136,7 @@ def _consonants(word: str) -> str:
     return left if len(left) >= _TELLING else ""
 
 
-def _shorter(word: str) -> set[str]:
+def _shorter_forms(word: str) -> set[str]:
     """Return `word` itself, and without any one of its letters but the first."""
     return {word, *(word[:place] + word[place + 1 :] for place in range(1, len(word)))}
 
@@ -147,7 +147,7 @@ def _mended_word(word: str) -> str:
     if word in stand:
         return word
     for form, end in ((word, ""), (word[:-1], "s") if word.endswith("s") else (word, "")):
-        close = {entry for short in _shorter(form) for entry in known.get(short, ())}
+        close = {entry for short in _shorter_forms(form) for entry in known.get(short, ())}
         right = {entry for entry in close if _one_slip(form, entry)} or by_consonants.get(
             _consonants(form), set()
         )

@@ -97,28 +97,28 @@ def table() -> Mapping[str, Any]:
 def read_question(world: World, text: str) -> Question:
     """Return what `text` asks about the things of `world`; never raises."""
     spelt = _spelt_out(text)
-    if official := _official().get(_unpunctuated(spelt)):
+    if official := _official_questions().get(_strip_punctuation(spelt)):
         return official
     sentences = [_core(question) for question in _questions(mended(spelt))]
-    if any(pattern.search(_unpunctuated(" ".join(sentences))) for pattern in _never()):
+    if any(pattern.search(_strip_punctuation(" ".join(sentences))) for pattern in _never_patterns()):
         return Question()
     whole = _read(world, sentences)
     clauses = [clause for sentence in sentences for clause in _OPEN_CLAUSE.split(sentence) if clause.strip()]
     parts = [part for part in (_read(world, [clause]) for clause in clauses) if part != Question()]
-    asks = _together([ask for part in parts for ask in part.asks])
+    asks = _asked_together([ask for part in parts for ask in part.asks])
     return Question(asks) if all(part.asks for part in parts) and {*asks} > {*whole.asks} else whole
 
 
 def _read(world: World, sentences: Sequence[str]) -> Question:
     """Return what plain sentences ask."""
-    words = _unpunctuated(" ".join(sentences))
+    words = _strip_punctuation(" ".join(sentences))
     named = (mention for sentence in sentences for mention in _Sentence(world, sentence).mentions())
     mentions = tuple(dict.fromkeys(named))
     asks = [key for key, patterns in _open() if any(pattern.search(words) for pattern in patterns)]
     alternatives = len(mentions) > 1 and any(map(_OR.search, sentences))
     if not alternatives and (ask := _which_kind(world, words)):
         asks.append(ask)
-    chosen = _chosen(asks, words, alternatives, bool(mentions))
+    chosen = _choose_asked(asks, words, alternatives, bool(mentions))
     if chosen:
         return Question(chosen)
     return Question(mentions=mentions or tuple(_quests(words)))
@@ -135,7 +135,7 @@ def questions_in(world: World, text: str, whole: Question) -> tuple[Question, ..
 
 def read_mentions(world: World, text: str) -> tuple[Mention, ...]:
     """Return what `text`, a question or an answer, names of the things of `world`; never raises."""
-    return tuple(_Sentence(world, _without(table()["tags"], _spelt_out(text))).mentions())
+    return tuple(_Sentence(world, _remove_patterns(table()["tags"], _spelt_out(text))).mentions())
 
 
 def _which_kind(world: World, words: str) -> str:
@@ -150,7 +150,7 @@ def _which_kind(world: World, words: str) -> str:
     return ""
 
 
-def _chosen(asks: list[str], words: str, alternatives: bool, named: bool) -> tuple[str, ...]:
+def _choose_asked(asks: list[str], words: str, alternatives: bool, named: bool) -> tuple[str, ...]:
     """Return what the words do ask, of what they may ask openly."""
     if "confused" in asks:
         asks = [key for key in asks if key != "confused"]
@@ -165,10 +165,10 @@ def _chosen(asks: list[str], words: str, alternatives: bool, named: bool) -> tup
     elsewhere = bool({"place", "destination", "task"} & {*asks})
     if elsewhere and "clear" not in asks and not re.search(table()["what_and_where"], words):
         asks = [key for key in asks if key != "type"]
-    return _together(asks)
+    return _asked_together(asks)
 
 
-def _together(asks: Collection[str]) -> tuple[str, ...]:
+def _asked_together(asks: Collection[str]) -> tuple[str, ...]:
     """Return what is asked, without what the answer to another part of it tells."""
     if "clear" in asks:
         # Said clearly, everything about the thing is said; where it is to go is another question.
@@ -186,7 +186,7 @@ def _spelt_out(text: str) -> str:
     return " ".join(words.split())
 
 
-def _unpunctuated(words: str) -> str:
+def _strip_punctuation(words: str) -> str:
     return " ".join(_PUNCTUATION.sub(" ", words).split())
 
 
@@ -202,7 +202,7 @@ def _core(sentence: str) -> str:
     for pattern, instead in table()["rhetorical"]:
         words = re.sub(pattern, instead, words)
     words = _tagless(words)
-    return _without(table()["neutral"], words)
+    return _remove_patterns(table()["neutral"], words)
 
 
 def _tagless(words: str) -> str:
@@ -210,18 +210,18 @@ def _tagless(words: str) -> str:
     stop = "?" if words.rstrip().endswith("?") else ""
     bare = words.rstrip(" ?!.。")
     asks = "吗" if re.search("(?<![对是好行])吗$", bare) else ""
-    shorter = _without(table()["tags"], bare).rstrip(" ,，")
+    shorter = _remove_patterns(table()["tags"], bare).rstrip(" ,，")
     return f"{shorter or bare}{asks}{stop}"
 
 
-def _without(patterns: Iterable[str], words: str) -> str:
+def _remove_patterns(patterns: Iterable[str], words: str) -> str:
     for pattern in patterns:
         words = re.sub(pattern, " ", words)
     return words
 
 
 @cache
-def _official() -> Mapping[str, Question]:
+def _official_questions() -> Mapping[str, Question]:
     questions: dict[str, Question] = {}
     for language in LANGUAGES:
         for key, phrase in table()["official"][language].items():
@@ -240,7 +240,7 @@ def _open() -> tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]:
 
 
 @cache
-def _never() -> tuple[re.Pattern[str], ...]:
+def _never_patterns() -> tuple[re.Pattern[str], ...]:
     return tuple(map(re.compile, table()["never"]))
 
 
@@ -268,7 +268,7 @@ class _Sentence:
     """
 
     def __init__(self, world: World, sentence: str) -> None:
-        parts = (_unpunctuated(normalize(part)) for part in re.split("[,，、(]", sentence))
+        parts = (_strip_punctuation(normalize(part)) for part in re.split("[,，、(]", sentence))
         silent = re.compile(word_table()["silent"])
         self.words = silent.sub(lambda match: " " * len(match[0]), " , ".join(parts))
         self.taken = [False] * (len(self.words) + 1)
@@ -281,7 +281,7 @@ class _Sentence:
         putting = re.search(table()["putting"], words) and not re.search(table()["put_there"], words)
         role = "destination" if putting else "place"
         placed = -1  # where the last place ends: "in the basket or the box"
-        for start, end, key, value in self._named():
+        for start, end, key, value in self._named_spans():
             if key not in ("object", "kind", "room"):
                 self._found.append((start, Mention(key, value)))
                 continue
@@ -297,13 +297,13 @@ class _Sentence:
                 self._found.append((start, Mention("object", bits)))
             else:
                 self._found.append((start, Mention("kind", value)))
-        denied = self._denied()
+        denied = self._denied_stretches()
         return (
             mention._replace(negated=any(start <= place < end for start, end in denied))
             for place, mention in sorted(self._found, key=lambda pair: pair[0])
         )
 
-    def _named(self) -> list[_Span]:
+    def _named_spans(self) -> list[_Span]:
         """Return what means something, in order; a room that only says which place is meant does not."""
         words, taken = self.words, self.taken
         spans = list(self._spans())
@@ -365,7 +365,7 @@ class _Sentence:
         kept = [pair for pair in mentions if not before <= pair[0] < start or pair[1].key == place.key]
         # "In the blue or the red box" names two places.
         choices = re.split(r"\bor\b|还是|或者?", self.words[before:start])
-        places = [_which(self._world, bits, choice) for choice in choices]
+        places = [_containers_described(self._world, bits, choice) for choice in choices]
         if len(choices) > 1:
             places = [which for which in dict.fromkeys(places) if which != bits]
         self._found = [*kept, *((start, place._replace(value=which)) for which in places or [bits])]
@@ -376,7 +376,7 @@ class _Sentence:
         near = len(self.words[begin:start].split()) <= _NEAR
         return near and bool(self._world.of(str(mention.value)) & bits)
 
-    def _denied(self) -> list[tuple[int, int]]:
+    def _denied_stretches(self) -> list[tuple[int, int]]:
         """Return the stretches in which what is named is said not to be so."""
         words = self.words
         ends = [match.start() for match in re.finditer(table()["scope_ends"], words)]
@@ -403,7 +403,7 @@ def entities_named(world: World, key: str, value: str) -> BitSet:
     return world.of(value) if value not in CLASSES or value in (*locations, "RECEPTACLE") else 0
 
 
-def _which(world: World, containers: BitSet, words: str) -> BitSet:
+def _containers_described(world: World, containers: BitSet, words: str) -> BitSet:
     """Return those of `containers` whose colour and size are the ones in `words`, if there are any."""
     for key in ("color", "size"):
         for name, value in word_table()["values"][key].items():

@@ -95,13 +95,13 @@ class HandMeThatDiscrete(gymnasium.Env[Any, Any]):
         task = self._env.game.task
         self._task = {"utterance": utterance_row(task.world, task.utterance), "story": story_rows(task)}
         self._reader = self._env.game.reader
-        return self._told(arrays, info, over=False)
+        return self._observation_and_info(arrays, info, over=False)
 
     def step(self, action: int) -> tuple[Observed, float, bool, bool, dict[str, Any]]:
         """Give the command of a number; see `HandMeThat.step`."""
         command = self._valid[action] if 0 <= action < len(self._valid) else ""
         arrays, reward, terminated, truncated, info = self._env.step(command)
-        observation, info = self._told(arrays, info, over=terminated or truncated)
+        observation, info = self._observation_and_info(arrays, info, over=terminated or truncated)
         return observation, reward, terminated, truncated, info
 
     def action_masks(self) -> NDArray[np.bool_]:
@@ -112,7 +112,7 @@ class HandMeThatDiscrete(gymnasium.Env[Any, Any]):
         """Return the words of an action; empty if it may not be taken."""
         return self._valid[action] if 0 <= action < len(self._valid) else ""
 
-    def _told(
+    def _observation_and_info(
         self, arrays: dict[str, Any], info: dict[str, Any], over: bool
     ) -> tuple[Observed, dict[str, Any]]:
         self._valid = [] if over else info["valid"]
@@ -154,7 +154,7 @@ def utterance_row(world: World, utterance: Meaning) -> NDArray[np.int16]:
         1 + table.colors.index(str(description["color"])) if "color" in description else 0,
         1 + table.sizes.index(str(description["size"])) if "size" in description else 0,
         1 + world.index[argument] if quest == "move_to" and argument is not None else 0,
-        _numbered(VERBS).get(argument or "", 0),
+        _number_names(VERBS).get(argument or "", 0),
     )
     return np.array(numbers, np.int16)
 
@@ -170,16 +170,16 @@ def story_rows(task: Task) -> NDArray[np.int16]:
 @cache
 def class_numbers() -> Mapping[str, int]:
     """Return class -> 1 + its number."""
-    return _numbered(kind.cls for kind in hierarchy().kinds.values())
+    return _number_names(kind.cls for kind in hierarchy().kinds.values())
 
 
 @cache
 def subclass_numbers() -> Mapping[str, int]:
     """Return subclass -> 1 + its number."""
-    return _numbered(kind.subclass for kind in hierarchy().kinds.values())
+    return _number_names(kind.subclass for kind in hierarchy().kinds.values())
 
 
-def _numbered(names: Iterable[str]) -> dict[str, int]:
+def _number_names(names: Iterable[str]) -> dict[str, int]:
     return {name: number for number, name in enumerate(dict.fromkeys(names), start=1)}
 
 

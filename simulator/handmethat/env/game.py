@@ -219,19 +219,21 @@ class Game:
         if command.kind == "question":
             return self.ask(game, answer(self.task, command.text, self.language), command)
         cost = self.costs.look if command.kind == "look" else self.costs.command
-        after = self._charged(game, game.state, -cost)
+        after = self._charge(game, game.state, -cost)
         if command.kind == "stop":
             after = after._replace(stopped=True, truncated=False)
-        words = self._observed(self._plain_words(after, command)) if self.text else ""
+        words = self._style_observation(self._plain_words(after, command)) if self.text else ""
         return Outcome(after, command.kind, words, -cost, command.error, command.text, command)
 
     def ask(self, game: GameState, answer: Answer, command: Command | None = None) -> Outcome:
         """Return the outcome of a question that somebody (maybe not the built-in expert) has answered."""
         cost = question_cost(answer.key, self.costs.questions)
-        after = self._charged(game, game.state, -cost)._replace(question_cost=game.question_cost + cost)
+        after = self._charge(game, game.state, -cost)._replace(question_cost=game.question_cost + cost)
         text = self.observer.table["answered"].format(answer=answer.text) if self.text else ""
         command = command or Command("question")
-        return Outcome(after, "question", self._observed(text), -cost, None, "", command, answer=answer)
+        return Outcome(
+            after, "question", self._style_observation(text), -cost, None, "", command, answer=answer
+        )
 
     def look(self, game: GameState) -> str:
         """Return the view now."""
@@ -248,7 +250,7 @@ class Game:
         """Return what the robot reads first; without the task as histories have it (spec 9.6)."""
         task = self.description if with_task else None
         state = self.start().state
-        return self._observed(self.observer.opening(state, task, self._view(state)))
+        return self._style_observation(self.observer.opening(state, task, self._view(state)))
 
     def valid(
         self,
@@ -297,7 +299,7 @@ class Game:
         success = self._reached(state)
         if success:
             reward += self.costs.success
-        after = self._charged(game, state, reward)
+        after = self._charge(game, state, reward)
         if success:
             after = after._replace(success=True, truncated=False)
         words = ""
@@ -306,7 +308,7 @@ class Game:
             words = self.styled(words)
         return Outcome(after, "action", words, reward, error, reason, command, action)
 
-    def _charged(self, game: GameState, state: State, reward: int) -> GameState:
+    def _charge(self, game: GameState, state: State, reward: int) -> GameState:
         moves = game.moves + 1
         return GameState(state, moves, game.score + reward, game.question_cost, truncated=moves >= self.limit)
 
@@ -330,7 +332,7 @@ class Game:
         """Return `text` in this game's style."""
         return reference_text(text) if self.style == "reference" else text
 
-    def _observed(self, text: str) -> str:
+    def _style_observation(self, text: str) -> str:
         """Return an observation: as `styled`; in the published style, without runs of white space too."""
         return collapse(reference_text(text)) if self.style == "reference" else text
 

@@ -77,9 +77,9 @@ class StructuredObserver:
         self._world, self._mode, self._quirk = world, mode, quirk
         table, numbers = hierarchy(), _numbers()
         self._fixed: dict[str, NDArray[Any]] = {
-            "kind": _padded([numbers.get(kind.name, 0) for kind in world.kinds], np.int16),
-            "color": _padded([_number(table.colors, value) for value in world.colors], np.int8),
-            "size": _padded([_number(table.sizes, value) for value in world.sizes], np.int8),
+            "kind": _pad([numbers.get(kind.name, 0) for kind in world.kinds], np.int16),
+            "color": _pad([_number(table.colors, value) for value in world.colors], np.int8),
+            "size": _pad([_number(table.sizes, value) for value in world.sizes], np.int8),
         }
 
     def arrays(self, state: State) -> Arrays:
@@ -111,7 +111,7 @@ def _array(bits: BitSet) -> NDArray[np.int8]:
     return np.unpackbits(raw, bitorder="little").astype(np.int8)
 
 
-def _padded(values: Sequence[int], dtype: type[np.int8] | type[np.int16]) -> NDArray[Any]:
+def _pad(values: Sequence[int], dtype: type[np.int8] | type[np.int16]) -> NDArray[Any]:
     array = np.zeros(MOST_ENTITIES, dtype)
     array[: len(values)] = values
     return array
@@ -242,7 +242,7 @@ class HandMeThat(gymnasium.Env[Any, str]):
         Raises:
             ValueError: if the episode is over.
         """
-        (game, demo, _), before = self._now()
+        (game, demo, _), before = self._present()
         outcome = game.act(before, action)
         self._state = outcome.game
         self._said = outcome.observation
@@ -258,15 +258,15 @@ class HandMeThat(gymnasium.Env[Any, str]):
         """Return the last observation and the view; None without ``ansi``."""
         if self.render_mode != "ansi":
             return None
-        (game, _, _), state = self._now()
+        (game, _, _), state = self._present()
         return f"{self._said}\n{game.look(state)}".strip()
 
     @property
     def game(self) -> Game:
         """The rules and words of the episode that is played."""
-        return self._now()[0].game
+        return self._present()[0].game
 
-    def _now(self) -> tuple[_Prepared, GameState]:
+    def _present(self) -> tuple[_Prepared, GameState]:
         if self._current is None or self._state is None:
             raise gymnasium.error.ResetNeeded("Call reset before step or render.")
         return self._current, self._state
@@ -318,19 +318,19 @@ class HandMeThat(gymnasium.Env[Any, str]):
         return 10 * self._followed
 
     def _observation(self) -> Any:
-        (game, _, arrays), now = self._now()
+        (game, _, arrays), now = self._present()
         if arrays is None:
             return self._said
         return {**arrays.arrays(now.state), "task": game.description if self._text else ""}
 
     def _info(self, kind: str, error: str | None) -> dict[str, Any]:
-        (game, demo, _), now = self._now()
+        (game, demo, _), now = self._present()
         over = game.observer.table["over"] if self._text and now.done else ""
         texts = self._text and not now.done
         return {
             "look": game.look(now) if texts else over,
             "inv": game.inventory(now) if texts else over,
-            "valid": self._valid(game, now),
+            "valid": self._valid_commands(game, now),
             "moves": now.moves,
             "score": now.score,
             "paper_score": game.paper_score(now),
@@ -343,7 +343,7 @@ class HandMeThat(gymnasium.Env[Any, str]):
             "level": game.task.level,
         }
 
-    def _valid(self, game: Game, now: GameState) -> list[str]:
+    def _valid_commands(self, game: Game, now: GameState) -> list[str]:
         if self._commands is None:
             return []
         if now.done:

@@ -44,24 +44,24 @@ def visible(world: World, state: State, mode: Mode, *, quirk: bool = False) -> B
     `quirk`: in full mode, lids hide things at the current place alone, as in the published program.
     """
     everything = (1 << len(world)) - 1
-    seen = bit_set(world.locations) | _held(state)
+    seen = bit_set(world.locations) | _held_bit(state)
     if mode == "full" and not quirk:
         return everything
     if mode == "full":
-        here = BitSet(0) if state.at == HUMAN else _at(world, state, state.at, lids=False)
+        here = BitSet(0) if state.at == HUMAN else _contents_at(world, state, state.at, lids=False)
         return everything & ~(here & ~_at_place(world, state))
     return seen | _at_place(world, state) | (state.given if state.at == HUMAN else 0)
 
 
-def _held(state: State) -> BitSet:
+def _held_bit(state: State) -> BitSet:
     return 1 << state.holding if state.holding >= 0 else 0
 
 
 def _at_place(world: World, state: State) -> BitSet:
-    return 0 if state.at == HUMAN else _at(world, state, state.at, lids=True)
+    return 0 if state.at == HUMAN else _contents_at(world, state, state.at, lids=True)
 
 
-def _at(world: World, state: State, container: int, lids: bool) -> BitSet:
+def _contents_at(world: World, state: State, container: int, lids: bool) -> BitSet:
     """Return what lies at `container`, directly or deeper; with `lids`, only what no shut lid hides."""
     if lids and not shows(world, state, container):
         return 0
@@ -69,7 +69,7 @@ def _at(world: World, state: State, container: int, lids: bool) -> BitSet:
     for content in state.contents(container):
         seen |= 1 << content
         if world.kinds[content].receptacle:
-            seen |= _at(world, state, content, lids)
+            seen |= _contents_at(world, state, content, lids)
     return seen
 
 
@@ -117,14 +117,14 @@ class Observer:
         else:
             lines.append(self._place("here", state, at, lids=not everything or quirk))
         if everything:
-            there = self._elsewhere(state)
+            there = self._locations_seen_from_afar(state)
             lines += [there[place] for place in self.world.locations if place != at]
         if everything or at == HUMAN:
             things = self._list(state, list(entities(state.given)))
             lines.append(self.table["human_holds"].format(things=things))
         return "\n".join(lines)
 
-    def _elsewhere(self, state: State) -> dict[int, str]:
+    def _locations_seen_from_afar(self, state: State) -> dict[int, str]:
         """Return what every location is told as from another; a command changes one or two of them."""
         before, views = self._before, self._there
         stale = self.world.locations if before is None else _places_that_differ(self.world, before, state)

@@ -116,8 +116,8 @@ class _Human:
     def __init__(self, task: Task, language: Language) -> None:
         self.task, self.world, self.meaning, self.language = task, task.world, task.meaning, language
         self.words: Mapping[str, str] = table()["answers"][language]
-        self.kind_key, self.kind = _specified(task.meaning, tuple(reversed(KIND_KEYS)))
-        self.relation, self.container = _specified(task.meaning, PLACE_KEYS)
+        self.kind_key, self.kind = _first_specified(task.meaning, tuple(reversed(KIND_KEYS)))
+        self.relation, self.container = _first_specified(task.meaning, PLACE_KEYS)
 
     # What is asked openly
 
@@ -277,7 +277,7 @@ class _Human:
         """Return a meaning's whole description in words: a noun phrase."""
         states = self.state_words(meaning, (*STATES, "color", "size"))
         (_, kind), (relation, container) = (
-            _specified(meaning, keys) for keys in (tuple(reversed(KIND_KEYS)), PLACE_KEYS)
+            _first_specified(meaning, keys) for keys in (tuple(reversed(KIND_KEYS)), PLACE_KEYS)
         )
         pattern = self.words["in_place" if relation == "inside" else "on_place"]
         return self.words["object_phrase"].format(
@@ -323,7 +323,7 @@ _TELLS: Final[Mapping[str, Callable[[_Human], str | None]]] = {
 }
 
 
-def _specified(meaning: Meaning, keys: Sequence[str]) -> tuple[str, str | None]:
+def _first_specified(meaning: Meaning, keys: Sequence[str]) -> tuple[str, str | None]:
     """Return the first of `keys` that a meaning says, and its value; nothing if it says none."""
     return next(((key, str(value)) for key in keys if (value := meaning.get(key)) is not None), ("", None))
 

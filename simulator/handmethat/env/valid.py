@@ -61,7 +61,7 @@ class Offers:
         """Return the commands whose preconditions hold now."""
         if state.at == HUMAN:
             return (*self._moves, *self._at_human(state))
-        return (*self._moves, *self._applicable(state))
+        return (*self._moves, *self._applicable_here(state))
 
     def extra(self, language: Language) -> tuple[str, ...]:
         """Return what is never listed but may be said: looking, the inventory, help and the questions."""
@@ -90,12 +90,12 @@ class Offers:
             if held == NOTHING:
                 commands += [self._pick[thing] for thing in here]
                 for entity in entities(things & self._receptacles):
-                    commands += self._from(state, entity, only_filled)
+                    commands += self._commands_taking_from(state, entity, only_filled)
             else:
                 commands.append(self._put(held, at))
                 for entity in entities(things & self._receptacles):
                     commands += self._lid(state, entity)
-                    if not self._receptacles >> held & 1 and not self._shut(state, entity):
+                    if not self._receptacles >> held & 1 and not self._is_shut(state, entity):
                         commands.append(self._put(held, entity))
             for entity in entities(things & self._toggleable):
                 commands += self._switch(state, entity)
@@ -103,10 +103,10 @@ class Offers:
             commands += self._appliance(state, here)
         return commands
 
-    def _from(self, state: State, receptacle: int, only_filled: bool) -> list[str]:
+    def _commands_taking_from(self, state: State, receptacle: int, only_filled: bool) -> list[str]:
         inner = state.contents(receptacle)
         commands = self._lid(state, receptacle) if inner or not only_filled else []
-        if not self._shut(state, receptacle):
+        if not self._is_shut(state, receptacle):
             label = self._labels[receptacle]
             commands += [f"{self._pick[thing]} from {label}" for thing in inner]
         return commands
@@ -132,23 +132,23 @@ class Offers:
     def _put(self, held: int, container: int) -> str:
         return f"put {self._labels[held]} {_PUT[self._world.relation(container)]} {self._labels[container]}"
 
-    def _shut(self, state: State, entity: int) -> bool:
+    def _is_shut(self, state: State, entity: int) -> bool:
         return bool(self._openable >> entity & ~state.open >> entity & 1)
 
-    def _applicable(self, state: State) -> list[str]:
+    def _applicable_here(self, state: State) -> list[str]:
         """Return what is applicable at a location beside moving; only a lid that is shut hides anything."""
         world, at, held, here = self._world, state.at, state.holding, state.contents(state.at)
-        reachable = [] if self._hidden(state, at) else here
+        reachable = [] if self._is_hidden(state, at) else here
         commands = self._lid(state, at) + self._switch(state, at)
         if held == NOTHING:
             commands += [self._pick[thing] for thing in reachable]
         else:
-            if not self._hidden(state, at):
+            if not self._is_hidden(state, at):
                 commands.append(self._put(held, at))
             commands += self._use(state, held, at, here, reachable)
         for thing in reachable:
             commands += self._lid(state, thing) + self._switch(state, thing)
-            if not self._receptacles >> thing & 1 or self._hidden(state, thing):
+            if not self._receptacles >> thing & 1 or self._is_hidden(state, thing):
                 continue
             if held == NOTHING:
                 label = self._labels[thing]
@@ -174,8 +174,8 @@ class Offers:
             commands += [f"slice {self._labels[thing]} with {label}" for thing in cut]
         return commands
 
-    def _hidden(self, state: State, container: int) -> bool:
-        return self._world.relation(container) == "inside" and self._shut(state, container)
+    def _is_hidden(self, state: State, container: int) -> bool:
+        return self._world.relation(container) == "inside" and self._is_shut(state, container)
 
 
 def _of_type(world: World, name: str) -> int:

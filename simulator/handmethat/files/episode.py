@@ -121,7 +121,7 @@ def task_from_json(data: Any, name: str) -> Task:
 
 def _check(data: Any, faults: Faults) -> Checked:
     try:
-        content = _validated(data)
+        content = _validate_file(data)
     except ValidationError as error:
         for fault in field_faults(error, data):
             faults.add(fault.field, f"{fault.problem} (see the published format)", code="format")
@@ -130,7 +130,7 @@ def _check(data: Any, faults: Faults) -> Checked:
     return Checked(None if faults.errors else task, faults)
 
 
-def _validated(data: Any) -> _EpisodeFile:
+def _validate_file(data: Any) -> _EpisodeFile:
     """Return the keys of a file, with one record for an entity that is the same in both states."""
     first, later = (
         data.get(key) if isinstance(data, dict) else None

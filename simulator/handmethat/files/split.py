@@ -127,7 +127,9 @@ def merge_splits(paths: Sequence[Path]) -> Split:
         InputError: if one cannot be read, or a file is in different parts.
     """
     splits = [read_split(path) for path in paths]
-    merged = Split(*(_merged([getattr(split, kind.name) for split in splits]) for kind in fields(Split)))
+    merged = Split(
+        *(_merge_groups([getattr(split, kind.name) for split in splits]) for kind in fields(Split))
+    )
     place: dict[str, str] = {}
     for part, names in merged.parts.items():
         for name in names:
@@ -162,7 +164,7 @@ def _kind(group: Group) -> str | None:
     return next((kind for kind, names in _KINDS.items() if group and names.issuperset(group)), None)
 
 
-def _merged(groups: Sequence[Group]) -> Group:
+def _merge_groups(groups: Sequence[Group]) -> Group:
     merged: defaultdict[str, list[str]] = defaultdict(list)
     for name, files in (pair for group in groups for pair in group.items()):
         merged[name] += files

@@ -248,7 +248,7 @@ def _search(
 def _draws(plan: Plan, number: int) -> Iterator[tuple[int, Quest, int]]:
     """Yield quest type and template of an attempt; then other templates for the same quest type."""
     random = Random(derive_seed(plan.seed, "draw", number))
-    quest = _weighted(random, plan.mix)
+    quest = _draw_quest(random, plan.mix)
     templates = _serving(plan.templates, quest)
     for redraw in range(REDRAWS):
         yield redraw, quest, templates[int(random.random() * len(templates))]
@@ -259,7 +259,7 @@ def _serving(templates: tuple[int, ...], quest: Quest) -> tuple[int, ...]:
     return tuple(template for template in templates if serves(template, quest))
 
 
-def _weighted(random: Random, mix: Mapping[Quest, float]) -> Quest:
+def _draw_quest(random: Random, mix: Mapping[Quest, float]) -> Quest:
     point = random.random() * sum(mix.values())
     for quest, weight in mix.items():
         point -= weight

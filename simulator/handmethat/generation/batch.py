@@ -217,11 +217,11 @@ def _count(attempt: Attempt, gate: _Gate) -> tuple[Tally, KeptEpisode | None]:
     else:
         name, index = gate.take(attempt.facts)
         tally.kept = [(name, attempt.facts)]
-        return tally, _numbered(attempt, name, index)
+        return tally, _number_episode(attempt, name, index)
     return tally, None
 
 
-def _numbered(attempt: Attempt, name: str, index: int) -> KeptEpisode:
+def _number_episode(attempt: Attempt, name: str, index: int) -> KeptEpisode:
     """Return the episode with its name and number, which no attempt can know."""
     file = attempt.file.replace(b'"task_idx": 0', b'"task_idx": %d' % index, 1)
     row = None if attempt.row is None else {**attempt.row, "id": name, "task_index": index}

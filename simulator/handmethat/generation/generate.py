@@ -212,12 +212,12 @@ def _plan(
 ) -> tuple[tuple[int, ...], tuple[Plan, ...]] | None:
     if profile.whole_plan:
         return plan_whole(world, state, goal, targets, random)
-    order = _shuffled(random, len(goal.subgoals))
+    order = _shuffle(random, len(goal.subgoals))
     parts = plan_goal(world, state, goal, order, targets, random)
     return None if parts is None else (order, parts)
 
 
-def _shuffled(random: Random, count: int) -> tuple[int, ...]:
+def _shuffle(random: Random, count: int) -> tuple[int, ...]:
     order = list(range(count))
     for i in range(count - 1, 0, -1):
         j = int(random.random() * (i + 1))

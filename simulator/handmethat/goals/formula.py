@@ -165,7 +165,7 @@ def _subgoal(node: _Node) -> Subgoal:
             _fail(node.position, "this is none of the eight forms of a subgoal")
     literals = _body([node], node)
     if literals.place:
-        return _lying("THE", literals.place[1], literals.place[2], literals)
+        return _placed_subgoal("THE", literals.place[1], literals.place[2], literals)
     if not literals.states:
         _fail(node.position, "a subgoal must say something")
     term = literals.states[0][1]
@@ -182,10 +182,10 @@ def _of_all(x: str, kind: str, node: _Node) -> Subgoal:
             _Node((str(y), "-", "phyobj")),
             _Node(("and", _Node((str(y_kind), about)), *rest)),
         ) if about == y:
-            return _lying("ALL-ANY", kind, _type(y_kind, node), _body(rest, node), x, y)
+            return _placed_subgoal("ALL-ANY", kind, _type(y_kind, node), _body(rest, node), x, y)
     body = _body([node], node)
     if body.place:
-        return _lying("ALL", kind, body.place[2], body, x)
+        return _placed_subgoal("ALL", kind, body.place[2], body, x)
     _check_terms(body, (x,))
     return Subgoal(form="BE-ALL", x=kind, of_x=body.of(x))
 
@@ -201,15 +201,15 @@ def _of_some(variable: str, kind: str, rest: Sequence[Any], node: _Node) -> Subg
                 )
             )
         ] if about == x:
-            return _lying("ALL-SAME", _type(x_kind, node), kind, _body([inner], inner), x, variable)
+            return _placed_subgoal("ALL-SAME", _type(x_kind, node), kind, _body([inner], inner), x, variable)
     body = _body(rest, node)
     if body.place and body.place[1] == variable:
-        return _lying("SOME", kind, body.place[2], body, variable)
+        return _placed_subgoal("SOME", kind, body.place[2], body, variable)
     entity = body.place[1] if body.place else "something"
-    return _lying("THE-ANY", entity, kind, body, entity, variable)
+    return _placed_subgoal("THE-ANY", entity, kind, body, entity, variable)
 
 
-def _lying(
+def _placed_subgoal(
     form: Form, x: str, y: str, body: _Body, x_term: str | None = None, y_term: str | None = None
 ) -> Subgoal:
     """Return a subgoal with a place; the terms are how its formula calls x and y, unless by their names."""
@@ -227,7 +227,7 @@ def _body(parts: Sequence[Any], around: _Node) -> _Body:
     """Return the literals of a conjunction; conjunctions within it are free."""
     place: tuple[str, ...] = ()
     states: list[tuple[str, str, bool, int]] = []
-    for part in _flat(parts):
+    for part in _flatten(parts):
         match part:
             case _Node(("inside" | "ontop" as relation, str(x), str(y))) if not place:
                 place = (relation, x, y)
@@ -241,11 +241,11 @@ def _body(parts: Sequence[Any], around: _Node) -> _Body:
     return _Body(place, tuple(states), around.position)
 
 
-def _flat(parts: Sequence[Any]) -> Iterator[Any]:
+def _flatten(parts: Sequence[Any]) -> Iterator[Any]:
     for part in parts:
         match part:
             case _Node(("and", *inner)):
-                yield from _flat(inner)
+                yield from _flatten(inner)
             case _:
                 yield part
 

@@ -137,7 +137,7 @@ def _choices_of(world: World, subgoal: Subgoal) -> tuple[Choice, ...]:
         case "SOME":
             return (tuple(options.values()),)
         case "ALL-SAME":
-            return (tuple(_joined(options[x, y] for x in xs) for y in ys),)
+            return (tuple(_join_demands(options[x, y] for x in xs) for y in ys),)
         case _:  # ALL and THE, whose y is one entity, ALL-ANY and THE-ANY
             return tuple(tuple(options[x, y] for y in ys) for x in xs)
 
@@ -149,5 +149,5 @@ def _option(world: World, subgoal: Subgoal, x: int, y: int) -> Option:
     return (demand, Demand(y, NOTHING, subgoal.of_y)) if subgoal.of_y else (demand,)
 
 
-def _joined(options: Iterable[Option]) -> Option:
+def _join_demands(options: Iterable[Option]) -> Option:
     return tuple(dict.fromkeys(demand for option in options for demand in option))

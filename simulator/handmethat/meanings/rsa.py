@@ -258,13 +258,13 @@ def rsa_view(task: Task, *, depth: int = DEPTH, most: int = MOST) -> RsaView:
         )
     tables = rsa.table()
     spoken = utterances.index(task.utterance)
-    rows = _first(tables.listener[:, spoken] + 1e-6 * pool.probabilities, most)
-    rows = _with(
+    rows = _largest(tables.listener[:, spoken] + 1e-6 * pool.probabilities, most)
+    rows = _unite(
         rows,
         [pool.meanings.index(meaning) for meaning in (task.meaning, task.heard) if meaning in pool.meanings],
     )
     weight = pool.probabilities[rows] @ tables.speaker[rows]
-    columns = _with([spoken], [place for place in _first(weight, most) if place != spoken])[:most]
+    columns = _unite([spoken], [place for place in _largest(weight, most) if place != spoken])[:most]
     return RsaView(
         meanings=tuple(pool.meanings[i] for i in rows),
         utterances=tuple(utterances[i] for i in columns),
@@ -316,9 +316,9 @@ def _pool(task: Task, profile: Profile) -> Pool:
     return pool
 
 
-def _first(values: Floats, most: int) -> list[int]:
+def _largest(values: Floats, most: int) -> list[int]:
     return [int(i) for i in np.argsort(-values, kind="stable")[:most] if values[i] > 0]
 
 
-def _with(some: list[int], more: list[int]) -> list[int]:
+def _unite(some: list[int], more: list[int]) -> list[int]:
     return list(dict.fromkeys([*some, *more]))

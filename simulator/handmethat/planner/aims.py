@@ -139,7 +139,7 @@ class Aim:
         self._fixed = _Test(tuple(chain.from_iterable(forced)))
         self._open = [tests for tests in self._tests if len(tests) != 1]
         self._locations = locations = world.of("LOCATION")
-        about = _about(world, subgoal, self._choices, grounded)
+        about = _entities_concerned(world, subgoal, self._choices, grounded)
         self._about, demanded = about & ~locations, _entities_of(self._choices) & locations
         things = tuple(entities(self._about))
         self._places: Any = itemgetter(*things, things[0]) if things else lambda place: ()
@@ -253,14 +253,14 @@ class Aim:
         if not open_choices:
             yield plain
         elif len(open_choices) == 1:
-            for option in _distinct(walk, shuffled(open_choices[0], random)):
+            for option in _one_of_each_cost(walk, shuffled(open_choices[0], random)):
                 yield [*plain, *option]
         else:
             # Many things, and places of a kind for them: all into one place, or each into the nearest.
             for i in shuffled(range(min(map(len, open_choices))), random):
                 yield plain + [demand for choice in open_choices for demand in choice[i]]
                 yield plain + [
-                    demand for choice in open_choices for demand in _nearest(walk, choice, choice[i])
+                    demand for choice in open_choices for demand in _option_in_place(walk, choice, choice[i])
                 ]
 
 
@@ -309,7 +309,9 @@ def _entities_of(choices: Sequence[Choice]) -> BitSet:
     )
 
 
-def _about(world: World, subgoal: Subgoal, choices: Sequence[Choice], grounded: BitSet) -> BitSet:
+def _entities_concerned(
+    world: World, subgoal: Subgoal, choices: Sequence[Choice], grounded: BitSet
+) -> BitSet:
     about = _entities_of(choices)
     states = {name for name, _ in (*subgoal.of_x, *subgoal.of_y)}
     if states & _BY_CLEANING:
@@ -329,7 +331,7 @@ def _moves(walk: Walk, option: Option, fixed: BitSet) -> bool:
     )
 
 
-def _distinct(walk: Walk, options: Iterable[Option]) -> list[Option]:
+def _one_of_each_cost(walk: Walk, options: Iterable[Option]) -> list[Option]:
     """Return the first of the options that cost the same."""
     first: dict[tuple[object, ...], Option] = {}
     for option in options:
@@ -347,7 +349,7 @@ def _signature(walk: Walk, demand: Demand) -> tuple[object, ...]:
     return (walk.place[entity], held, *there, *(walk.states[name] >> entity & 1 for name, _ in states))
 
 
-def _nearest(walk: Walk, choice: Choice, otherwise: Option) -> Option:
+def _option_in_place(walk: Walk, choice: Choice, otherwise: Option) -> Option:
     """Return the option that wants things where they are, if there is one."""
     for option in choice:
         if all(

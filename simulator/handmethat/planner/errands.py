@@ -240,7 +240,7 @@ def _ranked_tools(walk: Walk, types: frozenset[str], places: Set[int], fixed: Bi
     for name in types:
         tools |= walk.world.of(name)
     costs = {}
-    for tool in _distinct(walk, tools, fixed):
+    for tool in _one_of_each_sort(walk, tools, fixed):
         there = walk.fork()
         try:
             jobs.take_ready(there, tool)
@@ -250,7 +250,7 @@ def _ranked_tools(walk: Walk, types: frozenset[str], places: Set[int], fixed: Bi
     return sorted(costs, key=costs.__getitem__)
 
 
-def _distinct(walk: Walk, tools: BitSet, fixed: BitSet) -> list[int]:
+def _one_of_each_sort(walk: Walk, tools: BitSet, fixed: BitSet) -> list[int]:
     """Return one of each sort of some tools; of the fixed ones only if there are no others."""
     tools &= walk.grounded
     tools = tools & ~fixed or tools
@@ -266,7 +266,7 @@ def _cuts(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle]:
     if not (sliced := errands.of("sliced")):
         yield from (ErrandStyle(heater=heater) for heater in heaters)
         return
-    knives = _distinct(walk, walk.world.of("knife"), fixed)
+    knives = _one_of_each_sort(walk, walk.world.of("knife"), fixed)
     knives.sort(key=lambda knife: (walk.holding != knife, walk.location(knife) != walk.at))
     relation = {location: walk.world.kinds[location].relation for location in walk.world.locations}
     strays = [entity for entity in sliced if relation.get(walk.place[entity]) != "ontop"]

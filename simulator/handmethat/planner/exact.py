@@ -103,7 +103,7 @@ def _a_star(
             continue
         if goal.holds(facts):
             return _trace(came, facts)
-        expanded = _counted(expanded, limit)
+        expanded = _count_expanded(expanded, limit)
         length, rest = length + 1, max(rest - 1, 0)
         for operator in moves.of(facts):
             after = operator.apply(facts)
@@ -129,7 +129,7 @@ class _Successors:
         return [operator for operator in here if operator.needs & facts == operator.needs]
 
 
-def _counted(expanded: int, limit: int) -> int:
+def _count_expanded(expanded: int, limit: int) -> int:
     if expanded >= limit:
         raise SearchLimitError(
             f"No plan among the first {limit} states; raise the limit, or take estimated costs for a goal "
@@ -163,8 +163,8 @@ def needed_operators(grounding: Grounding, start: Facts, goal: Target) -> tuple[
     sake. Nor is an operator needed if another needs less, deletes less and adds all of it that is of use.
     """
     atoms = grounding.atoms
-    hand, held = atoms[("hand-empty",)], _held(grounding) & start
-    possible = _possible(grounding.operators, start)
+    hand, held = atoms[("hand-empty",)], _holding_facts(grounding) & start
+    possible = _reachable_operators(grounding.operators, start)
     of_use = goal.mentioned()
     chosen: set[int] = set()
     grown = True
@@ -215,12 +215,12 @@ class Symmetry:
         return facts
 
 
-def _possible(operators: Sequence[Operator], start: Facts) -> list[Operator]:
+def _reachable_operators(operators: Sequence[Operator], start: Facts) -> list[Operator]:
     reachable = RelaxedGraph(operators).reachable(start)
     return [operator for operator in operators if operator.needs & reachable == operator.needs]
 
 
-def _held(grounding: Grounding) -> Facts:
+def _holding_facts(grounding: Grounding) -> Facts:
     return sum(bit for atom, bit in grounding.atoms.items() if atom[0] == "holding")
 
 

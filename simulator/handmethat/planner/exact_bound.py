@@ -114,7 +114,7 @@ class Trips:
             into = [thing.containers[fact] for fact in bits(thing.anywhere & marks)]
             lies = thing.containers.get(facts & thing.anywhere, -1)
             boxes = bit_set(box for box in (*into, lies) if box >= 0) & self._boxes
-            here = self._where(facts, entity)
+            here = self._standing_fact(facts, entity)
             there = frozenset(self._spot(facts, container) for container in into) - {here, 0}
             if not here or not there or (boxes and (boxes & moved or len(into) > 1)):
                 continue
@@ -122,7 +122,7 @@ class Trips:
             trips.append(Trip(entity, here, there))
         return trips
 
-    def _where(self, facts: Facts, one: int) -> Facts:
+    def _standing_fact(self, facts: Facts, one: int) -> Facts:
         """Return the fact of standing where a thing is; 0 if that is nowhere one can go."""
         thing = self._things[one]
         if facts & thing.held:
@@ -131,7 +131,7 @@ class Trips:
         return self._spot(facts, thing.containers[lies]) if lies else 0
 
     def _spot(self, facts: Facts, container: int) -> Facts:
-        return self._at[container] if container in self._at else self._where(facts, container)
+        return self._at[container] if container in self._at else self._standing_fact(facts, container)
 
 
 def _thing(grounding: Grounding, one: int) -> _Thing:
@@ -187,13 +187,15 @@ class LowerBound:
     def _bound(self, facts: Facts) -> int:
         marks = self._marks(facts)
         if self._alternatives is not None:
-            each = (_together(marks, alternative) for alternative in self._alternatives)
+            each = (_joint_landmarks(marks, alternative) for alternative in self._alternatives)
             counts = (self._count(facts, marks, marked) for marked in each if marked is not None)
             return min(counts, default=UNREACHABLE)
-        common, choices = _together(marks, self._goal.facts), list[list[Facts]]()
+        common, choices = _joint_landmarks(marks, self._goal.facts), list[list[Facts]]()
         for choice in self._goal.choices:
             members = [
-                marked for marked in (_common(marks, member) for member in choice) if marked is not None
+                marked
+                for marked in (_common_landmarks(marks, member) for member in choice)
+                if marked is not None
             ]
             if common is None or not members:
                 return UNREACHABLE
@@ -234,18 +236,18 @@ class LowerBound:
         self, facts: Facts, marks: _Marks, common: Facts, choices: Sequence[Sequence[Facts]] = ()
     ) -> int:
         """Return the least number of operators that make all of `common` true, and one of each choice."""
-        total, used = self._new(common, 0)
+        total, used = self._new_operators(common, 0)
         for members in (*choices, *self._splits(marks, common)):
             least, claimed = UNREACHABLE, used
             for member in members:
-                more, using = self._new(member & ~common, used)
+                more, using = self._new_operators(member & ~common, used)
                 least = min(least, more)
                 claimed |= using
             if least:
                 total, used = total + least, claimed
         return total + self._trips.count(facts, common, self._more_trips(facts, common, choices))
 
-    def _new(self, marks: Facts, used: BitSet) -> tuple[int, BitSet]:
+    def _new_operators(self, marks: Facts, used: BitSet) -> tuple[int, BitSet]:
         """Return how many operators that are not `used` it takes to make `marks` true; and all used then."""
         total = 0
         claimed = used
@@ -319,7 +321,7 @@ def _alternatives(goal: Target) -> list[Facts] | None:
     return facts
 
 
-def _together(marks: _Marks, facts: Facts) -> Facts | None:
+def _joint_landmarks(marks: _Marks, facts: Facts) -> Facts | None:
     """Return the landmarks of all facts; None if one cannot be reached."""
     together = 0
     for number in entities(facts):
@@ -330,11 +332,13 @@ def _together(marks: _Marks, facts: Facts) -> Facts | None:
     return together
 
 
-def _common(marks: _Marks, goal: Target) -> Facts | None:
+def _common_landmarks(marks: _Marks, goal: Target) -> Facts | None:
     """Return the landmarks of a goal: of a disjunction those that all its members share."""
-    together = _together(marks, goal.facts)
+    together = _joint_landmarks(marks, goal.facts)
     for choice in goal.choices:
-        members = [marked for marked in (_common(marks, member) for member in choice) if marked is not None]
+        members = [
+            marked for marked in (_common_landmarks(marks, member) for member in choice) if marked is not None
+        ]
         if together is None or not members:
             return None
         together |= reduce(and_, members)

@@ -152,7 +152,7 @@ def _operators(
     for need in schema.needs:
         names = _names(need)
         if _word(need) in _CHANGING:
-            known = _Known(schema.params, names, partial(_needed, world, need.text, atoms))
+            known = _Known(schema.params, names, partial(_needed_facts, world, need.text, atoms))
             needed[known.last].append(known)
         elif len(names) == 1:
             place = schema.params.index(names[0])
@@ -164,7 +164,7 @@ def _operators(
             tests[test.last].append(test)
     for text in _makes()[schema.name]:
         names = text.removeprefix("not ").split()[1:]
-        effect = _Known(schema.params, names, partial(_changed, text, atoms, groups))
+        effect = _Known(schema.params, names, partial(_effects, text, atoms, groups))
         changed[effect.last].append(effect)
 
     begun: list[tuple[Args, Facts, Facts, Facts]] = [((), atoms[("working",)], 0, 0)]
@@ -209,7 +209,7 @@ class _Known(Generic[T]):
         places = tuple(params.index(name) for name in names)
         self.last = max(places, default=-1)
         self._several = len(places) != 1
-        self._key: Callable[[Args], Any] = itemgetter(*places) if places else _nothing
+        self._key: Callable[[Args], Any] = itemgetter(*places) if places else _no_arguments
         self._make = make
         self._found: dict[Any, T] = {}
 
@@ -222,11 +222,11 @@ class _Known(Generic[T]):
             return made
 
 
-def _nothing(_: Args) -> Args:
+def _no_arguments(_: Args) -> Args:
     return ()
 
 
-def _needed(world: World, text: str, atoms: Mapping[Atom, Facts], args: Args) -> Facts | None:
+def _needed_facts(world: World, text: str, atoms: Mapping[Atom, Facts], args: Args) -> Facts | None:
     """Return the facts of a literal; None if one of them can never hold."""
     facts = 0
     for atom in _literal(world, text, args):
@@ -294,7 +294,7 @@ def _makes() -> Mapping[str, tuple[str, ...]]:
     return {f"human-{name}": tuple(row["makes"]) for name, row in table["agent"].items()}
 
 
-def _changed(
+def _effects(
     text: str, atoms: Mapping[Atom, Facts], groups: Mapping[Atom, Facts], args: Args
 ) -> tuple[Facts, Facts]:
     """Return what becomes true by an effect, and what may have been true instead."""

@@ -31,7 +31,7 @@ def carry(walk: Walk, loads: Mapping[int, int], *, bring: bool = False, fixed: B
         # Each is at least taken and laid.
         if walk.steps + 2 * len(left) > walk.limit:
             raise DeadEndError
-        entity = _next(walk, left, where, bring)
+        entity = _choose_next(walk, left, where, bring)
         place, there = left[entity], where[entity]
         home, container = walk.location(place), walk.place[entity]
         if home != there:
@@ -60,7 +60,7 @@ def _may_be_carried(walk: Walk, container: int, left: Mapping[int, int], fixed: 
     return not (walk.is_location[container] or fixed >> container & 1 or container in left)
 
 
-def _next(walk: Walk, left: Mapping[int, int], where: Mapping[int, int], bring: bool) -> int:
+def _choose_next(walk: Walk, left: Mapping[int, int], where: Mapping[int, int], bring: bool) -> int:
     """Return what to carry next: what is here, else what is not yet where it is wanted."""
     at, location = walk.at, walk.location
     here = [entity for entity in left if where[entity] == at]

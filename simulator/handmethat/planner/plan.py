@@ -48,7 +48,7 @@ def plan_subgoal(
     """
     aims = aims_for(world, (subgoal,), targets.grounded)
     trips = _trips(Walk(world, state, targets.grounded), aims, None, fixed)
-    return None if trips is None else _written(world, state, targets, trips)[0]
+    return None if trips is None else _write_plans(world, state, targets, trips)[0]
 
 
 def plan_goal(
@@ -71,7 +71,7 @@ def plan_goal(
     """
     aims = aims_for(world, goal.subgoals, targets.grounded)
     trips = _trips(Walk(world, state, targets.grounded), [aims[number] for number in order], random)
-    return None if trips is None else _written(world, state, targets, trips)
+    return None if trips is None else _write_plans(world, state, targets, trips)
 
 
 def plan_whole(
@@ -87,7 +87,7 @@ def plan_whole(
     orders = draw_orders(len(goal.subgoals), _ORDERS, random)
     aims = aims_for(world, goal.subgoals, targets.grounded)
     best = best_order(Walk(world, state, targets.grounded), aims, orders, random)
-    return None if best is None else (best[0], _written(world, state, targets, best[1]))
+    return None if best is None else (best[0], _write_plans(world, state, targets, best[1]))
 
 
 def draw_orders(subgoals: int, most: int, random: Random) -> list[Order]:
@@ -145,7 +145,9 @@ def _trips(
     return trips
 
 
-def _written(world: World, state: State, targets: Targets, trips: Iterable[Trip | None]) -> tuple[Plan, ...]:
+def _write_plans(
+    world: World, state: State, targets: Targets, trips: Iterable[Trip | None]
+) -> tuple[Plan, ...]:
     walk, plans = Walk(world, state, targets.grounded), []
     for trip in trips:
         walk.actions = []

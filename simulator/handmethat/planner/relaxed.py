@@ -78,7 +78,7 @@ class RelaxedGraph:
         by_adds: dict[Facts, list[tuple[Facts, int]]] = {}
         for number, operator in enumerate(self.operators):
             by_adds.setdefault(operator.adds, []).append((operator.needs, number))
-        self._groups: list[_Group] = [(adds, _common(ways), ways) for adds, ways in by_adds.items()]
+        self._groups: list[_Group] = [(adds, _common_facts(ways), ways) for adds, ways in by_adds.items()]
         # A fact -> the groups that add it.
         self._adding: dict[Facts, list[_Group]] = {}
 
@@ -215,7 +215,7 @@ def _one_of(parts: Sequence[Target]) -> Target:
     return possible[0] if len(possible) == 1 else Target(0, (possible,))
 
 
-def _common(ways: Sequence[tuple[Facts, int]]) -> Facts:
+def _common_facts(ways: Sequence[tuple[Facts, int]]) -> Facts:
     common = ways[0][0]
     for needs, _ in ways:
         common &= needs

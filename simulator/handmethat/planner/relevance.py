@@ -76,7 +76,7 @@ def find_targets(world: World, state: State, goal: Goal, distractors: bool) -> T
     return Targets(
         movable=movable & world.of("movable"),
         position=tuple(entities(position)),
-        grounded=_with_containers(state, relevant) | 1 << world.entity("floor") | _standing(state),
+        grounded=_with_containers(state, relevant) | 1 << world.entity("floor") | _location_bit(state),
     )
 
 
@@ -93,5 +93,5 @@ def _with_containers(state: State, some: BitSet) -> BitSet:
     return some
 
 
-def _standing(state: State) -> BitSet:
+def _location_bit(state: State) -> BitSet:
     return 1 << state.at if state.at >= 0 else 0

@@ -182,11 +182,11 @@ def _estimates(world: World, goal: Goal, targets: Targets, seed: int) -> _Cost:
     return lambda state: graph.estimate(grounding.encode(state), target)
 
 
-def _shortest(world: World, goal: Goal, targets: Targets, seed: int) -> _Cost:
+def _shortest_plan(world: World, goal: Goal, targets: Targets, seed: int) -> _Cost:
     return ExactSearch(world, goal, targets, _EXACT_LIMIT).cost
 
 
-def _planned(world: World, goal: Goal, targets: Targets, seed: int) -> _Cost:
+def _plan_lengths(world: World, goal: Goal, targets: Targets, seed: int) -> _Cost:
     """Return plan lengths, each from the same orders of the subgoals, so that they can be compared."""
     aims, random = aims_for(world, goal.subgoals, targets.grounded), Rewound()
     orders = draw_orders(len(goal.subgoals), _ORDERS, random)
@@ -209,6 +209,6 @@ def _planned(world: World, goal: Goal, targets: Targets, seed: int) -> _Cost:
 
 _COSTS: Final[Mapping[Costs, Callable[[World, Goal, Targets, int], _Cost]]] = {
     "estimate": _estimates,
-    "search": _shortest,
-    "planner": _planned,
+    "search": _shortest_plan,
+    "planner": _plan_lengths,
 }

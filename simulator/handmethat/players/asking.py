@@ -83,7 +83,7 @@ def next_move(knows: InsiderKnows, many: int, *, always: bool = False) -> str:
     asked = [command for command in knows.commands if command.startswith("question:")]
     acting = len(asked) < len(knows.commands)
     if len(asked) < many and not acting:
-        households = _imagined(play, belief, knows.seed)
+        households = _imagine_households(play, belief, knows.seed)
         left = [question for question in questions_for(play) if f"question: {question.text}" not in asked]
         weighed = belief if play.options.mode == "full" else belief.somewhere()
         best = best_question(households, weighed, left)
@@ -171,7 +171,7 @@ def _places(play: Play, belief: Belief, seed: int) -> list[int]:
     world = play.task.world
     named = belief.place & bit_set(world.locations)
     counts: dict[str, int] = {}
-    for dream, state in _imagined(play, belief, seed):
+    for dream, state in _imagine_households(play, belief, seed):
         for entity in entities(candidates(dream, state, belief.somewhere())):
             place = dream.names[location_of(dream, state, entity)]
             counts[place] = counts.get(place, 0) + 1
@@ -183,7 +183,7 @@ def _places(play: Play, belief: Belief, seed: int) -> list[int]:
     )
 
 
-def _imagined(play: Play, belief: Belief, seed: int) -> list[tuple[World, State]]:
+def _imagine_households(play: Play, belief: Belief, seed: int) -> list[tuple[World, State]]:
     """Return the household itself where everything is seen, else some of the robot's own making.
 
     They are such as the instruction lets expect: they hold what it is about.
@@ -191,10 +191,10 @@ def _imagined(play: Play, belief: Belief, seed: int) -> list[tuple[World, State]
     if play.options.mode == "full":
         return [(play.task.world, play.game.start().state)]
     somewhere = belief.somewhere()
-    drawn = (_dreamt(derive_seed(seed, "imagined", number)) for number in range(_DRAWN))
+    drawn = (_sample_household(derive_seed(seed, "imagined", number)) for number in range(_DRAWN))
     return list(islice((dream for dream in drawn if candidates(*dream, somewhere)), _DREAMS))
 
 
 @lru_cache(maxsize=128)
-def _dreamt(seed: int) -> tuple[World, State]:
+def _sample_household(seed: int) -> tuple[World, State]:
     return sample_scene(Random(seed))

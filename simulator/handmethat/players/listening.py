@@ -54,7 +54,9 @@ def reveals(task: Task, heard: Heard, text: str) -> tuple[str, ...]:
     """Return what `text` tells beyond what is fair: ``color=red``, ``place=table`` and so on."""
     mentions = dict.fromkeys(mention._replace(negated=False) for mention in read_mentions(task.world, text))
     return tuple(
-        _named(task.world, mention) for mention in mentions if not _is_fair(task.world, mention, heard.fair)
+        _name_mention(task.world, mention)
+        for mention in mentions
+        if not _is_fair(task.world, mention, heard.fair)
     )
 
 
@@ -102,16 +104,16 @@ def _is_fair(world: World, mention: Mention, fair: tuple[Mention, ...]) -> bool:
         return any(
             other.key == "kind" and str(mention.value) in kinds_above(str(other.value)) for other in fair
         ) or any(
-            _within(_extent(world, other), world.of(str(mention.value)))
+            _is_within(_extent(world, other), world.of(str(mention.value)))
             for other in fair
             if other.key in _PLACES
         )
     if mention.key in _PLACES:
-        return any(_within(_extent(world, other), _extent(world, mention)) for other in fair)
+        return any(_is_within(_extent(world, other), _extent(world, mention)) for other in fair)
     return False
 
 
-def _within(inner: BitSet, outer: BitSet) -> bool:
+def _is_within(inner: BitSet, outer: BitSet) -> bool:
     return bool(inner) and not inner & ~outer
 
 
@@ -121,7 +123,7 @@ def _extent(world: World, mention: Mention) -> BitSet:
     return int(mention.value) if mention.key in _PLACES else 0
 
 
-def _named(world: World, mention: Mention) -> str:
+def _name_mention(world: World, mention: Mention) -> str:
     if mention.key not in _PLACES:
         value = mention.value
         return f"{mention.key}={str(value).lower() if isinstance(value, bool) else value}"

@@ -281,14 +281,14 @@ def best_question(
     """Return the question whose answer tells most, in bits per point; None if none tells anything."""
     best, most = None, 0.0
     for question in questions:
-        bits = sum(_bits(world, state, belief, question) for world, state in households)
+        bits = sum(_bits_gained(world, state, belief, question) for world, state in households)
         worth = bits / max(question.cost, 1)
         if worth > most + 1e-9:
             best, most = question, worth
     return best
 
 
-def _bits(world: World, state: State, belief: Belief, question: Question) -> float:
+def _bits_gained(world: World, state: State, belief: Belief, question: Question) -> float:
     things = list(entities(candidates(world, state, belief)))
     asked = read_question(world, question.text)
     if "destination" in asked.asks:

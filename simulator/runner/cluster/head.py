@@ -123,7 +123,9 @@ class Head:
         """
         ray = imported_ray()
         nodes = living_nodes(ray)
-        wants = next((wants for who, wants in self._resources.items() if name in who), _usual(nodes))
+        wants = next(
+            (wants for who, wants in self._resources.items() if name in who), _usual_resources(nodes)
+        )
         fit = [each["NodeID"] for each in nodes if places_for(wants, each)]
         if name.startswith("replay/"):
             wants, fit = {"num_cpus": 0}, [this_node(ray)]  # the log is here
@@ -152,7 +154,7 @@ class Head:
             await self._cache.close()
 
 
-def _usual(nodes: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
+def _usual_resources(nodes: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
     """Return what a model asks for of which nothing was said: a GPU, where there are any."""
     return {"num_gpus": 1} if any(node["Resources"].get("GPU") for node in nodes) else {"num_cpus": 1}
 

@@ -215,7 +215,7 @@ class _Dealer:
     async def serve(self, name: str, actor: Any) -> None:
         """Have one place of a player play whatever waits, for as long as there is any."""
         size = 1
-        await self._ready(actor)  # one for whom there is no room yet must not hold a job
+        await self._wait_started(actor)  # one for whom there is no room yet must not hold a job
         while True:
             jobs = [await self._waiting.get()]
             while len(jobs) < min(size, self._waiting.qsize() // (2 * self._places)):
@@ -226,7 +226,7 @@ class _Dealer:
             except self._lost_error:
                 await self._expel(name, life)
                 self._take_back(jobs)
-                await self._ready(actor)
+                await self._wait_started(actor)
                 continue
             if isinstance(answer, Exception):
                 raise answer
@@ -240,7 +240,7 @@ class _Dealer:
         """Take a lost player's lease back, once for all its places."""
         if self._lives[name] == life:
             self._lives[name] += 1
-            self._expelling[name] = asyncio.ensure_future(_awaited(self._head.expel.remote(name)))
+            self._expelling[name] = asyncio.ensure_future(_await(self._head.expel.remote(name)))
         await self._expelling[name]
 
     def _take_back(self, jobs: Sequence[Job]) -> None:
@@ -265,7 +265,7 @@ class _Dealer:
                 "smaller --concurrency."
             )
 
-    async def _ready(self, actor: Any) -> None:
+    async def _wait_started(self, actor: Any) -> None:
         """Wait until Ray has started a player, wherever there is room.
 
         Raises:
@@ -282,12 +282,12 @@ class _Dealer:
                 return
 
 
-async def _awaited(reference: Any) -> Any:
+async def _await(reference: Any) -> Any:
     return await reference
 
 
 async def _dismiss(ray: Any, team: Any) -> None:
-    stopping = [asyncio.create_task(_awaited(actor.stop.remote())) for actor in team]
+    stopping = [asyncio.create_task(_await(actor.stop.remote())) for actor in team]
     await asyncio.wait(stopping, timeout=_GRACE)
     for task in stopping:
         task.cancel()

@@ -18,7 +18,7 @@ from simulator.ambibench.views import Feedback, Replay, replay
 from simulator.tables.builtin import read_yaml
 from ui.actions import Actions
 from ui.declared.pages import rule_fields
-from ui.i18n import _flat as flat
+from ui.i18n import _flatten as flat
 
 Log = tuple[LogWriter, LogReader]
 EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}</textarea><script>alert(2)</script>"

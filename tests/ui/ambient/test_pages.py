@@ -27,7 +27,7 @@ from simulator.form_blocks import Entries, Field, Form, Part
 from simulator.tables.builtin import read_yaml
 from ui.actions import Actions
 from ui.i18n import LANGUAGES, strings
-from ui.i18n import _flat as flat
+from ui.i18n import _flatten as flat
 
 Log = tuple[LogWriter, LogReader]
 EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}</textarea><script>alert(2)</script>"

@@ -33,7 +33,7 @@ from simulator.tables.builtin import read_yaml
 from ui.actions import Actions
 from ui.declared.pages import STEPS, end_page, link_to, rule_fields, step_page, task_page
 from ui.i18n import LANGUAGES, strings
-from ui.i18n import _flat as flat
+from ui.i18n import _flatten as flat
 from ui.render import Frame
 from ui.study.pages import Here, Invitation
 

@@ -59,15 +59,15 @@ def deeds(office: Office) -> dict[str, Callable[[], object]]:
     content = study_file(STUDY).read_text("utf-8").replace(f"id: {STUDY}", "id: another", 1)
     form = run_form(catalog.find("clarq"), ())
     return {
-        "pick": lambda: page._picked({"text": content}),
-        "check": lambda: page._checked(content),
+        "pick": lambda: page._read_picked({"text": content}),
+        "check": lambda: page._check_file(content),
         "add": lambda: page._add(content),
         "open": lambda: page._open(study),
         "pause": lambda: page._pause(study),
         "close": lambda: page._close(study, True),
-        "exclude": lambda: people._do("exclude", "p-1", "a bot"),
-        "return": lambda: people._do("return", "p-1", "asleep"),
-        "message": lambda: people._do("message", "p-1", "Hello"),
+        "exclude": lambda: people._act_on_study("exclude", "p-1", "a bot"),
+        "return": lambda: people._act_on_study("return", "p-1", "asleep"),
+        "message": lambda: people._act_on_study("message", "p-1", "Hello"),
         "start": lambda: start._start(form, {}),
         "stop": lambda: start._stop(1),
         "continue": lambda: start._continue("one"),
@@ -103,10 +103,10 @@ def test_what_an_editor_does_to_a_participant_is_in_the_log(office: Office) -> N
     who = asyncio.run(desk.admit({"PROLIFIC_PID": "A1"})).participant
     people = StudyPeople(Visit(strings("en"), Address.read(STUDIES, "")), office, desk)
     with sent_by(User("edi", "editor")):
-        assert "will see your message" in people._do("message", who, "Hello")[2]
-        people._do("return", who, "asleep")
+        assert "will see your message" in people._act_on_study("message", who, "Hello")[2]
+        people._act_on_study("return", who, "asleep")
         with pytest.raises(gr.Error, match="is not under way"):
-            people._do("return", who, "asleep")
-        people._do("exclude", who, "a bot")
+            people._act_on_study("return", who, "asleep")
+        people._act_on_study("exclude", who, "a bot")
     assert people.choices() == [(f"{who} · Excluded", who)]
     assert office.reader.exclusions(study.run_id)
