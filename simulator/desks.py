@@ -188,7 +188,7 @@ class Work(NamedTuple, Generic[FormT]):
     later: str
 
 
-class Standing(NamedTuple):
+class DeskProgress(NamedTuple):
     """The progress of a set.
 
     Attributes:
@@ -318,12 +318,12 @@ def _require_kind(field: Field, value: Any) -> None:
         require_known(chosen, field.choices, f"choice of {field.name}")
 
 
-def standing(desk: Desk[FormT], cases: Sequence[Case[FormT]]) -> Standing:
+def desk_progress(desk: Desk[FormT], cases: Sequence[Case[FormT]]) -> DeskProgress:
     """Return how far the things of a set are."""
     ready = [case for case in cases if case.ready]
     named = ready if not desk.elsewhere else []
     raters = dict.fromkeys(rater for case in named for rater in case.opinions.blind)
-    return Standing(
+    return DeskProgress(
         len(ready),
         sum(_is_settled(desk, case) for case in ready),
         sum(desk.differs(case) for case in ready),

@@ -25,7 +25,7 @@ DuplicatesOption = Annotated[
 ]
 
 
-def told_once(
+def report_duplicates(
     path: str | Path,
     read: Read[RowT],
     key: Callable[[RowT], tuple[str, Hashable]],

@@ -47,7 +47,7 @@ ProblemT = TypeVar("ProblemT", bound=Problem)
 
 
 class SeatFormError(SeatError, Generic[ProblemT]):
-    """A form from a seat breaks rules; it can be mended.
+    """A form from a seat breaks rules; it can be corrected.
 
     Attributes:
         problems: every rule that is broken, with the field it is about.

@@ -61,7 +61,7 @@ class Check:
     p: float
 
 
-class Encoded(NamedTuple):
+class EncodedPrompts(NamedTuple):
     """Prompts as a frame.
 
     Attributes:
@@ -78,7 +78,7 @@ class Encoded(NamedTuple):
     miscoded: int
 
 
-def encode(prompts: Sequence[Prompt]) -> Encoded:
+def encode(prompts: Sequence[Prompt]) -> EncodedPrompts:
     """Read every sentence of `prompts`; each different one is read once."""
     rows: list[tuple[Any, ...]] = []
     outside: list[str] = []
@@ -92,7 +92,7 @@ def encode(prompts: Sequence[Prompt]) -> Encoded:
                 continue
             miscoded += codes[:2] != (example.a, example.b)
             rows.append((number, position, *facts, int(example.label == "X"), *codes))
-    return Encoded(pd.DataFrame(rows, columns=_COLUMNS), tuple(outside), miscoded)
+    return EncodedPrompts(pd.DataFrame(rows, columns=_COLUMNS), tuple(outside), miscoded)
 
 
 def design_of(prompt: Prompt) -> str:

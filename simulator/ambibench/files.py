@@ -46,7 +46,7 @@ _GROUPS: Final[Mapping[str, Mapping[str, str | None]]] = {
 }
 
 
-class Found(NamedTuple):
+class FoundItem(NamedTuple):
     """An item, and its line in the file, from 1."""
 
     item: Item
@@ -71,7 +71,7 @@ class _Raw(NamedTuple):
 
 def read_file(
     path: str | Path, duplicates: Duplicates = "refuse"
-) -> tuple[tuple[Found, ...], tuple[Fault, ...]]:
+) -> tuple[tuple[FoundItem, ...], tuple[Fault, ...]]:
     """Return the items of a file with their lines, and a fault for each piece of it that is no item.
 
     Every item is whole: sentences, codes, labels, instruction and text agree, and ids differ. An item without
@@ -81,7 +81,7 @@ def read_file(
         InputError: if the file cannot be read at all.
     """
     path = Path(path)
-    items: dict[str, Found] = {}
+    items: dict[str, FoundItem] = {}
     unnamed: dict[str, int] = {}
     faults: list[Fault] = []
     for raw in _pieces(path):
@@ -102,7 +102,7 @@ def read_file(
                 continue
         if raw.own_id is None:
             unnamed.setdefault(content, raw.line)
-        items[item.id] = Found(item, raw.line)
+        items[item.id] = FoundItem(item, raw.line)
     if not items and not faults:
         faults.append(Fault(str(path), "", 0, "format", "holds no items"))
     return tuple(items.values()), tuple(faults)

@@ -33,7 +33,7 @@ from simulator.ambibench.features import (
     value_code,
 )
 from simulator.ambibench.score import MODES, TIES, Mode, ScoreMode, Tie, read_answer, read_reply, read_table
-from simulator.duplicates import Duplicates, told_once
+from simulator.duplicates import Duplicates, report_duplicates
 from simulator.errors import InputError
 from simulator.field_faults import first_fault
 from simulator.jsonlines import Read, raw_lines
@@ -55,7 +55,7 @@ _CHOICES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownExample:
     """A labelled example that was seen before the trial."""
 
     sentence: str
@@ -122,7 +122,7 @@ class TrialRecord:
     feature_a: bool | None = None
     feature_b: bool | None = None
     gold: Label | None = None
-    history: list[Shown] | str | None = None
+    history: list[ShownExample] | str | None = None
     prompt_text: str | None = None
     prompt_sha256: str | None = None
     actor_kind: ActorKind
@@ -286,7 +286,7 @@ def read_trial_file(path: Path, duplicates: Duplicates = "refuse") -> Read[Trial
     if not trials:
         raise InputError(f"{path}: holds no trials; it must be JSON lines, one object per trial.")
     read = Read(tuple(trials.values()), tuple(trials), ())
-    once = told_once(path, read, lambda trial: (trial.trial_id or "", repr(trial)), duplicates)
+    once = report_duplicates(path, read, lambda trial: (trial.trial_id or "", repr(trial)), duplicates)
     again = {fault.line for fault in once.faults}
     rows = (
         replace(trial, trial_id=None) if line in again else trial

@@ -66,7 +66,7 @@ class Reading:
     mode: ScoreMode
 
 
-class Written(NamedTuple):
+class WrittenLabel(NamedTuple):
     """A written answer: the label, None if it is none; and whether it was written in lower case."""
 
     label: Label | None
@@ -99,7 +99,7 @@ def read_reply(
     )
 
 
-def read_answer(text: str, *, lower: bool) -> Written:
+def read_answer(text: str, *, lower: bool) -> WrittenLabel:
     """Return the label that `text` gives, white space, quotes and one final full stop left out.
 
     `lower`: whether x and y will do (people's answers); models' letters count as they are.
@@ -107,8 +107,8 @@ def read_answer(text: str, *, lower: bool) -> Written:
     bare = text.strip(_AROUND_ANSWER).removesuffix(".").strip(_AROUND_ANSWER)
     label = _LABELS.get(bare)
     if label is None and lower and (label := _LABELS.get(bare.upper())):
-        return Written(label, normalised=True)
-    return Written(label)
+        return WrittenLabel(label, normalised=True)
+    return WrittenLabel(label)
 
 
 def read_table(table: Table, gold: Label, mode: Mode = "strip", tie: Tie = "wrong") -> Reading:

@@ -13,7 +13,7 @@ from simulator.ambibench.coding import KIND, settled
 from simulator.ambibench.items import BENCHMARK, item_from_row
 from simulator.ambibench.oracle import Belief, beliefs
 from simulator.ambibench.prompt import PARTICIPANT, Item, Prompt, setting_of, trials, with_silence
-from simulator.ambibench.records import ActorKind, Shown, TrialRecord, finetuned, read_fields
+from simulator.ambibench.records import ActorKind, ShownExample, TrialRecord, finetuned, read_fields
 from simulator.ambibench.score import MODES, NOTHING, Mode, Tie, logged_table
 from simulator.runner.logged import ENDED, PERSON, required_run, seat_failed
 
@@ -160,7 +160,9 @@ def _fields_by_position(item: Item) -> dict[int, dict[str, Any]]:
     }
     if isinstance(item, AwsPrompt):
         task, *lines = item.text.splitlines()
-        seen = [Shown(sentence, label) for sentence, label in zip(lines[:-2:2], lines[1:-2:2], strict=True)]
+        seen = [
+            ShownExample(sentence, label) for sentence, label in zip(lines[:-2:2], lines[1:-2:2], strict=True)
+        ]
         shared |= {"origin": item.origin, "second_name": item.followup}
         shared |= {"instruction": task, "history": seen, "sentence": lines[-2]}
         thought: Sequence[Belief] = ()
@@ -174,7 +176,7 @@ def _fields_by_position(item: Item) -> dict[int, dict[str, Any]]:
             "format": item.format,
             "instruction_kind": item.kind,
             "instruction": item.instruction,
-            "history": [Shown(example.sentence, example.label) for example in item.examples],
+            "history": [ShownExample(example.sentence, example.label) for example in item.examples],
         }
         thought = beliefs(item)
     return {
@@ -196,7 +198,9 @@ def _label_fields(prompt: Prompt, belief: Belief) -> dict[str, Any]:
         "feature_a": example.a,
         "feature_b": example.b,
         "gold": example.label,
-        "history": [Shown(before.sentence, before.label) for before in prompt.examples[: belief.k - 1]],
+        "history": [
+            ShownExample(before.sentence, before.label) for before in prompt.examples[: belief.k - 1]
+        ],
         "oracle_p": belief.p_gold,
         "oracle_identified": belief.identified,
     }

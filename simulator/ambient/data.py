@@ -37,7 +37,7 @@ FOLDER: Final = Path(__file__).parent / "builtin"
 Split = Literal["all", "dev", "test"]
 
 
-class Loaded(NamedTuple):
+class LoadedExamples(NamedTuple):
     """Examples, and what is wrong with the rows that are not among them."""
 
     examples: tuple[Example, ...]
@@ -124,7 +124,7 @@ def load_examples(data: str | Path = BUILTIN, split: Split = "all") -> tuple[Exa
     return examples
 
 
-def read_examples(data: str | Path = BUILTIN, split: Split = "all") -> Loaded:
+def read_examples(data: str | Path = BUILTIN, split: Split = "all") -> LoadedExamples:
     """Read what `load_examples` does, but with the good rows of faulty data, and the faults.
 
     Raises:
@@ -134,10 +134,10 @@ def read_examples(data: str | Path = BUILTIN, split: Split = "all") -> Loaded:
         raise InputError(f"split {split!r}: must be one of {', '.join(get_args(Split))}")
     contents = _contents(data)
     if split == "all":
-        return Loaded(tuple(contents.examples.values()), contents.faults)
+        return LoadedExamples(tuple(contents.examples.values()), contents.faults)
     if not contents.splits.get(split):
         raise InputError(f"data {str(data)!r} have no split {split!r}; ask for all of them")
-    return Loaded(tuple(contents.examples[id] for id in contents.splits[split]), contents.faults)
+    return LoadedExamples(tuple(contents.examples[id] for id in contents.splits[split]), contents.faults)
 
 
 def load_categories(data: str | Path = BUILTIN) -> tuple[CategoryRecord, ...]:

@@ -15,7 +15,7 @@ from simulator.ambient.examples import Example
 from simulator.ambient.files.dataset import DATASET
 from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.items import BENCHMARK
-from simulator.ambient.prepare import tells_apart
+from simulator.ambient.prepare import is_new_sentence
 from simulator.ambient.reporting.datasets import categories_results, dataset_results, differences
 from simulator.ambient.statistics import statistics
 from simulator.reporting import Report, json_text, print_report
@@ -46,7 +46,7 @@ def _differences(copy: Path) -> tuple[str, ...]:
 def _distractors(examples: Sequence[Example]) -> dict[str, int]:
     """Return how many examples for crowdworkers have a distractor, and for how many it is a reading."""
     tell_apart = [
-        tells_apart(example, side, example.distractors[side])
+        is_new_sentence(example, side, example.distractors[side])
         for example in examples
         for side in example.sides
         if example.xor and side in example.distractors

@@ -53,8 +53,8 @@ from simulator.ambient.pool.making import (
     Probabilities,
     Rules,
     ask_judge,
-    hand_over,
     make_pairs,
+    write_pairs_and_study,
 )
 from simulator.errors import InputError
 from simulator.field_options import options_of
@@ -177,7 +177,7 @@ def _finish(made: Made, out: Path, seed: int, console: Console) -> None:
             (out / name).unlink(missing_ok=True)
         console.print("No pair is left, so there is nothing to annotate: ask for more prompts or samples.")
         raise typer.Exit(1)
-    pairs, study = hand_over(made.examples, out, seed=seed)
+    pairs, study = write_pairs_and_study(made.examples, out, seed=seed)
     say(
         console,
         f"{len(made.examples)} pairs are in {pairs}; {study} is a study for linguists: look at it, then "

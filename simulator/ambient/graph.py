@@ -22,7 +22,7 @@ from simulator.ambient.data import Question
 from simulator.ambient.items import Item
 from simulator.ambient.payloads import logged
 from simulator.ambient.playing import ANNOTATOR, Options, Step, plan
-from simulator.ambient.views import AnswersAll, Knows, Shown, shown_in
+from simulator.ambient.views import AnswersAll, Knows, ShownTexts, shown_in
 from simulator.errors import SeatError
 from simulator.runner.one_seat import AllAtOnce, OneSeatTable, State
 from simulator.seats import Reply
@@ -68,7 +68,7 @@ class Table(OneSeatTable[Item, Step]):
         """Of the qualification."""
         return self.rules.qualification.questions if self.rules.qualification else ()
 
-    def shown(self, step: Step) -> Shown:
+    def shown(self, step: Step) -> ShownTexts:
         """Return what is shown in a step."""
         return shown_in(self.item, step, self.questions)
 

@@ -15,7 +15,7 @@ from simulator.ambient.playing import ANNOTATOR, Options, Step
 from simulator.ambient.reveal import result_blocks
 from simulator.ambient.score import score_rows
 from simulator.ambient.show import page_blocks
-from simulator.ambient.views import ParticipantView, Shown
+from simulator.ambient.views import ParticipantView, ShownTexts
 from simulator.benchmark import Due
 from simulator.runner.declared_views import Result
 from simulator.runner.machines import ActiveEpisode
@@ -42,7 +42,7 @@ def participant_view(
         task=table.item.task,
         done=done,
         total=len(table.steps),
-        shown=table.shown(step) if step else Shown(),
+        shown=table.shown(step) if step else ShownTexts(),
         earlier=_earlier_answers(table.item, step, state),
         ending=ending,
         warning=warning,

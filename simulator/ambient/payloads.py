@@ -57,7 +57,7 @@ from simulator.ambient.labels import LABELS, SIDES, Label, in_order
 from simulator.ambient.playing import ANNOTATOR, Kind, Options, Step, statements, task_steps
 from simulator.ambient.prompts import parse, prompt
 from simulator.ambient.true_false import read_scores, read_table, read_text
-from simulator.ambient.views import Shown, shown_in, shown_record
+from simulator.ambient.views import ShownTexts, shown_in, shown_record
 from simulator.errors import InputError, SeatError
 from simulator.forms import NO, YES, SeatFormError, checked_length, measured
 from simulator.seats import Reply
@@ -67,7 +67,7 @@ FALSE: Final = "false"
 
 
 class FormError(SeatFormError[Problem]):
-    """A linguist's form breaks rules (spec 3); nothing is logged, and it can be mended."""
+    """A linguist's form breaks rules (spec 3); nothing is logged, and it can be corrected."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         listed = "; ".join(f"{problem.field}: {problem} ({problem.code})" for problem in problems)
@@ -81,7 +81,7 @@ class Form(NamedTuple):
     answers: dict[str, Any]
 
 
-def read_form(kind: Kind, shown: Shown, reply: Reply) -> Form:
+def read_form(kind: Kind, shown: ShownTexts, reply: Reply) -> Form:
     """Return the form of a step that people do, too.
 
     Raises:
@@ -135,7 +135,7 @@ def _comment(move: Mapping[str, Any]) -> str:
     return checked_length(comment, ANNOTATOR).strip()
 
 
-def _annotation(shown: Shown, move: Mapping[str, Any]) -> Annotation:
+def _annotation(shown: ShownTexts, move: Mapping[str, Any]) -> Annotation:
     try:
         annotation = read_annotation(move)
     except InputError as error:

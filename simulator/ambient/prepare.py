@@ -65,7 +65,7 @@ def crowd_items(
     wrong = [
         example
         for example in shown
-        if texts[example.id] and not tells_apart(example, example.sides[0], texts[example.id])
+        if texts[example.id] and not is_new_sentence(example, example.sides[0], texts[example.id])
     ]
     groups = [(group, why) for group, why in ((missing, _MISSING), (wrong, _WRONG)) if group]
     left_out = {example.id for group, _ in groups for example in group}
@@ -78,7 +78,7 @@ def crowd_items(
     )
 
 
-def tells_apart(example: Example, side: Side, distractor: str) -> bool:
+def is_new_sentence(example: Example, side: Side, distractor: str) -> bool:
     """Return True if a distractor is neither the ambiguous sentence nor one of its readings."""
     return squeeze(distractor) not in map(squeeze, (example.sentence(side), *example.rewrites(side)))
 

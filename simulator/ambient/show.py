@@ -10,7 +10,7 @@ from simulator.ambient.annotation.rules import MAX_REWRITES, Problem, check_anno
 from simulator.ambient.data import Guidelines, load_guidelines
 from simulator.ambient.items import Task
 from simulator.ambient.labels import SHOWN, Label, Side
-from simulator.ambient.views import ParticipantView, Shown
+from simulator.ambient.views import ParticipantView, ShownTexts
 from simulator.blocks import (
     Answered,
     Block,
@@ -207,12 +207,12 @@ def _comment(name: str) -> Part:
 # ---- a crowdworker's steps, and statements
 
 
-def _candidates(shown: Shown) -> tuple[Block, ...]:
+def _candidates(shown: ShownTexts) -> tuple[Block, ...]:
     sentence = Quotes([Quote(message("plausible.sentence"), shown.sentence)])
     return sentence, Text(message("plausible.judgement"), "muted")
 
 
-def _candidate_parts(shown: Shown) -> tuple[Part, ...]:
+def _candidate_parts(shown: ShownTexts) -> tuple[Part, ...]:
     return tuple(
         Part(
             message("plausible.candidate", k=k + 1),
@@ -225,7 +225,7 @@ def _candidate_parts(shown: Shown) -> tuple[Part, ...]:
     )
 
 
-def _pairs(shown: Shown) -> tuple[Part, ...]:
+def _pairs(shown: ShownTexts) -> tuple[Part, ...]:
     return tuple(
         Part(
             message("relabel.pair", k=k + 1),
@@ -238,7 +238,7 @@ def _pairs(shown: Shown) -> tuple[Part, ...]:
     )
 
 
-def _statement(shown: Shown) -> Quotes:
+def _statement(shown: ShownTexts) -> Quotes:
     about = shown.sentence if shown.sentence and shown.statement.startswith(shown.sentence) else ""
     return Quotes([Quote(message("true_false.statement"), shown.statement, about=about)])
 
@@ -246,7 +246,7 @@ def _statement(shown: Shown) -> Quotes:
 # ---- a linguist's form
 
 
-def annotation_form(shown: Shown) -> Form:
+def annotation_form(shown: ShownTexts) -> Form:
     """Return the form in which a pair gets its labels and a rewrite for each reading, or is discarded."""
     discarding = When("discarding")
     reasons = [
@@ -270,7 +270,7 @@ def annotation_form(shown: Shown) -> Form:
     return Form(blocks, partial(check_page, shown), message("answer.send"))
 
 
-def rewrites(shown: Shown) -> Entries:
+def rewrites(shown: ShownTexts) -> Entries:
     """Return places for the rewrites of a pair: one for each label at least."""
     texts: Mapping[Side, str] = {"premise": shown.premise, "hypothesis": shown.hypothesis}
 
@@ -289,7 +289,7 @@ def rewrites(shown: Shown) -> Entries:
     return Entries("rewrites", [place(k) for k in range(MAX_REWRITES)], "label", "labels")
 
 
-def check_page(shown: Shown, values: Mapping[str, Any], language: str) -> Checked:
+def check_page(shown: ShownTexts, values: Mapping[str, Any], language: str) -> Checked:
     """Return what is wrong with a linguist's form as it stands."""
     annotation = read_annotation(values)
     return Checked([told(each) for each in check_annotation(shown.premise, shown.hypothesis, annotation)])

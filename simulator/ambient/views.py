@@ -22,7 +22,7 @@ from simulator.seats import Reply, View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ShownTexts:
     """The texts of one step; empty where there are none. What there are several of is in display order.
 
     `sentence`: the ambiguous one alone, or what the statement is about; `pairs`: premise and hypothesis
@@ -38,37 +38,37 @@ class Shown:
     statement: str = ""
 
 
-_SHOWN: Final = Codec[Shown](Shown)
+_SHOWN: Final = Codec[ShownTexts](ShownTexts)
 
 
-def shown_in(item: Item, step: Step, questions: Sequence[Question] = ()) -> Shown:
+def shown_in(item: Item, step: Step, questions: Sequence[Question] = ()) -> ShownTexts:
     """Return what is shown in a step."""
     if step.kind == "qualification":
         question = questions[step.number]
-        return Shown(premise=question.premise, hypothesis=question.hypothesis)
+        return ShownTexts(premise=question.premise, hypothesis=question.hypothesis)
     if isinstance(item, CrowdItem):
         return _crowd(item, step)
     if isinstance(item, AnnotateItem) and step.kind == "annotate":
-        return Shown(premise=item.example.premise, hypothesis=item.example.hypothesis)
+        return ShownTexts(premise=item.example.premise, hypothesis=item.example.hypothesis)
     if isinstance(item, TrueFalseItem) and step.kind == "true_false":
-        return Shown(sentence=item.sentence, statement=statements(item)[step.number].text)
-    return Shown()
+        return ShownTexts(sentence=item.sentence, statement=statements(item)[step.number].text)
+    return ShownTexts()
 
 
-def _crowd(item: CrowdItem, step: Step) -> Shown:
+def _crowd(item: CrowdItem, step: Step) -> ShownTexts:
     places = range(len(item.candidates))
     if step.kind == "label":
-        return Shown(premise=item.premise, hypothesis=item.hypothesis)
+        return ShownTexts(premise=item.premise, hypothesis=item.hypothesis)
     if step.kind == "plausible":
-        return Shown(
+        return ShownTexts(
             sentence=item.sentence, candidates=tuple(candidate.sentence for candidate in item.candidates)
         )
     if step.kind == "relabel":
-        return Shown(pairs=tuple(item.pair(place) for place in places), side=item.side)
-    return Shown()
+        return ShownTexts(pairs=tuple(item.pair(place) for place in places), side=item.side)
+    return ShownTexts()
 
 
-def shown_record(item: Item, step: Step, shown: Shown) -> dict[str, Any]:
+def shown_record(item: Item, step: Step, shown: ShownTexts) -> dict[str, Any]:
     """Return what the log keeps: exact texts, their order, and where the distractors stood (spec 13)."""
     record: dict[str, Any] = _SHOWN.adapter.dump_python(shown, mode="json", exclude_defaults=True)
     if isinstance(item, CrowdItem) and step.kind in ("plausible", "relabel"):
@@ -91,7 +91,7 @@ class ParticipantView(SeatPage):
     task: Task
     done: int
     total: int
-    shown: Shown = field(default_factory=Shown)
+    shown: ShownTexts = field(default_factory=ShownTexts)
     earlier: tuple[tuple[str, str], ...] = ()
 
 
@@ -108,7 +108,7 @@ class Knows:
     """
 
     steps: tuple[Step, ...]
-    shown: Shown
+    shown: ShownTexts
     item: Item
     seeds: tuple[int, ...]
     said: tuple[tuple[str, str], ...] = ()

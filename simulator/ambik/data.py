@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from simulator import datasets
 from simulator.ambik.files.kinds import DRAFTS, KNOWNO, LOGPROBS, PAIRS, TABLES
-from simulator.ambik.files.load_report import Loaded, load_report, merge
+from simulator.ambik.files.load_report import LoadedPairs, load_report, merge
 from simulator.ambik.files.pairs import KINDS, as_file, kind_of_pair, part_of, read_pairs_file
 from simulator.ambik.items import (
     BENCHMARK,
@@ -86,7 +86,7 @@ def load_pairs(data: str | Path = BUILTIN, part: Which = "all") -> tuple[Pair, .
     return loaded.pairs
 
 
-def read_pairs(data: str | Path = BUILTIN, part: Which = "all") -> Loaded:
+def read_pairs(data: str | Path = BUILTIN, part: Which = "all") -> LoadedPairs:
     """Do as `load_pairs`, but return the good rows of faulty data, the faults, and the report on all of it.
 
     Raises:
@@ -163,7 +163,7 @@ def load_guidelines(language: str = "en") -> Guidelines:
     return Guidelines.model_validate(read_texts(FOLDER / "guidelines.yaml", language))
 
 
-def _pairs_of(data: str | Path) -> Loaded:
+def _pairs_of(data: str | Path) -> LoadedPairs:
     if data == BUILTIN:
         return _builtin_pairs()
     path, fixed = datasets.locate(data, BENCHMARK, BUILTIN)
@@ -171,12 +171,12 @@ def _pairs_of(data: str | Path) -> Loaded:
 
 
 @lru_cache(maxsize=4)
-def _read_registered(folder: Path) -> Loaded:
+def _read_registered(folder: Path) -> LoadedPairs:
     """Read a registered folder once: it is named by its content and never changes."""
     return _read_path(folder)
 
 
-def _read_path(path: Path) -> Loaded:
+def _read_path(path: Path) -> LoadedPairs:
     # A file so damaged that it is of no kind tells what it lacks, where it is asked for.
     files = TABLES.main_files(path)
     if not files:
@@ -187,11 +187,11 @@ def _read_path(path: Path) -> Loaded:
 
 
 @lru_cache
-def _builtin_pairs() -> Loaded:
+def _builtin_pairs() -> LoadedPairs:
     pairs = read_list(FOLDER / "pairs.yaml", _builtin_pair)
     report = load_report(as_file(FOLDER / "pairs.yaml", pairs), parts_told=True)
     files = tuple(replace(file, version="builtin", why="") for file in report.files)
-    return Loaded(pairs, (), replace(report, files=files))
+    return LoadedPairs(pairs, (), replace(report, files=files))
 
 
 def _builtin_pair(row: Row) -> Pair:

@@ -58,7 +58,7 @@ from simulator.ambik.playing import (
     blinded,
 )
 from simulator.ambik.records import Decision
-from simulator.ambik.sets.predicting import Prepared, prepared
+from simulator.ambik.sets.predicting import ScoredDecision, prepared
 from simulator.ambik.terms import CONFORMAL, METHODS
 from simulator.errors import SeatError
 from simulator.forms import measured
@@ -82,7 +82,7 @@ class Table:
     """The parts an episode is played with; they travel as the graph's context, never in its state."""
 
     live: ActiveEpisode
-    proposals: dict[int, Prepared] = field(default_factory=dict)
+    proposals: dict[int, ScoredDecision] = field(default_factory=dict)
     """By the number of its turn a proposal on its way to the log, scored once for all nodes."""
 
     @property

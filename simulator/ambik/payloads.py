@@ -10,7 +10,7 @@ from simulator.ambik.forms import form_record, read_answer, read_chosen, read_pa
 from simulator.ambik.items import DecideItem, Draft
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
 from simulator.ambik.records import Calibrated, Decision, Outcome
-from simulator.ambik.sets.predicting import Prepared, outcome
+from simulator.ambik.sets.predicting import ScoredDecision, outcome
 from simulator.ambik.settings import settings_option
 from simulator.ambik.terms import CONFORMAL, METHODS
 from simulator.codecs import Codec, without_none
@@ -146,7 +146,7 @@ def annotated(reply: Reply, draft: Draft, *, name: str, person: bool) -> Move:
 # ---- decisions
 
 
-def calibrated(ready: Prepared, options: Options) -> dict[str, Any]:
+def calibrated(ready: ScoredDecision, options: Options) -> dict[str, Any]:
     """Return the nonconformities of a proposal's candidates, and the threshold out of the calibration run.
 
     Of methods that need none there are neither; while a method is being calibrated, there is no threshold.
@@ -167,7 +167,7 @@ def calibrated(ready: Prepared, options: Options) -> dict[str, Any]:
 
 
 def decided(
-    ready: Prepared, scores: Mapping[str, Any], options: Options, *, must_act: bool
+    ready: ScoredDecision, scores: Mapping[str, Any], options: Options, *, must_act: bool
 ) -> dict[str, Any]:
     """Return the payload of a decision: its prediction set, and whether to act or to ask.
 

@@ -109,7 +109,7 @@ ABORTED: Final = "aborted"
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredCandidate:
     """A candidate for the prediction set.
 
     Attributes:

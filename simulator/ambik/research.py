@@ -16,7 +16,7 @@ from simulator.ambik.naming import bare
 from simulator.ambik.playing import is_calibrated
 from simulator.ambik.reporting.exporting import form_lines
 from simulator.ambik.reporting.sections import sets_section
-from simulator.ambik.research_episode import TARGET, episode, kept_read, laid, share, type_name
+from simulator.ambik.research_episode import TARGET, episode, matched_run, read_once, share, type_name
 from simulator.ambik.trial_log import conformal_runs, decisions, task_of_run
 from simulator.bar_blocks import Amount, Amounts
 from simulator.blocks import Card, Chips, Passage, Span, Text, message
@@ -32,7 +32,7 @@ COMMAND: Final = "askback run ambik --method knowno --model local/smollm2"
 
 def settings(look: Look) -> Sequence[Setting]:
     """Return the targets that can be laid on a run, the usual one being its own; none without a threshold."""
-    read = kept_read(look, look.run.id)
+    read = read_once(look, look.run.id)
     own = f"{read.options.settings.target_success:g}"
     return (_targets(look, own),) if read.movable and not is_calibrated(read.options) else ()
 
@@ -40,7 +40,7 @@ def settings(look: Look) -> Sequence[Setting]:
 def fields(look: Look) -> Mapping[str, Mapping[str, str]]:
     """Return what decisions are filtered by, under the target that was chosen; last their tasks."""
     made = {}
-    for entry in laid(kept_read(look, look.run.id), look.chosen.get(TARGET, "")).entries:
+    for entry in matched_run(read_once(look, look.run.id), look.chosen.get(TARGET, "")).entries:
         known: dict[str, str] = {"type": entry.item.type}
         if (outcome := entry.outcome) is not None:
             facts = {"asks": outcome.help, "as_needed": entry.judged, "covered": outcome.covered}
@@ -65,7 +65,9 @@ def people_sets(look: Look) -> Sequence[Shown]:
         return Text(message("research.no_models"), "muted"), Passage([Span(COMMAND)])
     beside, target = look.chosen.get("beside", ""), look.chosen.get(TARGET, "")
     chosen = [beside] if beside in models else models
-    outcomes = [outcome for model in chosen for outcome in laid(kept_read(look, model), target).outcomes]
+    outcomes = [
+        outcome for model in chosen for outcome in matched_run(read_once(look, model), target).outcomes
+    ]
     compared = compare_sets(decisions(look.reader, [look.run.id]), outcomes)
     if not compared.pairs:
         return (Text(message("research.no_task"), "muted"),)

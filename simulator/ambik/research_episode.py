@@ -12,11 +12,17 @@ from typing import Final, NamedTuple
 
 from logs import LogReader
 from simulator.ambik.items import DecideItem, Pair, PairItem
-from simulator.ambik.measuring.metrics import asked_well
+from simulator.ambik.measuring.metrics import asks_as_needed
 from simulator.ambik.playing import Options, exchange_of, is_calibrated, needs_question
 from simulator.ambik.records import Calibrated, Decision, Outcome
 from simulator.ambik.score import is_right
-from simulator.ambik.sets.predicting import Prepared, calibrate, outcome_prepared, prepared, recalibrated
+from simulator.ambik.sets.predicting import (
+    ScoredDecision,
+    calibrate,
+    outcome_prepared,
+    prepared,
+    recalibrated,
+)
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import calibration_of, decisions, decisions_of, options_of
@@ -59,7 +65,7 @@ class RunRead(NamedTuple):
     """
 
     options: Options
-    ready: tuple[Prepared, ...]
+    ready: tuple[ScoredDecision, ...]
     calibrated: Calibrated | None
 
     @property
@@ -76,7 +82,7 @@ class Entry(NamedTuple):
         judged: True if it asked or acted as it should; None where nothing says.
     """
 
-    ready: Prepared
+    ready: ScoredDecision
     outcome: Outcome | None = None
     judged: bool | None = None
 
@@ -115,7 +121,7 @@ def read_run(reader: LogReader, run: str) -> RunRead:
     return RunRead(options, ready, own or calibration_of(reader, run))
 
 
-def laid(read: RunRead, target: str = "") -> Laid:
+def matched_run(read: RunRead, target: str = "") -> Laid:
     """Return the run under a target; its own if `target` is none or cannot be laid on it."""
     own = read.options.settings.target_success
     wished = share(target) if read.movable else None
@@ -125,11 +131,11 @@ def laid(read: RunRead, target: str = "") -> Laid:
         calibrated = recalibrated(calibrated, settings)
     q_hat = math.inf if calibrated is None else calibrated.q_hat
 
-    def entry(ready: Prepared) -> Entry:
+    def entry(ready: ScoredDecision) -> Entry:
         if is_calibrated(read.options):
             return Entry(ready)
         outcome = outcome_prepared(ready, q_hat, settings)
-        judged = asked_well(outcome, settings)
+        judged = asks_as_needed(outcome, settings)
         return Entry(ready, outcome, None if judged is None else bool(judged))
 
     return Laid(settings.target_success == own, settings, calibrated, tuple(map(entry, read.ready)))
@@ -144,7 +150,7 @@ def share(text: str) -> float | None:
     return min(max(round(value, 2), LEAST), MOST) if math.isfinite(value) else None
 
 
-def kept_read(look: Look, run: str) -> RunRead:
+def read_once(look: Look, run: str) -> RunRead:
     """Return a run as it was read, once for each number of its episodes that have ended."""
     ended = len(look.reader.endings(run))
     read: RunRead = look.keep(f"read {run} {ended}", lambda: read_run(look.reader, run))
@@ -153,8 +159,8 @@ def kept_read(look: Look, run: str) -> RunRead:
 
 def episode(look: Look, id: str) -> Sequence[Block]:
     """Return what was decided in an episode, beside the other member of its pair; nothing before it was."""
-    read = kept_read(look, look.run.id)
-    under = laid(read, look.chosen.get(TARGET, ""))
+    read = read_once(look, look.run.id)
+    under = matched_run(read, look.chosen.get(TARGET, ""))
     shown = next((entry for entry in under.entries if entry.decision.episode_id == id), None)
     if shown is None:
         return ()

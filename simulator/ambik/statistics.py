@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from simulator.ambik.data import BUILTIN, Which, read_pairs, refuse
-from simulator.ambik.files.load_report import Loaded
+from simulator.ambik.files.load_report import LoadedPairs
 from simulator.ambik.files.pairs import KINDS, kind_of_pair, part_of
 from simulator.ambik.items import Pair
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS, paper, remark
@@ -169,25 +169,25 @@ def stats_command(
         say(console, line)
 
 
-def remarks(loaded: Loaded) -> tuple[str, ...]:
+def remarks(loaded: LoadedPairs) -> tuple[str, ...]:
     """Return the counting rules, and that the paper's numbers are of other data, where they are."""
     rules = remark("statistics", "rules")
     return (*rules,) if is_june_2024(loaded) else (*rules, remark("statistics", "other_data"))
 
 
-def is_june_2024(loaded: Loaded) -> bool:
+def is_june_2024(loaded: LoadedPairs) -> bool:
     """Return True if the data are those that the paper's Tables 2 and 5 describe."""
     return all(file.version == "june_2024" for file in loaded.report.files)
 
 
-def _by_group(loaded: Loaded) -> dict[str, Statistics]:
+def _by_group(loaded: LoadedPairs) -> dict[str, Statistics]:
     report = loaded.report
     return {
         name: statistics(pairs, report.breaks, report.words) for name, pairs in groups(loaded.pairs).items()
     }
 
 
-def to_json(loaded: Loaded) -> dict[str, Any]:
+def to_json(loaded: LoadedPairs) -> dict[str, Any]:
     """Return all statistics by group as a JSON object; shares are fractions with their interval and n."""
     return {
         "versions": {file.file: file.version for file in loaded.report.files},
@@ -201,7 +201,7 @@ def to_json(loaded: Loaded) -> dict[str, Any]:
     }
 
 
-def tables(loaded: Loaded) -> list[Table]:
+def tables(loaded: LoadedPairs) -> list[Table]:
     """Return all there is to show; what the paper prints stands below what is counted by the same rule."""
     by_group = _by_group(loaded)
     counted = by_group["all"]

@@ -208,7 +208,7 @@ def score_rows(episode_id: str, scores: DialogueScores) -> tuple[Score, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scored:
+class ScoredEpisode:
     """An episode that counts, with its scores.
 
     Attributes:
@@ -234,7 +234,7 @@ class Scored:
         return self.status in ENDED
 
 
-def score_run(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) -> tuple[Scored, ...]:
+def score_run(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) -> tuple[ScoredEpisode, ...]:
     """Score every ended episode of a run, the latest attempt of each, from its logged turns.
 
     An episode that was aborted because a seat failed is an unsuccessful one, unless it is excluded
@@ -253,12 +253,12 @@ def score_run(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) 
     return tuple(sorted(scored, key=order))
 
 
-def _score(played: PlayedItem, judgments: Sequence[Judgment]) -> Scored:
+def _score(played: PlayedItem, judgments: Sequence[Judgment]) -> ScoredEpisode:
     task: Task = played.item
     automatic = score_episode(task, played.turns, [row for row in judgments if row.kind != REVIEW_SUCCESS])
     scores = score_episode(task, played.turns, judgments) if judgments else automatic
     if played.ending.status not in ENDED:
         scores = automatic = replace(automatic, success=False, needs_judge=False, reached=None)
-    return Scored(
+    return ScoredEpisode(
         episode=played.episode, task=task, status=played.ending.status, scores=scores, automatic=automatic
     )

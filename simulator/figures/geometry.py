@@ -63,13 +63,13 @@ class Boxes:
 
 def grid(figure: Figure, most: int = 4) -> tuple[int, int]:
     """Return rows and columns; `most` columns where the figure leaves them open, one where bars lie."""
-    columns = 1 if lies(figure) else _columns(figure, most)
+    columns = 1 if has_lying_bars(figure) else _columns(figure, most)
     return math.ceil(len(figure.panels) / columns), columns
 
 
 # A drawing asks for every panel, some times.
 @lru_cache(maxsize=64)
-def lies(figure: Figure) -> bool:
+def has_lying_bars(figure: Figure) -> bool:
     """Return True if bars lie, each beside its name: under them, the names of a panel would not have room."""
     columns = _columns(figure, 4)
     room = _ROOM[0] if columns == 1 else _ROOM[1] // columns

@@ -14,9 +14,9 @@ from simulator.figures.geometry import (
     categories,
     depth,
     grid,
+    has_lying_bars,
     last_in_column,
     legend,
-    lies,
     same,
     whiskers,
     wrap,
@@ -52,7 +52,7 @@ def to_plotly(figure: Figure, dark: bool = False) -> Plotly:
     """
     look = DARK if dark else LIGHT
     rows, columns = grid(figure)
-    lying = lies(figure)
+    lying = has_lying_bars(figure)
     head = _HEAD if figure.panels[0].title else _BARE_HEAD
     height = head + rows * _row_height(figure) + (rows - 1) * _GAP + _FOOT
     entries = {entry.name: entry for entry in legend(figure)}
@@ -96,7 +96,7 @@ def to_plotly(figure: Figure, dark: bool = False) -> Plotly:
 
 def _row_height(figure: Figure) -> float:
     """Return the height of a row of panels."""
-    if lies(figure):
+    if has_lying_bars(figure):
         return _LINE * max(map(depth, figure.panels))
     return PANEL_HEIGHT[min(grid(figure)[1], 4)]
 
@@ -237,7 +237,7 @@ def _axes(layout: Plotly, figure: Figure, number: int, look: Look) -> None:
     panel = figure.panels[number]
     rows, columns = grid(figure)
     row, column = divmod(number, columns)
-    lying, tail = lies(figure), _tail(number)
+    lying, tail = has_lying_bars(figure), _tail(number)
     shared_y = same([(panel.y_label, y_range(panel)) for panel in figure.panels])
     gap_x = (0.035 if shared_y else 0.09) if columns > 1 else 0
     wide = (1 - gap_x * (columns - 1)) / columns

@@ -32,9 +32,9 @@ from simulator.figures.geometry import (
     cells,
     depth,
     grid,
+    has_lying_bars,
     last_in_column,
     legend,
-    lies,
     same,
     whiskers,
     wrap,
@@ -114,7 +114,7 @@ def draw(figure: Figure, width: float) -> Drawing:
     rows, columns = grid(figure, most=max(int(width / _NARROWEST), 1))
     each = width / columns
     row = min(max(each * _SHAPE.get(columns, 0.84), 2.9), _TALLEST.get(rows, 4.4))
-    if lies(figure):
+    if has_lying_bars(figure):
         row = 1 + _LINE * max(map(depth, figure.panels))
     drawing = Drawing(figsize=(width / INCH, rows * row / INCH))
     FigureCanvasAgg(drawing)
@@ -160,7 +160,7 @@ def _panel(
     axes: Axes, figure: Figure, number: int, columns: int, entries: dict[str, Entry], width: float
 ) -> None:
     panel = figure.panels[number]
-    box, lying = {boxes_.mark.name: boxes_ for boxes_ in boxes(panel)}, lies(figure)
+    box, lying = {boxes_.mark.name: boxes_ for boxes_ in boxes(panel)}, has_lying_bars(figure)
     order = list(entries)
     for mark in panel.marks:
         stroke = entries[mark.name].stroke
@@ -227,7 +227,7 @@ def _bars(axes: Axes, mark: Bars | Stacked, box: Boxes, entry: Entry, width: flo
 
 
 def _axes(axes: Axes, figure: Figure, number: int, columns: int, width: float) -> None:
-    panel, lying = figure.panels[number], lies(figure)
+    panel, lying = figure.panels[number], has_lying_bars(figure)
     first = number % columns == 0
     shared_y = same([(panel.y_label, y_range(panel)) for panel in figure.panels])
     values = axes.xaxis if lying else axes.yaxis

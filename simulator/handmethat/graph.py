@@ -30,7 +30,7 @@ from logs.rows import Turn
 from personas.templates import render
 from simulator.errors import SeatError
 from simulator.handmethat.players.knows import AskedKnows, InsiderKnows, RobotKnows, robot_knows
-from simulator.handmethat.players.listening import Heard, hear, reveals
+from simulator.handmethat.players.listening import HeardQuestion, hear, reveals
 from simulator.handmethat.playing import HUMAN, ROBOT, Play, Step, as_command
 from simulator.runner.turns import make_turn, state_after, task_turns
 from simulator.seats import Line, Reply, Seat, View
@@ -299,7 +299,7 @@ def _is_closed(state: State) -> bool:
     return bool(state["lines"]) and state["lines"][-1][1] in CLOSING
 
 
-def _hear_question(table: Table, state: State) -> Heard:
+def _hear_question(table: Table, state: State) -> HeardQuestion:
     """Return what the question that is pending asks; what the human has said before may be said again."""
     said_before = tuple(text for seat, _, text, _ in state["lines"] if seat == HUMAN)
     return hear(table.play.task, state["commands"][-1], table.play.language, said_before)

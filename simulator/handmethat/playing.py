@@ -182,7 +182,7 @@ class Play:
         # The paper's protocol ends here.
         if not outcome.done and self.options.protocol == "paper" and self.carried_out(outcome):
             outcome = outcome._replace(game=outcome.game._replace(stopped=True))
-        return Step(command, outcome, "", over(outcome.game))
+        return Step(command, outcome, "", ending_of(outcome.game))
 
     def _refusal(self, text: str) -> Refusal:
         command = self.game.reader.read(text)
@@ -202,7 +202,7 @@ class Play:
         after = before._replace(moves=moves, score=before.score - cost, truncated=moves >= self.options.limit)
         read = self.game.reader.read(command)
         outcome = Outcome(after, "invalid", "", -cost, None, "", read)
-        return Step(command, outcome, why, over(after))
+        return Step(command, outcome, why, ending_of(after))
 
     def carried_out(self, outcome: Outcome) -> bool:
         """Return True if by this the instruction has been carried out with some thing, rightly or not."""
@@ -232,7 +232,7 @@ def as_command(text: str) -> str:
     return f"question: {line}" if line.endswith(("?", "？")) else line
 
 
-def over(game: GameState) -> Over:
+def ending_of(game: GameState) -> Over:
     """Return how an episode is over; empty if it is not."""
     if game.success:
         return "success"

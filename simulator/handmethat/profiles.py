@@ -45,7 +45,7 @@ class Profile:
         sampled_reading: r is drawn from the listener, not its best reading (17).
         useful_reading: level 3 compares with A(r) within A(G) (18).
         strict_level4: episodes that fit no level of the paper are dropped (19).
-        subclasses_everywhere: subclass meanings for move_to and change_state (B3 mended).
+        subclasses_everywhere: subclass meanings for move_to and change_state (B3 fixed).
         substring_targets: names that contain a target's name are targets (B4 kept).
         locations_count: locations may veto or dilute a meaning (B5 kept).
         mix: weight of each quest type.

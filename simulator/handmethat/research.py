@@ -95,7 +95,7 @@ def _rsa(task: Task, language: Language) -> Sequence[Block]:
         for place, (meaning, prior) in enumerate(zip(tables.meanings, tables.prior, strict=True), start=1)
     ]
     said = [
-        (f"u{place}", show.said(task, utterance, language))
+        (f"u{place}", show.utterance_in_words(task, utterance, language))
         for place, utterance in enumerate(tables.utterances, start=1)
     ]
     names = ("", message("result.reading"), message("research.prior"))

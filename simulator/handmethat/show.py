@@ -209,10 +209,10 @@ def details(turn: Turn) -> Mapping[str, object]:
 
 def instruction_text(task: Task, language: Language) -> str:
     """Return the utterance in words; the same at every look."""
-    return said(task, task.utterance, language)
+    return utterance_in_words(task, task.utterance, language)
 
 
-def said(task: Task, utterance: Meaning, language: Language) -> str:
+def utterance_in_words(task: Task, utterance: Meaning, language: Language) -> str:
     """Return another utterance in words."""
     return render_utterance(task.world, utterance, language, task.seed)
 

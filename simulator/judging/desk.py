@@ -41,7 +41,7 @@ ModelT = TypeVar("ModelT", bound=Form)
 
 
 class DeskFormError(InputError, Generic[ProblemT]):
-    """A form from a desk breaks rules; it can be mended, and nothing is written.
+    """A form from a desk breaks rules; it can be corrected, and nothing is written.
 
     Attributes:
         problems: every rule that is broken, with the field it is about.

@@ -169,7 +169,7 @@ async def play_jobs(
         except LogError as later:
             if not isinstance(first, Exception):
                 raise
-            first.add_note(f"Besides, {later}")  # what went wrong first is what is to be mended
+            first.add_note(f"Besides, {later}")  # what went wrong first is what is to be fixed
         raise
     await log.aflush()
 

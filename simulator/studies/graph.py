@@ -210,7 +210,7 @@ def own_steps(study: Study) -> tuple[Step, ...]:
     return (*steps, DEBRIEFING) if DEBRIEFING.kind in study.texts else tuple(steps)
 
 
-def together(own: Sequence[Step], around: Sequence[Step]) -> tuple[Step, ...]:
+def merge_steps(own: Sequence[Step], around: Sequence[Step]) -> tuple[Step, ...]:
     """Return a study's own steps and a benchmark's, node by node; at each node the study's come first."""
     return tuple(sorted((*own, *around), key=lambda step: PLACES.index(step.node)))
 
@@ -240,7 +240,7 @@ def unanswered(table: Table, state: State, nodes: tuple[Node, ...]) -> tuple[Due
     )
 
 
-def standing(table: Table, state: State) -> str:
+def current_node(table: Table, state: State) -> str:
     """Return the node in which the machine goes on: all before it have nothing to ask any more."""
     if state["leaver"]:
         return "withdrawn"

@@ -55,7 +55,7 @@ class StudyMachine:
             SeatError: if somebody leaves before the end, or a seat breaks the rules of the benchmark.
         """
         table = self._table(live)
-        first = graph.standing(table, state)
+        first = graph.current_node(table, state)
         if first == "task":
             # Most turns stay within the task: the machine around it would take a step to find that out.
             update, first = await graph.play_task(table, state)
@@ -126,7 +126,7 @@ class StudyMachine:
     def _table(self, live: ActiveEpisode) -> Table:
         # Around a task that stands by itself, each of its people is asked in an episode of their own.
         alone = "task" in live.episode.options and "people" in live.episode.options
-        around = () if alone else graph.together(self._own(live.episode.run_id), self._around)
+        around = () if alone else graph.merge_steps(self._own(live.episode.run_id), self._around)
         return Table(machine=self._machine, episode=live, around=around)
 
 

@@ -41,7 +41,7 @@ class Plan:
     no_code: tuple[str, ...]
 
 
-class Standing(NamedTuple):
+class StudyStanding(NamedTuple):
     """A study on a log.
 
     Attributes:
@@ -90,20 +90,20 @@ def desk_of(study: Study, log: LogWriter, reader: LogReader) -> StudyDesk:
     return StudyDesk(log, reader, study, material.cells, seats=material.seating)
 
 
-def standings(log: LogWriter, reader: LogReader) -> tuple[Standing, ...]:
+def standings(log: LogWriter, reader: LogReader) -> tuple[StudyStanding, ...]:
     """Return how every study that there is stands, but for those that cannot be read here."""
     known = opened(reader)
 
-    def stand(study: Study) -> Standing:
-        return standing(desk_of(study, log, reader), opened=study.id in known)
+    def stand(study: Study) -> StudyStanding:
+        return study_standing(desk_of(study, log, reader), opened=study.id in known)
 
     there = (attempt(f"study {study.id}", partial(stand, study)) for study in studies_of(reader).values())
     return tuple(each for each in there if each is not None)
 
 
-def standing(desk: StudyDesk, *, opened: bool) -> Standing:
+def study_standing(desk: StudyDesk, *, opened: bool) -> StudyStanding:
     """Return how a study stands; `opened`: at some time on its log."""
-    return Standing(desk.study, desk.admitting.state if opened else "ready", desk.progress())
+    return StudyStanding(desk.study, desk.admitting.state if opened else "ready", desk.progress())
 
 
 def admit_as(desk: StudyDesk, state: AdmissionState) -> bool:

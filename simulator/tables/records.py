@@ -9,7 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
-from simulator.duplicates import CODE, Duplicates, told_once
+from simulator.duplicates import CODE, Duplicates, report_duplicates
 from simulator.errors import InputError
 from simulator.jsonlines import Read, Row, raw_lines, read_rows, without_lines
 from simulator.whole import write_whole
@@ -126,7 +126,7 @@ def read_records(
         (line, value if isinstance(value, dict) else problem) for line, value, problem in read_entries(path)
     )
     read = read_rows(path, entries, parse, name=name)
-    return read if key is None else told_once(path, read, key, duplicates, code=code, message=message)
+    return read if key is None else report_duplicates(path, read, key, duplicates, code=code, message=message)
 
 
 def without_records(path: Path, lines: Collection[int]) -> bool:

@@ -21,7 +21,7 @@ from simulator.handmethat.planner.grounding import ground
 from simulator.handmethat.planner.plan import plan_goal, plan_subgoal, states_along
 from simulator.handmethat.planner.relaxed import RelaxedGraph, wanted
 from simulator.handmethat.planner.relevance import Targets, find_targets
-from simulator.handmethat.planner.rewards import groundings, landed, rewards
+from simulator.handmethat.planner.rewards import groundings, rewards, state_after_grounding
 from simulator.handmethat.profiles import load_profiles
 from simulator.handmethat.scene import SceneRules, sample_scene, sample_stock
 from simulator.handmethat.world import State, World
@@ -86,7 +86,8 @@ def weigh(one: Sampled, times: Times) -> None:
             partial(rewards, world, waiting, goal, targets, quest, 10, profile),
         )
     helped = [
-        landed(world, waiting, asked) for asked in groundings(world, waiting, "bring_me", targets.movable, ())
+        state_after_grounding(world, waiting, asked)
+        for asked in groundings(world, waiting, "bring_me", targets.movable, ())
     ]
     for after in (state, *helped[:: max(1, len(helped) // 3)]):
         assert after is not None

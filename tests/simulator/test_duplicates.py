@@ -20,7 +20,7 @@ from simulator.ambibench.records import read_trial_file
 from simulator.ambient.files.kinds import TABLES
 from simulator.ambik.files.kinds import LOGPROBS
 from simulator.clarq.results import read_results
-from simulator.duplicates import CODE, left_out, told_once
+from simulator.duplicates import CODE, left_out, report_duplicates
 from simulator.jsonlines import Read
 
 RESULTS = SHARED / "ambient" / "results"
@@ -37,13 +37,13 @@ FILES = {
 
 def test_the_first_of_two_holds_or_both_are_kept(tmp_path: Path) -> None:
     read = Read(("a", "b", "a", "a"), (1, 2, 4, 5), ())
-    refused = told_once(tmp_path, read, lambda one: (one, ""))
+    refused = report_duplicates(tmp_path, read, lambda one: (one, ""))
     assert (refused.rows, refused.lines) == (("a", "b"), (1, 2))
     assert [(one.line, one.code, one.severity, one.message) for one in refused.faults] == [
         (4, CODE, "error", "repeats line 1"),
         (5, CODE, "error", "repeats line 1"),
     ]
-    kept = told_once(tmp_path, read, lambda one: (one, ""), "keep")
+    kept = report_duplicates(tmp_path, read, lambda one: (one, ""), "keep")
     assert (kept.rows, kept.lines) == (read.rows, read.lines)
     assert [one.severity for one in kept.faults] == ["warning", "warning"]
     assert (left_out(refused.faults), left_out(kept.faults)) == (2, 0)

@@ -379,7 +379,7 @@ class DeclaredActions:
             return None
 
     def _refusal_notice(self, frame: Frame, error: SeatError | InputError) -> Notice:
-        """Return why a turn does not count; a benchmark whose forms can be mended may say where."""
+        """Return why a turn does not count; a benchmark whose forms can be corrected may say where."""
         code = getattr(error, "code", "")
         refusal = frame.texts.get(
             f"{self.link.name}.refused.{code}",

@@ -29,13 +29,13 @@ from simulator.desks import (
     ALL,
     Case,
     Desk,
+    DeskProgress,
     Difference,
-    Standing,
     agreement_of_pairs,
+    desk_progress,
     differences,
     judgments,
     next_work,
-    standing,
 )
 from simulator.errors import AskbackError, InputError, SeatError
 from simulator.form_blocks import Choice, Entries
@@ -310,11 +310,11 @@ def _start(visit: Visit, place: Place, reader: LogReader) -> None:
     """Show the choice of what to judge, and of a name."""
     desk = place.desk
     sets = tuple(dict.fromkeys((*([visit.at.data] if visit.at.data else ()), *desk.sets(reader))))
-    choices: dict[str, Standing] = {}
+    choices: dict[str, DeskProgress] = {}
     problem = ""
     for data in sets:
         try:
-            choices[data] = standing(desk, desk.cases(reader, data))
+            choices[data] = desk_progress(desk, desk.cases(reader, data))
         except (AskbackError, LogError) as error:  # data that are gone are no reason to show nothing
             problem = problem_text(visit.t, error)
     part(visit, "desk_start", place=place, choices=choices, problem=problem)
@@ -333,7 +333,7 @@ def _agreement(visit: Visit, place: Place, reader: LogReader) -> None:
         visit,
         "desk_agreement",
         place=place,
-        standing=standing(desk, cases),
+        standing=desk_progress(desk, cases),
         sections=holding(sections),
         raters=tuple(dict.fromkeys(rater for difference in shown for rater in difference.said)),
         shown=tuple(_show_difference(desk, difference) for difference in shown),

@@ -26,14 +26,14 @@ from simulator.studies.progress import StudyProgress
 from simulator.studies.quality import signs
 from simulator.studies.quota import STATES, cell_name
 from simulator.studies.steering import (
-    Standing,
+    StudyStanding,
     StudyState,
     admit_as,
     close,
     desk_of,
     plan_of,
-    standing,
     standings,
+    study_standing,
 )
 from simulator.studies.withdrawal import pending
 from ui.research.address import STUDIES
@@ -119,7 +119,7 @@ class StudiesPage:
         known = sorted(standings(self.office.writer, self.office.reader), key=lambda each: order[each.state])
         return Sheet(heads, [self._row(each) for each in known])
 
-    def _row(self, stands: Standing) -> list[Shown]:
+    def _row(self, stands: StudyStanding) -> list[Shown]:
         t, (study, state, progress) = self.visit.t, stands
         counts = Counter[str](progress.states)
         counts.update(wanted=progress.wanted, under_way=progress.under_way)
@@ -178,8 +178,8 @@ class StudiesPage:
     def _desk(self, study: Study) -> StudyDesk:
         return desk_of(study, self.office.writer, self.office.reader)
 
-    def _standing(self, study: Study) -> Standing:
-        return standing(self._desk(study), opened=study.id in opened(self.office.reader))
+    def _standing(self, study: Study) -> StudyStanding:
+        return study_standing(self._desk(study), opened=study.id in opened(self.office.reader))
 
     def _build_study(self, study: Study) -> None:
         t, stands = self.visit.t, self._standing(study)
@@ -226,7 +226,7 @@ class StudiesPage:
         metrics = sorted({score.metric for score in scores})
         part(self.visit, "study_downloads", study=study, metrics=metrics)
 
-    def _put_switches(self, study: Study, stands: Standing) -> None:
+    def _put_switches(self, study: Study, stands: StudyStanding) -> None:
         t, state = self.visit.t, stands.state
         with gr.Row():
             if state != "open":

@@ -29,7 +29,7 @@ Tell = Callable[[int, float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedRecord:
     """A record in tokens.
 
     Attributes:
@@ -102,7 +102,7 @@ def finetune(
     return curve
 
 
-def encode(tokenizer: Any, record: Mapping[str, str], prompt_weight: float) -> Encoded:
+def encode(tokenizer: Any, record: Mapping[str, str], prompt_weight: float) -> EncodedRecord:
     """Return a record as tokens with their weights in the loss."""
     prompt = tokenizer(record["prompt"])["input_ids"]
     completion = tokenizer(record["completion"], add_special_tokens=False)["input_ids"]
@@ -110,10 +110,10 @@ def encode(tokenizer: Any, record: Mapping[str, str], prompt_weight: float) -> E
     if prompt and prompt[-1] == tokenizer.eos_token_id:
         prompt = prompt[:-1]
     weights = (0.0, *[prompt_weight] * (len(prompt) - 1), *[1.0] * len(completion))
-    return Encoded((*prompt, *completion), weights)
+    return EncodedRecord((*prompt, *completion), weights)
 
 
-def losses_of(model: Any, encoded: Encoded) -> tuple[torch.Tensor, float]:
+def losses_of(model: Any, encoded: EncodedRecord) -> tuple[torch.Tensor, float]:
     """Return weighted mean cross-entropy of a record's tokens, and the plain one of its completion."""
     ids = torch.tensor([encoded.ids], device=model.device)
     weights = torch.tensor(encoded.weights[1:], device=model.device)
@@ -141,7 +141,7 @@ def _name_base(folder: Path, name: str) -> None:
         _write(path, {**json.loads(path.read_text(encoding="utf-8")), "base_model_name_or_path": name})
 
 
-def _train(model: Any, encoded: Sequence[Encoded], config: TrainConfig, tell: Tell) -> Curve:
+def _train(model: Any, encoded: Sequence[EncodedRecord], config: TrainConfig, tell: Tell) -> Curve:
     learned = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(learned, lr=config.learning_rate, weight_decay=0.0)
     updates = config.epochs * len(encoded)

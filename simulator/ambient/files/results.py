@@ -39,7 +39,7 @@ from simulator.ambient.records import (
 )
 from simulator.ambient.true_false import TEMPLATES, expected
 from simulator.codecs import Codec
-from simulator.duplicates import Duplicates, told_once
+from simulator.duplicates import Duplicates, report_duplicates
 from simulator.fields import Finite, FiniteOrNone, Flag, Key, OptionalText, Said, of_length
 from simulator.jsonlines import FieldError, Read, Row
 from simulator.tables.cells import Columns, Record, read_table
@@ -299,7 +299,9 @@ def read_annotations(path: str | Path, duplicates: Duplicates = "refuse") -> Rea
     read_text(path)  # in another encoding it is refused whole: claims are joined by their exact text
     read = read_table(path, _COLUMNS).read(_annotation, lambda record: record.text("claim")[:40])
     message = "claim is that of an earlier row"
-    return told_once(path, read, lambda each: (each.claim[:40], each.claim), duplicates, message=message)
+    return report_duplicates(
+        path, read, lambda each: (each.claim[:40], each.claim), duplicates, message=message
+    )
 
 
 def join(records: Sequence[ClaimRecord], annotations: Iterable[ClaimAnnotation]) -> Joined:

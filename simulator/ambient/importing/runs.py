@@ -40,7 +40,7 @@ from simulator.ambient.importing.episodes import (
 from simulator.ambient.items import BENCHMARK, LANGUAGE, Task, item_row
 from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.records import ContinuationRecord, TrueFalseRecord
-from simulator.ambient.reporting.datasets import examples_beside
+from simulator.ambient.reporting.datasets import examples_of_results
 from simulator.ambient.reporting.measures import model_of
 from simulator.ambient.score import score_rows
 from simulator.duplicates import Duplicates, DuplicatesOption
@@ -174,7 +174,7 @@ class _File:
     @cached_property
     def examples(self) -> Mapping[str, Example]:
         """The examples that the file is of, by id; empty if no dataset is found."""
-        return {example.id: example for example in examples_beside(self.data, [self.path])}
+        return {example.id: example for example in examples_of_results(self.data, [self.path])}
 
     def name(self, text: str) -> str:
         """Return the name of a row's item; from the second row on, those of one example get a number."""

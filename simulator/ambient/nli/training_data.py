@@ -72,7 +72,7 @@ class TrainingPair:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownPair:
     """A pair with what is known of its relation; None, or an empty set, is not known."""
 
     premise: str
@@ -123,7 +123,7 @@ class TrainingRow(BaseModel):
             raise ValueError(f"has {held}; give exactly one of {', '.join(FIELDS)}")
         return self
 
-    def known(self) -> Known:
+    def known(self) -> KnownPair:
         """Return what the row says.
 
         Of two annotators both labels count where neither changed the text; if the first has changed it, text
@@ -150,13 +150,13 @@ class TrainingRow(BaseModel):
             total = sum(shares.values())
             labels = frozenset(each for each in shares if 100 * shares[each] >= FROM_PERCENT * total)
             shares = {each: number / total for each, number in shares.items()}
-        return Known(*texts, value=self.value, shares=shares, labels=labels)
+        return KnownPair(*texts, value=self.value, shares=shares, labels=labels)
 
 
 _ROWS: Final = Codec[TrainingRow](TrainingRow)
 
 
-def read_known(row: Row) -> Known:
+def read_known(row: Row) -> KnownPair:
     """Return what a row says of its pair."""
     return _ROWS.read_row(row).known()
 
@@ -171,7 +171,7 @@ def read_training(path: str | Path, family: Family) -> Read[TrainingPair]:
     return read_lines(path, parse)
 
 
-def target(known: Known, family: Family) -> Scores:
+def target(known: KnownPair, family: Family) -> Scores:
     """Return what a model of a family should give."""
     if family == "regression":
         if known.value is not None:

@@ -32,7 +32,7 @@ from simulator.ambient.players.likelihoods import (
 from simulator.ambient.players.offline import PLAYERS, OfflineAnnotator
 from simulator.ambient.playing import ANNOTATOR, Kind, Options
 from simulator.ambient.prompts import BLANK_LINE, instruction, prompt
-from simulator.ambient.views import Knows, Shown, request_of
+from simulator.ambient.views import Knows, ShownTexts, request_of
 from simulator.errors import SeatError
 from simulator.models import ChatModel, as_sent, sample
 from simulator.models.decoding import drawn
@@ -115,9 +115,9 @@ async def fill_in(model: ChatModel, view: View, place: int = 0) -> Reply:
     return Reply(text=answer.text, move={**move, "decoding": decoding}, seconds=answer.seconds)
 
 
-def _pair(item: NliItem, number: int) -> Shown:
+def _pair(item: NliItem, number: int) -> ShownTexts:
     premise, hypothesis = item.pairs[number]
-    return Shown(premise=premise, hypothesis=hypothesis)
+    return ShownTexts(premise=premise, hypothesis=hypothesis)
 
 
 async def generate(model: ChatModel, view: View, item: GenerateItem) -> Reply:

@@ -32,7 +32,7 @@ from simulator.ambient.labels import LABELS
 from simulator.ambient.nli.predict import MAX_LENGTH, Pair, batches, encode, load_config
 from simulator.ambient.nli.training_data import read_known
 from simulator.ambient.pool.filters import Drawn
-from simulator.duplicates import told_once
+from simulator.duplicates import report_duplicates
 from simulator.errors import InputError
 from simulator.generation import Journal, each, key_of
 from simulator.jsonlines import Read, Row, read_lines
@@ -166,9 +166,9 @@ def pool_of(name: str | Path) -> tuple[PoolPair, ...]:
 def read_pool(path: str | Path) -> Read[PoolPair]:
     """Return the pairs in a file; rows that cannot be read, and such as occurred before, are faults."""
     read = read_lines(path, read_pool_pair)
-    read = told_once(path, read, lambda pair: (pair.id, ""), code="id", message=SAME_ID)
+    read = report_duplicates(path, read, lambda pair: (pair.id, ""), code="id", message=SAME_ID)
     message = "sentences: the row in line {line} has the same"
-    return told_once(
+    return report_duplicates(
         path, read, lambda pair: ("", (pair.premise, pair.hypothesis)), code="id", message=message
     )
 
@@ -281,7 +281,7 @@ class Decoding:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GenerationPrompt:
     """A prompt; its `key` is of everything that its samples follow from."""
 
     group: Group
@@ -299,17 +299,18 @@ class Samples:
     texts: int
 
 
-def prompts_of(groups: Iterable[Group], service: str, decoding: Decoding) -> tuple[Asked, ...]:
+def prompts_of(groups: Iterable[Group], service: str, decoding: Decoding) -> tuple[GenerationPrompt, ...]:
     """Return a prompt for each group; `service` says which model answers, and where."""
     prompts = ((group, new_pairs_prompt(group.examples, decoding.language)) for group in groups)
     return tuple(
-        Asked(group, prompt, key_of(service, prompt.text, asdict(decoding))) for group, prompt in prompts
+        GenerationPrompt(group, prompt, key_of(service, prompt.text, asdict(decoding)))
+        for group, prompt in prompts
     )
 
 
 async def draw(
     model: ChatModel,
-    prompts: Sequence[Asked],
+    prompts: Sequence[GenerationPrompt],
     decoding: Decoding,
     journal: Journal,
     *,
@@ -325,7 +326,7 @@ async def draw(
         ModelError: see `simulator.models.errors`; what has been drawn before is in the journal.
     """
 
-    async def ask(asked: Asked) -> None:
+    async def ask(asked: GenerationPrompt) -> None:
         try:
             answer = await sample(model, _request(model, asked, decoding))
             row: dict[str, Any] = {"texts": list(answer.samples)}
@@ -337,7 +338,7 @@ async def draw(
     await each((asked for asked in prompts if asked.key not in journal.rows), ask, concurrency)
 
 
-def samples_of(prompts: Iterable[Asked], journal: Journal) -> Samples:
+def samples_of(prompts: Iterable[GenerationPrompt], journal: Journal) -> Samples:
     """Return the pairs in a journal, in the order of the prompts."""
     rows = [(asked, journal.rows[asked.key]) for asked in prompts if asked.key in journal.rows]
     pairs: list[Drawn] = []
@@ -355,7 +356,7 @@ def samples_of(prompts: Iterable[Asked], journal: Journal) -> Samples:
     )
 
 
-def _request(model: ChatModel, asked: Asked, decoding: Decoding) -> Request:
+def _request(model: ChatModel, asked: GenerationPrompt, decoding: Decoding) -> Request:
     return Request(
         messages=(Message("user", asked.prompt.text),),
         plain=model.capabilities.plain,

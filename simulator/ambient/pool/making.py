@@ -187,7 +187,7 @@ _HEAD: Final = """\
 """
 
 
-def hand_over(examples: Sequence[Example], folder: Path, *, seed: int) -> tuple[Path, Path]:
+def write_pairs_and_study(examples: Sequence[Example], folder: Path, *, seed: int) -> tuple[Path, Path]:
     """Write the file of pairs, at least one, and the study file; return both."""
     pairs, study = folder / PAIRS, folder / STUDY
     DATASET.write(pairs, examples)

@@ -29,7 +29,7 @@ _SHARES: Final = ("ambiguous", "several_labels", "premise", "hypothesis", "both"
 _REWRITES: Final = ("two_rewrites", "two_disambiguations", "extra_words", "extra_words_distinct")
 
 
-def examples_beside(
+def examples_of_results(
     data: str | None, results: Sequence[Path], dataset: Sequence[Path] = ()
 ) -> tuple[Example, ...]:
     """Return the examples that results are of, without faulty rows; none if no dataset is found (spec 11).

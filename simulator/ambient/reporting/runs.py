@@ -56,14 +56,14 @@ _MEASURED: Final[Mapping[Task, Callable[[Sequence[Any]], Any]]] = {
 """The measures of each task, of its records; their names in a summary are in `wording.yaml`."""
 
 
-class Measured(NamedTuple):
+class TaskMeasures(NamedTuple):
     """The figures of one task of a run: measures by title, None where one is undefined, and counts."""
 
     measures: Mapping[str, Interval | None]
     counts: Mapping[str, int]
 
 
-def run_measures(reader: LogReader, run: str, *, exclude_aborted: bool = False) -> dict[Task, Measured]:
+def run_measures(reader: LogReader, run: str, *, exclude_aborted: bool = False) -> dict[Task, TaskMeasures]:
     """Return what each task of a run comes to, out of its turns.
 
     Episodes of models' tasks that a failing seat aborted count as unsuccessful, unless they are excluded.
@@ -78,18 +78,18 @@ def run_measures(reader: LogReader, run: str, *, exclude_aborted: bool = False) 
     }
 
 
-def _measure_task(played: Sequence[PlayedItem], task: Task) -> Measured:
+def _measure_task(played: Sequence[PlayedItem], task: Task) -> TaskMeasures:
     own = [episode for episode in played if episode.item.task == task]
     records, words = records_of(own, task), wording()["summary"][task]
     outcome = _MEASURED[task](records)
     if task == "evaluate":
         correct = {f"correct, {model}": votes["correct"] for model, votes in outcome.items()}
-        return Measured(correct, {"items": len(records)})
+        return TaskMeasures(correct, {"items": len(records)})
     measures = {title: outcome[name] for title, name in words["measures"].items()}
     if task == "annotate":
         measures = {**_mean_scores(own), **measures}
     counts = {title: outcome.get(name, len(records)) for title, name in words["counts"].items()}
-    return Measured(measures, {title: getattr(count, "value", count) for title, count in counts.items()})
+    return TaskMeasures(measures, {title: getattr(count, "value", count) for title, count in counts.items()})
 
 
 def _mean_scores(played: Sequence[PlayedItem]) -> dict[str, Interval | None]:

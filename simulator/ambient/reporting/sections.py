@@ -20,7 +20,7 @@ from simulator.ambient.reporting.datasets import (
     categories_results,
     dataset_results,
     edit_cases_results,
-    examples_beside,
+    examples_of_results,
     kinds_table,
 )
 from simulator.ambient.reporting.figures import (
@@ -116,12 +116,12 @@ def read_contents(source: Frames) -> Contents:
     categories = [row for held in files.get("categories", {}).values() for row in held.rows]
     context = Context(
         settings=settings,
-        examples=examples_beside(settings.data, read, list(files.get("dataset", {}))),
+        examples=examples_of_results(settings.data, read, list(files.get("dataset", {}))),
         categories=categories,
     )
     own = context
     if source.runs and settings.data is None and (data := _played_on(source.reader, source.runs)):
-        own = replace(context, examples=examples_beside(data, ()))
+        own = replace(context, examples=examples_of_results(data, ()))
     aborted = not source.exclude_aborted
     played = [each for run in source.runs for each in tasks_of_run(source.reader, run, aborted=aborted)]
     results = [_RESULTS[answers.kind](answers, own) for answers in played if answers.kind != "nli"]

@@ -16,8 +16,8 @@ from simulator.ambik.files.pairs import (
     COLUMNS,
     OLD_NAMES,
     TITLES,
+    FileKind,
     PairsFile,
-    Seen,
     is_new,
     is_numbered,
     mixture,
@@ -56,7 +56,7 @@ class LoadReport:
             ambiguous task as they stand, outer blanks included (spec 4).
     """
 
-    files: tuple[Seen, ...]
+    files: tuple[FileKind, ...]
     warnings: tuple[Fault, ...] = ()
     oddities: tuple[Fault, ...] = ()
     repeated: int = 0
@@ -311,7 +311,7 @@ def _of_its_kind(pair: Pair, record: Record) -> Iterator[Oddity]:
 _Texts = tuple[str, str]
 
 
-class Loaded(NamedTuple):
+class LoadedPairs(NamedTuple):
     """One set of pairs.
 
     Attributes:
@@ -323,7 +323,7 @@ class Loaded(NamedTuple):
     report: LoadReport
 
 
-def merge(files: Sequence[PairsFile]) -> Loaded:
+def merge(files: Sequence[PairsFile]) -> LoadedPairs:
     """Return one set of pairs out of its files.
 
     A pair that several files hold counts once; as the calibration row has it, if there is one. A pair of a
@@ -361,7 +361,7 @@ def merge(files: Sequence[PairsFile]) -> Loaded:
         repeated=len(repeated),
         restored=sum(_texts(pair) in known for file in files if not file.has_ids for pair in file.rows),
     )
-    return Loaded(tuple(pairs.values()), tuple(faults), report)
+    return LoadedPairs(tuple(pairs.values()), tuple(faults), report)
 
 
 def _held_for_calibration(file: PairsFile, files: Iterable[PairsFile]) -> dict[str, str]:

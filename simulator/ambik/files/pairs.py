@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 from simulator.ambik.intents import Intent, parse_intent, parse_variants, realises
 from simulator.ambik.items import Pair
 from simulator.ambik.terms import AMBIGUITIES, Ambiguity, Member, Part
-from simulator.duplicates import told_once
+from simulator.duplicates import report_duplicates
 from simulator.errors import InputError
 from simulator.jsonlines import Row
 from simulator.tables.cells import (
@@ -220,7 +220,9 @@ def read_pairs_file(path: str | Path) -> PairsFile:
         as_it_stands = bool(pair.shortlist) and cell != pair.shortlist_text
         return (replace(pair, shortlist_cell=cell) if as_it_stands else pair), record
 
-    read = told_once(path, table.read(parse, id_of), lambda row: (row[0].id, ""), code="id", message=SAME_ID)
+    read = report_duplicates(
+        path, table.read(parse, id_of), lambda row: (row[0].id, ""), code="id", message=SAME_ID
+    )
     pairs, records = (tuple(pair for pair, _ in read.rows), tuple(record for _, record in read.rows))
     return PairsFile(table, pairs, records, read.faults)
 
@@ -310,7 +312,7 @@ _TEST: Final[Mapping[Ambiguity, int]] = {"preferences": 189, "common_sense_knowl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class FileKind:
     """The kind of a file of pairs.
 
     Attributes:
@@ -356,20 +358,20 @@ def plan_shown(pair: Pair) -> Member | None:
     return "clear" if realises(intent, pair.clear_step) else "ambiguous"
 
 
-def seen(file: PairsFile) -> Seen:
+def seen(file: PairsFile) -> FileKind:
     """Return which version a file is."""
     version, why = _version(file)
     parts = Counter(map(part_of, file.rows))
-    return Seen(file=file.table.path, version=version, why=why, pairs=len(file.rows), parts=parts)
+    return FileKind(file=file.table.path, version=version, why=why, pairs=len(file.rows), parts=parts)
 
 
-def mixture(files: Sequence[Seen]) -> tuple[Fault, ...]:
+def mixture(files: Sequence[FileKind]) -> tuple[Fault, ...]:
     """Return a warning if files of one folder are of several versions, which must not be mixed (spec 2.1).
 
     The calibration rows of 2025 are those of the paper's release.
     """
     new = any(file.version == "2025" for file in files)
-    first: dict[Version, Seen] = {}
+    first: dict[Version, FileKind] = {}
     for file in files:
         calibration = new and file.version == "paper" and set(file.parts) == {"calibration"}
         if file.version != "other" and not calibration:

@@ -17,7 +17,7 @@ from simulator.ambik.records import Decision
 from simulator.ambik.settings import Metrics
 from simulator.ambik.terms import Part, TaskType
 from simulator.codecs import Codec
-from simulator.duplicates import told_once
+from simulator.duplicates import report_duplicates
 from simulator.fields import Finite, Key, Whole, must
 from simulator.jsonlines import Read, Row
 from simulator.tables.cells import SAME_ID, Columns, read_key, read_list, read_table, spelled
@@ -54,7 +54,7 @@ def read_knowno(path: str | Path) -> Read[Scenario]:
     part = next((part for word, part in _PARTS.items() if word in Path(path).stem.casefold()), None)
     table = read_table(path, _SCENARIO_COLUMNS)
     read = table.read(lambda row, record: _scenario(row, part), lambda record: record.text("id"))
-    return told_once(path, read, lambda scenario: (scenario.id, ""), code="id", message=SAME_ID)
+    return report_duplicates(path, read, lambda scenario: (scenario.id, ""), code="id", message=SAME_ID)
 
 
 def _scenario(row: Row, part: Part | None) -> Scenario:

@@ -22,7 +22,7 @@ from simulator.ambik.files.published import decisions_of
 from simulator.ambik.items import Pair, PairItem
 from simulator.ambik.naming import is_not_listed
 from simulator.ambik.records import Calibrated
-from simulator.ambik.reporting.groups import calibrated_alike, configuration
+from simulator.ambik.reporting.groups import calibration_key, configuration
 from simulator.ambik.reporting.scoring import texts_of
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.settings import DEFAULT
@@ -124,7 +124,7 @@ class Batch:
     @property
     def task(self) -> Hashable:
         """Return what it has in common with the calibration that it rests on."""
-        return calibrated_alike(self.first.decision)
+        return calibration_key(self.first.decision)
 
     def refuse(self, problem: str, *episodes: ImportedEpisode) -> None:
         """Make each line of some episodes, or of all, a fault."""
@@ -169,7 +169,7 @@ def _configuration(line: DecisionLine) -> Hashable:
     decision, threshold = line.decision, line.threshold
     run = decision.run, line.calibrates
     if line.calibrates:
-        return (*run, calibrated_alike(decision))
+        return (*run, calibration_key(decision))
     tested = (*run, configuration(decision), line.settings)
     if threshold is None or decision.method not in CONFORMAL:
         return tested

@@ -271,7 +271,7 @@ def either(names: Sequence[str], article: str = "", between: str = " 还是 ") -
     )
 
 
-def listed(names: Sequence[str], between: str = ", ") -> Note:
+def join_names(names: Sequence[str], between: str = ", ") -> Note:
     """Return names one after the other, in English with `between` between them."""
     return Note(between.join(names), "、".join(names))
 

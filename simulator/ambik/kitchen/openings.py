@@ -100,7 +100,7 @@ def openings(case: Case) -> tuple[Opening, ...]:
     )
 
 
-def only_one(case: Case) -> tuple[Opening, ...]:
+def only_of_its_kind(case: Case) -> tuple[Opening, ...]:
     """Return the kitchenware that the step names by its kind alone, where the scene has one of the kind."""
     return tuple(
         Opening(noun, (noun.things[0].name,), "text")

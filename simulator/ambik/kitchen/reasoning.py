@@ -16,9 +16,18 @@ from typing import Final, NamedTuple
 
 from simulator.ambik.items import DecideItem
 from simulator.ambik.kitchen.categories import Thing, kitchen, plural, stems, thing, with_article
-from simulator.ambik.kitchen.knowledge import Note, either, is_perishable, listed, note, reasoned, says, sense
+from simulator.ambik.kitchen.knowledge import (
+    Note,
+    either,
+    is_perishable,
+    join_names,
+    note,
+    reasoned,
+    says,
+    sense,
+)
 from simulator.ambik.kitchen.mentions import Mention, mentions, single
-from simulator.ambik.kitchen.openings import Case, Opening, only_one, open_amount, openings
+from simulator.ambik.kitchen.openings import Case, Opening, only_of_its_kind, open_amount, openings
 from simulator.ambik.playing import exchange_of
 from simulator.ambik.terms import Context, Dialogue
 
@@ -61,7 +70,7 @@ def judge(case: Case, most: int = MOST) -> Judgement:
 
     `most`: actions that it marks at most.
     """
-    nouns = (*openings(case), *only_one(case))
+    nouns = (*openings(case), *only_of_its_kind(case))
     still_open = sorted((opening for opening in nouns if opening.open), key=_food_first)
     notes = [_note(case, opening) for opening in nouns]
     if case.exchanges:
@@ -117,7 +126,7 @@ def _after_answer(
         if names := meant or opening.names[:1]:
             edits.append(_edit(case, opening, " and the ".join(names)))
     base, more = _complete_step(case, edits, still_open)
-    action = base if used else told_to(case, base, affirmed(answer))
+    action = base if used else complete_with_answer(case, base, affirmed(answer))
     return _acts(action, (*notes, *more, note("heard", question=question, answer=answer)))
 
 
@@ -133,7 +142,7 @@ def affirmed(answer: str) -> str:
     )
 
 
-def told_to(case: Case, action: str, answer: str) -> str:
+def complete_with_answer(case: Case, action: str, answer: str) -> str:
     """Return the action with what an answer tells and no noun takes up: things, amounts, deeds."""
     named = single(answer, case.things)
     named = tuple(mention for mention in named if not mention.plural) or named
@@ -318,7 +327,7 @@ def _mention_text(case: Case, opening: Opening) -> str:
 
 
 def _named_note(spoken: str, names: Sequence[str]) -> Note:
-    return note("named", spoken=spoken, names=listed(names, ", the "))
+    return note("named", spoken=spoken, names=join_names(names, ", the "))
 
 
 def _note(case: Case, opening: Opening) -> Note:
@@ -329,7 +338,7 @@ def _note(case: Case, opening: Opening) -> Note:
         return _named_note(spoken, names)
     if opening.by == "guess":
         return note("guesses", spoken=spoken, name=names[0])
-    return note("open", spoken=spoken, number=str(len(names)), names=listed(names))
+    return note("open", spoken=spoken, number=str(len(names)), names=join_names(names))
 
 
 # ---- an item as the robot sees it, and several actions for any step, open or not

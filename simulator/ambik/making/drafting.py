@@ -147,7 +147,7 @@ class Decoding:
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class DroppedTask:
     """A task that is not used."""
 
     scene: str
@@ -169,7 +169,7 @@ class Made:
 
     scene: str
     draft: Draft | None = None
-    dropped: tuple[Dropped, ...] = ()
+    dropped: tuple[DroppedTask, ...] = ()
     plan_names: tuple[str, ...] = ()
     rewritten: Ambiguity | None = None
     step: int | None = None
@@ -236,7 +236,7 @@ def about(service: str, decoding: Decoding) -> str:
 
 async def make(asker: Asker, scene: Scene) -> Made:
     """Return a draft in a scene, or why there is none."""
-    dropped: list[Dropped] = []
+    dropped: list[DroppedTask] = []
     for attempt in range(asker.decoding.tries):
         text = await asker.ask(scene, "task", attempt)
         task = read_task(text or "")
@@ -247,16 +247,16 @@ async def make(asker: Asker, scene: Scene) -> Made:
     return Made(scene.id, dropped=tuple(dropped))
 
 
-def _why_dropped(scene: Scene, text: str | None, task: str) -> Dropped | None:
+def _why_dropped(scene: Scene, text: str | None, task: str) -> DroppedTask | None:
     if text is None:
-        return Dropped(scene.id, "", "refused")
+        return DroppedTask(scene.id, "", "refused")
     if not task:
-        return Dropped(scene.id, "", "no task")
+        return DroppedTask(scene.id, "", "no task")
     names = absent(task, scene.objects)
-    return Dropped(scene.id, task, "not in the scene", names) if names else None
+    return DroppedTask(scene.id, task, "not in the scene", names) if names else None
 
 
-async def _draft(asker: Asker, scene: Scene, task: str, dropped: tuple[Dropped, ...]) -> Made:
+async def _draft(asker: Asker, scene: Scene, task: str, dropped: tuple[DroppedTask, ...]) -> Made:
     plan = read_plan(await asker.ask(scene, "plan", task=task) or "")
     candidates: dict[Ambiguity, Candidate] = {}
     for kind in ORDER:
@@ -264,7 +264,7 @@ async def _draft(asker: Asker, scene: Scene, task: str, dropped: tuple[Dropped, 
         if candidate is not None:
             candidates[kind] = candidate
     if not candidates:
-        return Made(scene.id, dropped=(*dropped, Dropped(scene.id, task, "no candidate")))
+        return Made(scene.id, dropped=(*dropped, DroppedTask(scene.id, task, "no candidate")))
     chosen = first_open(task, candidates)
     rewritten: tuple[str, ...] = ()
     if plan and chosen is not None:

@@ -268,7 +268,7 @@ def outcome_values(outcomes: Sequence[Outcome], settings: Settings) -> tuple[Map
     return tuple(values)
 
 
-def asked_well(outcome: Outcome, settings: Settings, mode: Metrics = "paper") -> int | None:
+def asks_as_needed(outcome: Outcome, settings: Settings, mode: Metrics = "paper") -> int | None:
     """Return whether it asks where a good robot does and does not elsewhere; None where nothing says."""
     judged = expected_type(outcome.decision)
     if judged is not None and ABORTED in outcome.decision.flags:
@@ -300,7 +300,7 @@ def size_for_asking(outcome: Outcome, settings: Settings) -> int:
 def _values(outcome: Outcome, intent: Intent | None, settings: Settings) -> Mapping[str, Value]:
     decision, size = outcome.decision, len(outcome.predicted)
     covered = icr(intent, outcome.predicted, settings.icr, settings.metrics)
-    correct, accurate = (asked_well(outcome, settings, mode) for mode in (settings.metrics, "paper"))
+    correct, accurate = (asks_as_needed(outcome, settings, mode) for mode in (settings.metrics, "paper"))
     return {
         "icr": _value_or_reason(covered, NO_INTENT if intent is None else MALFORMED),
         "hr": float(outcome.help),

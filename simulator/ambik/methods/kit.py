@@ -119,7 +119,7 @@ TOP: Final = 5
 _WITHOUT: Final = "lofreecp, binary or nohelp"
 
 
-class Known(Protocol):
+class KnownModel(Protocol):
     """A model, or what is known of one that is not loaded yet."""
 
     @property
@@ -131,7 +131,9 @@ class Known(Protocol):
         """Return what it can do."""
 
 
-def refusal(method: Method, generator: Known, chooser: Known | None = None, *, samples: int = 5) -> str:
+def refusal(
+    method: Method, generator: KnownModel, chooser: KnownModel | None = None, *, samples: int = 5
+) -> str:
     """Return why models cannot play a method, in a sentence with the way out; empty if they can."""
     chooses = chooser or generator
     if method in _LETTERS and not chooses.capabilities.logprobs:

@@ -12,7 +12,7 @@ from typing import Any, Final, get_args
 
 from simulator.ambik import conformal
 from simulator.ambik.conformal import MARGINAL
-from simulator.ambik.files.load_report import Loaded
+from simulator.ambik.files.load_report import LoadedPairs
 from simulator.ambik.files.pairs import TITLES
 from simulator.ambik.files.published import Logprobs, MetricCase, decisions_of
 from simulator.ambik.files.result_table import METRICS, ResultRow
@@ -22,7 +22,7 @@ from simulator.ambik.measuring.metrics import agrees, computed, expected
 from simulator.ambik.records import Calibrated, Decision
 from simulator.ambik.reporting.results import Switches
 from simulator.ambik.sets.coverage import report_of
-from simulator.ambik.sets.predicting import Prepared, calibrate, outcome_prepared, prepared
+from simulator.ambik.sets.predicting import ScoredDecision, calibrate, outcome_prepared, prepared
 from simulator.ambik.settings import DEFAULT, Metrics, Quantile, Settings, Tokens
 from simulator.ambik.statistics import statistics
 from simulator.ambik.terms import AMBIGUITIES, NAMES, remark
@@ -36,7 +36,7 @@ RELEASED: Final = 500
 QUANTILES: Final[tuple[Quantile, ...]] = get_args(Quantile)
 
 
-def pairs_section(loaded: Loaded, files: tuple[str, ...]) -> Section:
+def pairs_section(loaded: LoadedPairs, files: tuple[str, ...]) -> Section:
     """Return shares of types, which member serves calibration, and what spec 2.1 says of published files."""
     counted = statistics(loaded.pairs)
     rows: list[list[Cell]] = [[kind, counted["types"][kind], counted["shares"][kind]] for kind in AMBIGUITIES]
@@ -262,7 +262,7 @@ def _rule(run: Sequence[Decision], settings: Settings) -> tuple[Calibrated, dict
 
 
 def _left_out(
-    ready: Sequence[Prepared], nonconformities: Sequence[float], settings: Settings
+    ready: Sequence[ScoredDecision], nonconformities: Sequence[float], settings: Settings
 ) -> Interval | None:
     """Return the coverage of each item by the threshold of all others."""
     known = [each for each in ready if each.known]

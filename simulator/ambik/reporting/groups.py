@@ -125,7 +125,7 @@ def configuration(decision: Decision) -> tuple[str, str, Context, Dialogue]:
     return decision.method, robot_of(decision), decision.context, decision.dialogue
 
 
-def calibrated_alike(decision: Decision) -> Hashable:
+def calibration_key(decision: Decision) -> Hashable:
     """Return what decisions have in common with those that their threshold is taken of."""
     return *configuration(decision)[:3], type(decision.item)
 
@@ -255,8 +255,8 @@ def _fitting_calibration(
     Raises:
         InputError: if they are of several runs, and it is not said of which the threshold was taken.
     """
-    alike, decisions = calibrated_alike(tested), (line.decision for line in calibrating)
-    same = [decision for decision in decisions if calibrated_alike(decision) == alike]
+    alike, decisions = calibration_key(tested), (line.decision for line in calibrating)
+    same = [decision for decision in decisions if calibration_key(decision) == alike]
     named = [decision for decision in same if threshold is not None and decision.run == threshold.run]
     fitting = named or same
     if len({decision.item.id for decision in fitting}) < len(fitting):
@@ -293,7 +293,7 @@ def _threshold(lines: Sequence[DecisionLine]) -> Calibrated | None:
 # ---- parts of the data, and baselines
 
 
-def told_apart(
+def split_by_kind(
     groups: Iterable[Group], part: Literal["all", "released", "added"] = "all"
 ) -> tuple[Group, ...]:
     """Return groups with pairs of the paper's kind apart from pairs as those added in 2025 (spec 2.5).

@@ -14,7 +14,13 @@ from simulator.ambik.records import Outcome, PairForm
 from simulator.ambik.reporting.exporting import export_runs, write_run_lines
 from simulator.ambik.reporting.figures import figures
 from simulator.ambik.reporting.file_sections import rules_section
-from simulator.ambik.reporting.groups import Material, added_statement, baseline_groups, from_runs, told_apart
+from simulator.ambik.reporting.groups import (
+    Material,
+    added_statement,
+    baseline_groups,
+    from_runs,
+    split_by_kind,
+)
 from simulator.ambik.reporting.results import ReportSettings, Result, results_of, settings_statement
 from simulator.ambik.reporting.scoring import score_files
 from simulator.ambik.reporting.tables import TABLES, Columns, result_table
@@ -52,7 +58,7 @@ def read_contents(source: Frames) -> tuple[list[Section], Material, tuple[Result
         sections += of_files
         material.groups += added.groups
         material.remarks += added.remarks
-    groups = told_apart(material.groups, settings.part)
+    groups = split_by_kind(material.groups, settings.part)
     if settings.part != "all" and not groups and material.groups:
         raise InputError(
             f"--part {settings.part}: none of these decisions is on {settings.part} pairs; leave it out"

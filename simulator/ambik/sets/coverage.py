@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from simulator.ambik import conformal
 from simulator.ambik.conformal import MARGINAL, NO_PROMISE, Caution, Histogram, Quantile, Range, caution
 from simulator.ambik.measuring.measures import means
-from simulator.ambik.measuring.metrics import asked_well
+from simulator.ambik.measuring.metrics import asks_as_needed
 from simulator.ambik.records import Calibrated, Decision, Outcome
 from simulator.ambik.sets.predicting import (
     calibrate,
@@ -173,7 +173,7 @@ def epsilon_curve(
         outcomes = [outcome_prepared(each, q_hat, settings) for each in ready]
         columns: dict[str, list[float | None]] = {
             "asks": [float(outcome.help) for outcome in outcomes],
-            "right": [asked_well(outcome, settings) for outcome in outcomes],
+            "right": [asks_as_needed(outcome, settings) for outcome in outcomes],
             "size": [len(each.predicted) if each.decision.was_made else None for each in outcomes],
         }
         intervals = means(columns, clusters, counts=("size",))

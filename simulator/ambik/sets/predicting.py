@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from simulator.ambik import conformal
 from simulator.ambik.naming import is_filler, is_not_listed
-from simulator.ambik.records import Calibrated, Decision, Letter, Outcome, Scored
+from simulator.ambik.records import Calibrated, Decision, Letter, Outcome, ScoredCandidate
 from simulator.ambik.sets import scoring_rules
 from simulator.ambik.sets.truth import acceptable_options, candidates
 from simulator.ambik.settings import DEFAULT, Settings
@@ -31,7 +31,7 @@ _CERTAIN: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class ScoredDecision:
     """A decision with the nonconformities of its candidates: all that thresholds are laid on.
 
     Attributes:
@@ -42,37 +42,41 @@ class Prepared:
     """
 
     decision: Decision
-    scored: tuple[Scored, ...]
+    scored: tuple[ScoredCandidate, ...]
     known: bool
     best: str = ""
-    returned: tuple[Scored, ...] = ()
+    returned: tuple[ScoredCandidate, ...] = ()
 
 
-def prepared(decision: Decision, settings: Settings) -> Prepared:
+def prepared(decision: Decision, settings: Settings) -> ScoredDecision:
     """Return a decision, ready for thresholds.
 
     Raises:
         InputError: if the decision lacks what its method's score is made of, or a setting is out of range.
     """
     if not decision.was_made:
-        return Prepared(decision, (), False, "", ())
+        return ScoredDecision(decision, (), False, "", ())
     right, texts = acceptable_options(decision, settings), candidates(decision)
     values = _nonconformities(decision, texts, settings)
     lettered = decision.method in ("knowno", "lap")
     rows = {
-        key: Scored(text, values[key], key if lettered else "", None if right is None else key in right)
+        key: ScoredCandidate(
+            text, values[key], key if lettered else "", None if right is None else key in right
+        )
         for key, text in texts.items()
     }
     returned = _returned_scores(decision, rows, settings) if lettered else ()
     every = tuple(rows.values())
-    return Prepared(decision, every, right is not None, _best_option(decision, every), returned)
+    return ScoredDecision(decision, every, right is not None, _best_option(decision, every), returned)
 
 
-def _as_prepared(made: Decision | Prepared, settings: Settings) -> Prepared:
-    return made if isinstance(made, Prepared) else prepared(made, settings)
+def _as_prepared(made: Decision | ScoredDecision, settings: Settings) -> ScoredDecision:
+    return made if isinstance(made, ScoredDecision) else prepared(made, settings)
 
 
-def calibrate(decisions: Sequence[Decision | Prepared], settings: Settings, run: str = "") -> Calibrated:
+def calibrate(
+    decisions: Sequence[Decision | ScoredDecision], settings: Settings, run: str = ""
+) -> Calibrated:
     """Return the threshold that calibration decisions give.
 
     Items of which the data do not say what is right are left out and counted, and so are the repeats of an
@@ -87,7 +91,7 @@ def calibrate(decisions: Sequence[Decision | Prepared], settings: Settings, run:
         names = ", ".join(methods)
         raise InputError(f"a calibration is of one of {', '.join(CONFORMAL)}; these decisions are of {names}")
     # Repeats of an item hang together: the promise rests on as many observations as there are items.
-    items: dict[str, Prepared] = {}
+    items: dict[str, ScoredDecision] = {}
     for each in ready:
         if each.known > items.setdefault(each.decision.task, each).known:
             items[each.decision.task] = each
@@ -112,7 +116,7 @@ def calibrate(decisions: Sequence[Decision | Prepared], settings: Settings, run:
     )
 
 
-def _is_unaffordable(prepared: Prepared) -> bool:
+def _is_unaffordable(prepared: ScoredDecision) -> bool:
     """Return True if no right option of LAP's can have a score above 0, for want of affordance."""
     affordance = prepared.decision.affordance
     letters = (option.letter for option in prepared.scored if option.acceptable)
@@ -142,7 +146,7 @@ def recalibrated(calibrated: Calibrated, settings: Settings) -> Calibrated:
     )
 
 
-def outcome(made: Decision | Prepared, calibrated: Calibrated | None, settings: Settings) -> Outcome:
+def outcome(made: Decision | ScoredDecision, calibrated: Calibrated | None, settings: Settings) -> Outcome:
     """Return a decision's prediction set, whether the robot asks, and what it would do.
 
     Raises:
@@ -160,7 +164,7 @@ def outcome(made: Decision | Prepared, calibrated: Calibrated | None, settings: 
     return outcome_prepared(ready, math.inf if calibrated is None else calibrated.q_hat, settings)
 
 
-def outcome_prepared(prepared: Prepared, q_hat: float, settings: Settings) -> Outcome:
+def outcome_prepared(prepared: ScoredDecision, q_hat: float, settings: Settings) -> Outcome:
     """Return the outcome under a threshold that is a number; a decision never made has an empty set."""
     decision = prepared.decision
     if not decision.was_made:
@@ -260,20 +264,20 @@ def _of_samples(decision: Decision, settings: Settings) -> dict[str, float]:
 
 
 def _returned_scores(
-    decision: Decision, rows: Mapping[Letter, Scored], settings: Settings
-) -> tuple[Scored, ...]:
+    decision: Decision, rows: Mapping[Letter, ScoredCandidate], settings: Settings
+) -> tuple[ScoredCandidate, ...]:
     back = scoring_rules.elements(decision.tokens, tuple(rows), _temperature(settings), settings.tokens)
     if settings.tokens == "merged" or decision.method == "lap":
         return tuple(rows[letter] for letter in dict.fromkeys(letter for letter, _ in back))
     return tuple(replace(rows[letter], nonconformity=1 - share) for letter, share in back)
 
 
-def _true_nonconformity(prepared: Prepared) -> float:
+def _true_nonconformity(prepared: ScoredDecision) -> float:
     worst = math.inf if prepared.decision.method == "lofreecp" else _CERTAIN
     return min((option.nonconformity for option in prepared.scored if option.acceptable), default=worst)
 
 
-def _right_scores(prepared: Prepared) -> list[float]:
+def _right_scores(prepared: ScoredDecision) -> list[float]:
     right = [option for option in prepared.scored if option.acceptable]
     if prepared.decision.method == "lofreecp":
         return [option.nonconformity for option in right]
@@ -281,7 +285,7 @@ def _right_scores(prepared: Prepared) -> list[float]:
     return [1 - option.nonconformity for option in right if option.letter in letters]
 
 
-def _is_in(scored: Scored, q_hat: float, decision: Decision, settings: Settings) -> bool:
+def _is_in(scored: ScoredCandidate, q_hat: float, decision: Decision, settings: Settings) -> bool:
     if decision.method not in CONFORMAL:
         return True
     if settings.cp_rule == "split":
@@ -293,7 +297,11 @@ def _is_in(scored: Scored, q_hat: float, decision: Decision, settings: Settings)
 
 
 def _asks(
-    prepared: Prepared, members: Sequence[Scored], kept: Sequence[Scored], q_hat: float, settings: Settings
+    prepared: ScoredDecision,
+    members: Sequence[ScoredCandidate],
+    kept: Sequence[ScoredCandidate],
+    q_hat: float,
+    settings: Settings,
 ) -> bool:
     decision = prepared.decision
     if decision.method == "binary":
@@ -313,7 +321,7 @@ def _asks(
     return size != 1 or any(is_not_listed(member.text) for member in members)
 
 
-def _best_option(decision: Decision, options: Sequence[Scored]) -> str:
+def _best_option(decision: Decision, options: Sequence[ScoredCandidate]) -> str:
     if decision.method not in CONFORMAL and decision.action:
         return decision.action
     listed = (option for option in options if not is_not_listed(option.text))
@@ -321,7 +329,7 @@ def _best_option(decision: Decision, options: Sequence[Scored]) -> str:
     return min(actions, key=lambda action: action.nonconformity).text if actions else ""
 
 
-def _fills(scored: Scored, decision: Decision) -> bool:
+def _fills(scored: ScoredCandidate, decision: Decision) -> bool:
     return is_filler(scored.text) or (bool(scored.letter) and scored.letter in decision.filled)
 
 

@@ -17,7 +17,7 @@ from simulator.clarq.review import ProviderMark, Review, read_reviews
 from simulator.clarq.score import (
     REVIEW_SUCCESS,
     SUCCESS,
-    Scored,
+    ScoredEpisode,
     judge_decides,
     judge_verdicts,
     reviewer_verdicts,
@@ -167,7 +167,7 @@ def reviewer_answers(finished: Reviews, turns: Turns, first: str, second: str) -
     return answers
 
 
-def success_answers(scored: Iterable[Scored], judgments: Iterable[Judgment]) -> list[Answers]:
+def success_answers(scored: Iterable[ScoredEpisode], judgments: Iterable[Judgment]) -> list[Answers]:
     """Return the automatic success beside what people said of the same dialogues (paper VI-C).
 
     The automatic one is the rule's and the judges', whatever reviewers have settled since. People are
@@ -213,7 +213,7 @@ class PairOfJudges(NamedTuple):
     kappa: float | None
 
 
-def judge_agreement(scored: Iterable[Scored], judgments: Iterable[Judgment]) -> Iterator[PairOfJudges]:
+def judge_agreement(scored: Iterable[ScoredEpisode], judgments: Iterable[Judgment]) -> Iterator[PairOfJudges]:
     """Yield every two reviewers and judges who decided on the success of the same dialogues."""
     rows: defaultdict[str, list[Judgment]] = defaultdict(list)
     for row in judgments:

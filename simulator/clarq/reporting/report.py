@@ -11,7 +11,7 @@ import pandas as pd
 
 from logs import LogReader
 from simulator.clarq.reporting.agreement import judge_agreement
-from simulator.clarq.score import Scored, score_run
+from simulator.clarq.score import ScoredEpisode, score_run
 from simulator.figures import Bars, Cell, Column, Figure, Line, Panel, Table
 from simulator.frames import Frames
 from simulator.reporting import Section, slug
@@ -66,7 +66,7 @@ def run_section(
     )
 
 
-def dialogue_frame(scored: Sequence[Scored]) -> pd.DataFrame:
+def dialogue_frame(scored: Sequence[ScoredEpisode]) -> pd.DataFrame:
     """Return a row per dialogue: its task's language and type, its item, whether it ended, its scores."""
     rows = [
         (

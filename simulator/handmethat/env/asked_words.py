@@ -16,7 +16,7 @@ from simulator.handmethat.meanings.model import Value
 from simulator.handmethat.words import LANGUAGES, all_words
 
 Vocabulary = Mapping[str, tuple[str, Value]]
-# Shorter words are too like one another to be mended, and to mend others by.
+# Shorter words are too like one another to be corrected, and to correct others by.
 _LEAST_LETTERS: Final = 4
 _LEAST_RIGHT: Final = 5
 _VOWELS: Final = re.compile("(?<!^)[aeiouy]")
@@ -97,7 +97,7 @@ def kinds_above(name: str) -> tuple[str, ...]:
     return (known.subclasses[name].cls,) if name in known.subclasses else ()
 
 
-def mended(text: str) -> str:
+def correct_spelling(text: str) -> str:
     """Return `text` with misspelt words put right: one letter wrong, missing, too many, or two exchanged."""
     return _WORD.sub(lambda match: _mended_word(match[0]), text)
 

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from simulator.handmethat.env.asked_words import mended, stem, vocabularies, word_table
+from simulator.handmethat.env.asked_words import correct_spelling, stem, vocabularies, word_table
 from simulator.handmethat.env.commands import normalize
 from simulator.handmethat.hierarchy import CLASSES, TABLES, hierarchy
 from simulator.handmethat.meanings.model import Value
@@ -99,7 +99,7 @@ def read_question(world: World, text: str) -> Question:
     spelt = _spelt_out(text)
     if official := _official_questions().get(_strip_punctuation(spelt)):
         return official
-    sentences = [_core(question) for question in _questions(mended(spelt))]
+    sentences = [_core(question) for question in _questions(correct_spelling(spelt))]
     if any(pattern.search(_strip_punctuation(" ".join(sentences))) for pattern in _never_patterns()):
         return Question()
     whole = _read(world, sentences)

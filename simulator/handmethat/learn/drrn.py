@@ -16,7 +16,15 @@ from torch.nn.utils.rnn import pack_padded_sequence
 
 from simulator.handmethat.env.observe import Mode
 from simulator.handmethat.learn.config import DrrnConfig
-from simulator.handmethat.learn.seen import PAD, Seen, Vocabulary, build_vocabulary, read, reading_game, seen
+from simulator.handmethat.learn.seen import (
+    PAD,
+    PromptText,
+    Vocabulary,
+    build_vocabulary,
+    read,
+    reading_game,
+    seen,
+)
 from simulator.handmethat.learn.seq2seq import pad, update
 from simulator.handmethat.task import Task
 from simulator.seeds import derive_seed
@@ -147,11 +155,11 @@ class Coder:
         """Return a text as numbers."""
         return tuple(self.vocabulary.encode(text)[-self.longest :])
 
-    def reading(self, seen: Seen) -> Reading:
+    def reading(self, seen: PromptText) -> Reading:
         """Return what is read, as numbers."""
         return Reading(*map(self.numbers, (seen.observation, seen.look, seen.inventory)))
 
-    def commands(self, seen: Seen) -> tuple[Numbers, ...]:
+    def commands(self, seen: PromptText) -> tuple[Numbers, ...]:
         """Return the valid commands, as numbers."""
         return tuple(map(self.numbers, seen.valid))
 

@@ -12,7 +12,7 @@ import torch
 from simulator.errors import InputError
 from simulator.handmethat.learn.config import DrrnConfig, Seq2SeqConfig
 from simulator.handmethat.learn.drrn import Coder, Drrn, choose
-from simulator.handmethat.learn.seen import Oracle, Seen, Vocabulary
+from simulator.handmethat.learn.seen import Oracle, PromptText, Vocabulary
 from simulator.handmethat.learn.seq2seq import Seq2Seq, pad, shorten
 
 _FORMAT: Final = "askback-handmethat-1"
@@ -27,7 +27,7 @@ class Policy(Protocol):
 
     oracle: Oracle
 
-    def command(self, seen: Seen, seed: int) -> str:
+    def command(self, seen: PromptText, seed: int) -> str:
         """Return the next command; everything random in it descends from `seed`."""
 
 
@@ -38,7 +38,7 @@ class Seq2SeqPolicy:
         self.oracle: Oracle = oracle
         self._network, self._vocabulary = network.eval(), vocabulary
 
-    def command(self, seen: Seen, seed: int) -> str:
+    def command(self, seen: PromptText, seed: int) -> str:
         """Return the next command."""
         longest = self._network.config.longest_text
         observation = pad([shorten(self._vocabulary.encode(seen.history), longest)])
@@ -58,7 +58,7 @@ class DrrnPolicy:
         self._network, self._coder, self._greedy = network.eval(), coder, greedy
 
     @torch.no_grad()
-    def command(self, seen: Seen, seed: int) -> str:
+    def command(self, seen: PromptText, seed: int) -> str:
         """Return the next command."""
         (values,) = self._network([self._coder.reading(seen)], [self._coder.commands(seen)])
         return seen.valid[choose(values, random.Random(seed), greedy=self._greedy)]

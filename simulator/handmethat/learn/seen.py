@@ -65,7 +65,7 @@ def build_vocabulary(texts: Iterable[str]) -> Vocabulary:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PromptText:
     """The text before a command.
 
     Attributes:
@@ -88,7 +88,7 @@ def reading_game(task: Task, mode: Mode, limit: int) -> Game:
     return Game(task, mode=mode, limit=limit, style="reference")
 
 
-def read(game: Game, commands: Sequence[str], oracle: Oracle = "none") -> Seen:
+def read(game: Game, commands: Sequence[str], oracle: Oracle = "none") -> PromptText:
     """Return what is read after `commands`.
 
     Raises:
@@ -98,10 +98,10 @@ def read(game: Game, commands: Sequence[str], oracle: Oracle = "none") -> Seen:
     return seen(game, state, history, observation, oracle)
 
 
-def seen(game: Game, state: GameState, history: str, observation: str, oracle: Oracle = "none") -> Seen:
+def seen(game: Game, state: GameState, history: str, observation: str, oracle: Oracle = "none") -> PromptText:
     """Return what is read in `state`."""
     formula = {"none": "", "goal": game.task.goal, "subgoal": game.task.subgoal or ""}[oracle]
-    return Seen(
+    return PromptText(
         history=history,
         task=f"{game.description} {formula}".strip(),
         observation=observation,

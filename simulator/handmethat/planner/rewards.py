@@ -65,7 +65,7 @@ def action_for(world: World, state: State, grounding: Grounding) -> Action:
     return Action(_PLACE[world.relation(place)], (entity, state.container(entity), place))
 
 
-def landed(world: World, state: State, grounding: Grounding) -> State | None:
+def state_after_grounding(world: World, state: State, grounding: Grounding) -> State | None:
     """Return the state after the robot has done what a grounding asks for; None if it cannot be asked for."""
     name, args = action_for(world, state, grounding)
     schema = domain("teleport")[name]
@@ -143,7 +143,7 @@ def rewards(
             if -rest > -before:
                 useful.append(grounding)
             continue
-        there = landed(world, state, grounding)
+        there = state_after_grounding(world, state, grounding)
         assert there is not None, grounding
         after = cost(there)
         value = float(bonus - after) if after else 0.0 if goal_holds(world, there, goal) else _DECEPTIVE

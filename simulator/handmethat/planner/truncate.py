@@ -11,7 +11,7 @@ from simulator.handmethat.goals.model import UNIVERSAL, Goal, Subgoal
 from simulator.handmethat.meanings.model import VERBS, Grounding
 from simulator.handmethat.planner.plan import Plan, plan_subgoal
 from simulator.handmethat.planner.relevance import Targets
-from simulator.handmethat.planner.rewards import landed
+from simulator.handmethat.planner.rewards import state_after_grounding
 from simulator.handmethat.profiles import Truncation
 from simulator.handmethat.world import NOTHING, State, World
 
@@ -100,7 +100,7 @@ def served_subgoal(
         The number of the subgoal; None if none gains anything, or nothing of the goal is asked for.
     """
     evaluated = meant and _is_evaluated(world, meant[0], targets)
-    after = landed(world, state, meant[0]) if evaluated else None
+    after = state_after_grounding(world, state, meant[0]) if evaluated else None
     if after is None:
         return None
     served, best = None, 0

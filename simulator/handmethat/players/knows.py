@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from simulator.handmethat.env.asking import read_question
 from simulator.handmethat.env.game import GameState
 from simulator.handmethat.env.questions import official_questions, question_cost, question_key
-from simulator.handmethat.players.listening import Heard
+from simulator.handmethat.players.listening import HeardQuestion
 from simulator.handmethat.playing import Play
 from simulator.handmethat.task import Task
 from trees import Language
@@ -76,7 +76,7 @@ class AskedKnows:
 
     task: Task
     language: Language
-    heard: Heard
+    heard: HeardQuestion
     exchange: tuple[tuple[str, str], ...]
 
 

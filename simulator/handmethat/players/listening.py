@@ -28,7 +28,7 @@ _YES: Final = re.compile(
 _NO: Final = re.compile(r"^\W*(no|nope|wrong|not)\b|^\W*(不|否|没有|错)", re.IGNORECASE)
 
 
-class Heard(NamedTuple):
+class HeardQuestion(NamedTuple):
     """A question that was asked.
 
     Attributes:
@@ -40,17 +40,17 @@ class Heard(NamedTuple):
     fair: tuple[Mention, ...]
 
 
-def hear(task: Task, question: str, language: Language, said: Iterable[str]) -> Heard:
+def hear(task: Task, question: str, language: Language, said: Iterable[str]) -> HeardQuestion:
     """Listen to `question`; `said` is what the human has said before, the instruction included."""
     text = question.removeprefix("question:").strip()
     reply = answer(task, text, language)
     # Who names too much at once may not be told any of it.
     words = (*([text] if reply.key != "too_many" else []), reply.text, *said)
     fair = (mention._replace(negated=False) for each in words for mention in read_mentions(task.world, each))
-    return Heard(text, reply, tuple(dict.fromkeys(fair)))
+    return HeardQuestion(text, reply, tuple(dict.fromkeys(fair)))
 
 
-def reveals(task: Task, heard: Heard, text: str) -> tuple[str, ...]:
+def reveals(task: Task, heard: HeardQuestion, text: str) -> tuple[str, ...]:
     """Return what `text` tells beyond what is fair: ``color=red``, ``place=table`` and so on."""
     mentions = dict.fromkeys(mention._replace(negated=False) for mention in read_mentions(task.world, text))
     return tuple(
@@ -60,7 +60,7 @@ def reveals(task: Task, heard: Heard, text: str) -> tuple[str, ...]:
     )
 
 
-def guards(task: Task, heard: Heard, text: str) -> tuple[Guard, ...]:
+def guards(task: Task, heard: HeardQuestion, text: str) -> tuple[Guard, ...]:
     """Return why `text` cannot stand as the answer; empty if it can."""
     guards: list[Guard] = []
     if reveals(task, heard, text):
@@ -88,7 +88,7 @@ _FITS: Final[dict[str, frozenset[Polarity]]] = {
 }
 
 
-def _misses(task: Task, heard: Heard, text: str) -> bool:
+def _misses(task: Task, heard: HeardQuestion, text: str) -> bool:
     if heard.answer.kind != "value":
         return False
     read = tuple(read_mentions(task.world, text))

@@ -10,8 +10,8 @@ from simulator.figures.geometry import (
     categories,
     cells,
     grid,
+    has_lying_bars,
     legend,
-    lies,
     wrap,
     x_ticks,
     y_range,
@@ -40,10 +40,10 @@ def test_grouped_bars_do_not_overlap(grouped: Figure) -> None:
 
 
 def test_bars_lie_where_their_names_have_no_room_under_them(lying: Figure, grouped: Figure) -> None:
-    assert lies(lying) and grid(lying) == (1, 1)
-    assert not lies(grouped)
+    assert has_lying_bars(lying) and grid(lying) == (1, 1)
+    assert not has_lying_bars(grouped)
     numbers = panel(Bars("a", [f"{number}–" for number in range(20)], [1] * 20), y_range=None)
-    assert not lies(Figure("f", "", [numbers]))
+    assert not has_lying_bars(Figure("f", "", [numbers]))
 
 
 def test_stacked_parts_stand_on_each_other(stacked: Figure) -> None:

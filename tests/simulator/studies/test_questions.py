@@ -9,7 +9,7 @@ import pytest
 
 from simulator.errors import InputError, SeatError
 from simulator.studies import read_study
-from simulator.studies.graph import COMMENT, CONSENT, READY, own_steps, together
+from simulator.studies.graph import COMMENT, CONSENT, READY, merge_steps, own_steps
 from simulator.studies.questions import Question, read_answers
 
 STUDY = """\
@@ -44,11 +44,11 @@ def test_four_lines_are_a_question(tmp_path: Path) -> None:
 
 def test_they_stand_last_before_the_task_and_first_after_it(tmp_path: Path) -> None:
     study = read(tmp_path, AGE + "  - {id: hard, text: How hard, kind: scale}\n")
-    around = together(own_steps(study), (CONSENT, READY, COMMENT))
+    around = merge_steps(own_steps(study), (CONSENT, READY, COMMENT))
     kinds = [(step.kind, [question.id for question in step.questions]) for step in around]
     own = [("questions_before", ["age"]), ("questions_after", ["hard"])]
     assert kinds == [("consent", []), ("ready", []), *own, ("comment", [])]
-    assert together(own_steps(read(tmp_path, "")), (CONSENT, COMMENT)) == (CONSENT, COMMENT)
+    assert merge_steps(own_steps(read(tmp_path, "")), (CONSENT, COMMENT)) == (CONSENT, COMMENT)
 
 
 CHECK = """\
@@ -59,7 +59,7 @@ questions:
 
 def test_a_check_stands_after_the_instructions_and_may_be_tried_again(tmp_path: Path) -> None:
     study = read(tmp_path, CHECK + "comprehension_tries: 3\ntexts: {debriefing: It was about guessing.}\n")
-    around = together(own_steps(study), (CONSENT, READY, COMMENT))
+    around = merge_steps(own_steps(study), (CONSENT, READY, COMMENT))
     assert [(step.kind, step.page or step.kind, step.wants) for step in around] == [
         ("consent", "consent", "yes"),
         ("ready", "instructions", ""),

@@ -20,7 +20,7 @@ from simulator.ambient.labels import LABELS
 from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.sessions import PlayedTask
 from simulator.ambient.show import SHOWN
-from simulator.ambient.views import ParticipantView, Shown
+from simulator.ambient.views import ParticipantView, ShownTexts
 from simulator.benchmark import Due
 from simulator.blocks import Block, Card, Facts, Message, Points, Quotes, Revision, Verdict
 from simulator.form_blocks import Entries, Field, Form, Part
@@ -173,19 +173,19 @@ def test_locked_answers_in_words() -> None:
 
 def test_a_statement_in_two_parts_is_the_statement() -> None:
     for sentence, about in (("He ran.", "He ran."), ("", "")):
-        shown = Shown(sentence=sentence, statement="He ran. This may mean: He fled.")
+        shown = ShownTexts(sentence=sentence, statement="He ran. This may mean: He fled.")
         quotes = next(
             block for block in blocks_of("true_false", shown, "true_false") if isinstance(block, Quotes)
         )
         assert (quotes.quotes[0].text, quotes.quotes[0].about) == (shown.statement, about)
 
 
-def blocks_of(kind: str, shown: Shown, task: str = "crowd") -> tuple[Block, ...]:
+def blocks_of(kind: str, shown: ShownTexts, task: str = "crowd") -> tuple[Block, ...]:
     return show.page_blocks(view(kind, task=task, shown=shown))
 
 
 def test_every_choice_has_a_key_and_has_to_be_made() -> None:
-    shown = Shown(
+    shown = ShownTexts(
         premise="A.", hypothesis="B.", candidates=("C.", "D."), pairs=(("A.", "C."),), side="premise"
     )
     for kind, keys in (
@@ -215,7 +215,7 @@ def test_every_problem_has_words_and_a_place() -> None:
                 assert "{" not in text
     places = [show.told(Problem("same", field)).field for field in fields]
     assert places == ["labels", "labels", "rewrites", "rewrites[3].label", "rewrites[0].premise", "rewrites"]
-    entries = show.rewrites(Shown(premise="A.", hypothesis="B."))
+    entries = show.rewrites(ShownTexts(premise="A.", hypothesis="B."))
     assert isinstance(entries, Entries)
     fields_there = {block.name for place in entries.places for block in place if isinstance(block, Field)}
     assert set(places) - {"labels", "rewrites"} <= fields_there

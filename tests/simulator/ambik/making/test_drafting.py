@@ -6,7 +6,16 @@ from dataclasses import replace
 import pytest
 
 from simulator.ambik.annotation.form import ORDER
-from simulator.ambik.making.drafting import ROLES, Asker, Decoding, Dropped, NotAsked, about, make, new_prompt
+from simulator.ambik.making.drafting import (
+    ROLES,
+    Asker,
+    Decoding,
+    DroppedTask,
+    NotAsked,
+    about,
+    make,
+    new_prompt,
+)
 from simulator.generation import Journal
 from simulator.models import BadRequest, Capabilities, Refused, ScriptModel
 
@@ -67,7 +76,7 @@ def test_a_task_that_names_what_is_not_there_is_dropped_and_told(play, writer):
     made = play(script)
     assert made.draft is None and script.roles() == ["task"]
     assert made.dropped == (
-        Dropped("s0-0001", "Pour apple juice into the mug.", "not in the scene", ("apple juice", "mug")),
+        DroppedTask("s0-0001", "Pour apple juice into the mug.", "not in the scene", ("apple juice", "mug")),
     )
 
 

@@ -10,7 +10,7 @@ from simulator.ambik.data import load_pairs
 from simulator.ambik.files.pairs import write_pairs_file
 from simulator.ambik.items import PairItem
 from simulator.ambik.records import Affordance, Decision
-from simulator.ambik.reporting.groups import Group, added_statement, baseline_groups, told_apart
+from simulator.ambik.reporting.groups import Group, added_statement, baseline_groups, split_by_kind
 from simulator.ambik.selection import KitchenSelection
 from simulator.ambik.sets.coverage import report_of
 from simulator.ambik.sets.predicting import calibrate
@@ -54,7 +54,7 @@ def group(version="2025"):
 
 
 def test_decisions_on_added_pairs_are_a_group_of_their_own_with_its_oddities():
-    released, new = told_apart([group()])
+    released, new = split_by_kind([group()])
     assert [len(one.decisions) for one in (released, new)] == [8, 8]
     assert [one.conditions for one in (released, new)] == ["", "added 2025"]
     assert (
@@ -66,10 +66,10 @@ def test_decisions_on_added_pairs_are_a_group_of_their_own_with_its_oddities():
 
 
 def test_one_part_alone_may_be_asked_for_and_other_data_are_left_whole():
-    assert [len(one.decisions) for one in told_apart([group()], "added")] == [8]
-    assert [one.part for one in told_apart([group("paper")], "released")] == ["released"]
+    assert [len(one.decisions) for one in split_by_kind([group()], "added")] == [8]
+    assert [one.part for one in split_by_kind([group("paper")], "released")] == ["released"]
     whole = group("paper")
-    assert told_apart([whole]) == (whole,)
+    assert split_by_kind([whole]) == (whole,)
 
 
 def test_a_run_may_be_of_one_part(tmp_path):

@@ -13,7 +13,7 @@ from simulator.errors import InputError  # noqa: E402
 from simulator.handmethat.learn.config import DrrnConfig, Seq2SeqConfig  # noqa: E402
 from simulator.handmethat.learn.drrn import Drrn, Reading, Replay, Transition, choose, learn_from  # noqa: E402
 from simulator.handmethat.learn.policy import load_policy, save_checkpoint  # noqa: E402
-from simulator.handmethat.learn.seen import END, UNKNOWN, Seen, Vocabulary, build_vocabulary, split  # noqa: E402
+from simulator.handmethat.learn.seen import END, UNKNOWN, PromptText, Vocabulary, build_vocabulary, split  # noqa: E402
 from simulator.handmethat.learn.seq2seq import (  # noqa: E402
     Example,
     Seq2Seq,
@@ -95,8 +95,8 @@ def test_behaviour_cloning_learns_to_copy(tmp_path: Path) -> None:
     assert right >= 15
 
 
-def seen_of(example: Example) -> Seen:
-    return Seen(example.history, example.task, "", "", "", ())
+def seen_of(example: Example) -> PromptText:
+    return PromptText(example.history, example.task, "", "", "", ())
 
 
 def test_the_same_seed_trains_the_same_network() -> None:

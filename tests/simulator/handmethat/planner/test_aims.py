@@ -7,7 +7,7 @@ from random import Random
 from simulator.handmethat.planner import plan
 from simulator.handmethat.planner.aims import Aim, Rewound
 from simulator.handmethat.planner.plan import plan_whole
-from simulator.handmethat.planner.rewards import groundings, landed
+from simulator.handmethat.planner.rewards import groundings, state_after_grounding
 
 
 def test_known_walks_change_no_plan(sampled, monkeypatch):
@@ -26,7 +26,7 @@ def test_known_walks_change_no_plan(sampled, monkeypatch):
         asking = state._replace(waiting=True)
         helps = list(groundings(world, asking, "move_to", targets.movable, targets.position))
         drawn = Random(template).sample(helps, min(6, len(helps)))
-        after = [landed(world, asking, one) for one in drawn]
+        after = [state_after_grounding(world, asking, one) for one in drawn]
         for there in dict.fromkeys(one for one in [state, *after] if one is not None):
             before = walked
             found = plan_whole(world, there, goal, targets, Rewound())

@@ -13,7 +13,7 @@ from simulator.handmethat.goals.model import Goal, Subgoal, goal_holds
 from simulator.handmethat.planner.grounding import ground
 from simulator.handmethat.planner.relaxed import wanted
 from simulator.handmethat.planner.relevance import find_targets
-from simulator.handmethat.planner.rewards import groundings, landed, rewards
+from simulator.handmethat.planner.rewards import groundings, rewards, state_after_grounding
 from simulator.handmethat.profiles import load_profile
 from simulator.handmethat.world import entities
 
@@ -178,7 +178,7 @@ def test_groundings_are_the_applicable_abstract_actions(sampled, quest):
                 if schema.applicable(world, state, args):
                     expected.add((one, schema.argument or None if place is None else world.names[place]))
     assert found == {one for one in expected if one[1] != world.names[one[0]]}
-    assert all(landed(world, state, one) is not None for one in found)
+    assert all(state_after_grounding(world, state, one) is not None for one in found)
 
 
 def test_ties_are_settled_by_an_order_drawn_from_the_seed(household):
