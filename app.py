@@ -23,6 +23,7 @@ from simulator.commands.derived import benchmark_commands
 from simulator.commands.score import score_app
 from simulator.deferred import deferred
 from simulator.errors import AskbackError
+from simulator.packages import was_told
 from trees.faults import TaskError
 
 
@@ -170,7 +171,8 @@ def main() -> None:
     try:
         cli(args=as_now(sys.argv[1:]))
     except (AskbackError, LogError, TaskError, TemplateError) as error:
-        Console(stderr=True).print(Text.assemble(("askback: ", "red"), str(error)))
+        if not was_told(str(error)):
+            Console(stderr=True).print(Text.assemble(("askback: ", "red"), str(error)))
         sys.exit(1)
 
 

@@ -45,6 +45,11 @@ def warn_once(message: str) -> None:
         _log.warning("askback: %s", message)
 
 
+def was_told(message: str) -> bool:
+    """Return True if a warning has said it already."""
+    return any(message in warning for warning in _warned)
+
+
 def fault_in(what: str, error: Exception) -> AskbackError:
     """Return an exception that code of a package raised as an error of ours; `what` names that code."""
     return error if isinstance(error, AskbackError) else InputError(f"{what}: {described(error)}")

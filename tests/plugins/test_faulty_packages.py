@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from markup import office_at, page_at
+from packages import ROOT
 from visiting import no_models
 
 import askback
@@ -110,6 +113,14 @@ def test_a_benchmark_that_cannot_be_used_is_told_of_once(add, told, text, words)
     assert "faulty = faulty:BENCHMARK" in message and re.search(words, message)
     with pytest.raises(InputError, match=words):
         catalog.find("faulty")
+
+
+def test_the_command_of_a_package_that_cannot_be_imported_tells_of_it_once(add, tmp_path):
+    site = add("[askback.benchmarks]\nfaulty = faulty:BENCHMARK\n", "raise ValueError('no ink')\n")
+    environment = os.environ | {"PYTHONPATH": f"{site}{os.pathsep}{ROOT}", "ASKBACK_HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "app", "run", "faulty"]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr.count("no ink")) == (1, 1)
 
 
 def test_a_name_of_ours_stays_ours(add, told):
