@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
@@ -75,7 +76,8 @@ class Places:
         places, number = self._looked_up(now)
         stale = [place for place in places if place.stale(now, self.study.stale_after)]
         for place in stale:
-            await self._expire(place, "stale")
+            with suppress(ConflictError):  # erased at the same moment, from elsewhere
+                await self._expire(place, "stale")
         return self._looked_up(now) if stale else (places, number)
 
     def _looked_up(self, now: datetime) -> tuple[tuple[Place, ...], int]:
@@ -90,7 +92,7 @@ class Places:
     async def _claim(self, place: Place) -> Place | None:
         """Write a new place; None if another desk was first with its number."""
         try:
-            return await self._move(place, place.state)
+            return await self._write(place, place.state)
         except LogConflict:
             return None
 
@@ -100,6 +102,12 @@ class Places:
         Raises:
             ConflictError: if its holder has been erased in the meantime.
         """
+        try:
+            return await self._write(place, state, reason)
+        except LogConflict as error:  # the row is there, under the name that they were given then
+            raise self._erased(place) from error
+
+    async def _write(self, place: Place, state: State, reason: str = "") -> Place:
         row = assignment_row(
             replace(place, state=state),
             run_id=self.study.run_id,
@@ -110,11 +118,12 @@ class Places:
         try:
             await self._log.write(row)
         except NotInLog as error:
-            who = place.participant
-            raise ConflictError(
-                f"{who} is erased from study {self.study.id!r}.", code="no_place", who=who
-            ) from error
+            raise self._erased(place) from error
         return self._ledger.place(place.id)
+
+    def _erased(self, place: Place) -> ConflictError:
+        who = place.participant
+        return ConflictError(f"{who} is erased from study {self.study.id!r}.", code="no_place", who=who)
 
     async def write_event(self, kind: str, participant: str | None = None, **details: Any) -> None:
         """Write an event of the study, and of a participant of it."""

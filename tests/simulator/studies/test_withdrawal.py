@@ -183,6 +183,15 @@ async def test_a_withdrawal_holds_in_every_study_and_each_takes_it_back(desk: An
     assert [one.participant_id for one in erase_due(path, run_id=second.study.run_id)] == [anna]
 
 
+async def test_who_withdraws_in_two_programs_at_once_is_told_in_one_that_they_are_erased(desk: Any) -> None:
+    here, other = desk(), desk()
+    who = (await here.admit(ANNA)).participant
+    (place,) = other.places_of(who)
+    await here.withdrawn(who)
+    with pytest.raises(ConflictError, match="is erased from study"):
+        await other._move(place, "withdrawn")
+
+
 async def test_a_study_may_erase_at_once(desk: Any, path: Path) -> None:
     here = desk(erase_after_days=0)
     anna = (await here.admit(ANNA)).participant
