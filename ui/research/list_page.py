@@ -26,6 +26,8 @@ AT_ONCE: Final = 0.8
 """Seconds for which a page waits for scores; it asks for the others when the clock ticks."""
 CALM: Final = 10.0
 """Seconds between two looks at the log while nothing is being played: a run may begin."""
+SORTED: Final = {"run": 0, "scores": 4, "progress": -3, "cost": -2}
+"""The columns by which runs are sorted on a phone, where they are cards without heads."""
 _METRICS: Final = 2
 _SCORE: Final = 190
 _GO: Final = "runs => {{ location.assign('{path}?' + new URLSearchParams(runs.map(run => ['runs', run]))) }}"
@@ -79,10 +81,17 @@ class RunList:
                 label=t("research.list.setup"),
                 interactive=True,
             )
+            sort = gr.Dropdown(
+                [(t("research.list.started"), ""), *((t(f"research.list.{name}"), name) for name in SORTED)],
+                value="",
+                label=t("research.list.sort"),
+                interactive=True,
+                elem_classes=["rs-card-label"],
+            )
         first, more = self.rows(at.text, at.benchmark, at.setup)
         runs = table(t("research.runs"), first, "rs-cards")
         timer, shown = gr.Timer(_pace(more)), gr.State(first)
-        filters: list[gr.Textbox | gr.Dropdown] = [words, benchmark, setup]
+        filters: list[gr.Textbox | gr.Dropdown] = [words, benchmark, setup, sort]
         keep_in_address(text=words, benchmark=benchmark, setup=setup)
         gr.on(
             [timer.tick, *(component.change for component in filters)],
@@ -101,14 +110,19 @@ class RunList:
             for path, name in ((COMPARE, "research.run.compare"), (REPORT, "research.report.several")):
                 gr.Button(t(name), size="md").click(None, chosen, None, js=_GO.format(path=path))
 
-    def shown(self, words: str, benchmark: str, setup: str, before: Sheet) -> tuple[Any, Any, gr.Timer]:
+    def shown(
+        self, words: str, benchmark: str, setup: str, sort: str, before: Sheet
+    ) -> tuple[Any, Any, gr.Timer]:
         """Return the rows that fit, skipped where they are those that are shown, and when to ask again."""
-        rows, more = self.rows(words, benchmark, setup)
+        rows, more = self.rows(words, benchmark, setup, sort)
         timer = gr.Timer(_pace(more))
         return (gr.skip(), gr.skip(), timer) if rows == before else (filled(rows), rows, timer)
 
-    def rows(self, words: str, benchmark: str, setup: str) -> tuple[Sheet, bool]:
-        """Return the rows that fit, and whether something on them is being played or reckoned."""
+    def rows(self, words: str, benchmark: str, setup: str, sort: str = "") -> tuple[Sheet, bool]:
+        """Return the rows that fit, and whether something on them is being played or reckoned.
+
+        `sort`: of `SORTED`; names by the alphabet, else the most first. Default: the newest first.
+        """
         t, wish = self.visit.t, words.casefold().strip()
         cards = [
             card
@@ -135,6 +149,10 @@ class RunList:
             ]
             for card in cards
         ]
+        if (at := SORTED.get(sort)) is not None:
+            known: list[Any] = [row for row in rows if row[at].value is not None]
+            known.sort(key=lambda row: row[at].value, reverse=sort != "run")
+            rows = [*known, *(row for row in rows if row[at].value is None)]
         before = {"run": 215, "benchmark": 110, "setup": 75, "seats": 200}
         after = {"progress": 170, "cost": 105, "started": 130}
         heads = {

@@ -117,15 +117,18 @@ def test_the_list_is_filtered_and_sorts_by_the_scores_themselves(calls, filled, 
         frame = frames.episodes(calls.reader, ["two"])
         (two,) = [cells for cells in sheet.rows if cells[0].value == "two"]
         assert two[4].value == frame["success"].mean()
+        for sort, place in list_page.SORTED.items():
+            values = [cells[place].value for cells in rows.rows(*filters, sort)[0].rows]
+            assert None in values or values == sorted(values, reverse=sort != "run")
 
 
 def test_a_list_that_stands_as_it_did_is_not_sent_again(calls, filled, monkeypatch):
     monkeypatch.setattr(list_page, "AT_ONCE", 600.0)  # a busy machine takes its time for the scores
     rows = RunList(VISIT, calls)
     before, _ = rows.rows("", "", "")
-    assert rows.shown("", "", "", before)[1] == gr.skip()
+    assert rows.shown("", "", "", "", before)[1] == gr.skip()
     filled.play("two", filled.tasks["en"][2])
-    assert rows.shown("", "", "", before)[1] != gr.skip()
+    assert rows.shown("", "", "", "", before)[1] != gr.skip()
 
 
 def test_runs_are_compared_item_by_item(calls):
