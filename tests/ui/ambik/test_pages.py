@@ -2,91 +2,42 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType, SimpleNamespace
 
 import pytest
-from seated import Visit, draft_of, enter, item_of, pair_fields, play, task_of
+from seated import Visit, draft_of, enter, pair_fields, play, task_of
+from showing import (
+    ANSWERED,
+    EVIL,
+    QUESTION,
+    SCENE,
+    SEATS,
+    Log,
+    decided,
+    end_of,
+    milk,
+    page_of,
+    view,
+)
 from visiting import Page, Unmarked, words
 
-from logs import LogReader, LogWriter
-from logs.rows import Ending, Episode, Turn
+from logs import LogReader
 from simulator.ambik.annotation.form import ORDER
 from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.data import load_guidelines
-from simulator.ambik.forms import read_pair_form
-from simulator.ambik.graph import State
-from simulator.ambik.intents import parse_intent
-from simulator.ambik.items import DraftItem, Item, Pair, PairItem, Scenario, ScenarioItem
-from simulator.ambik.machine import MACHINE
+from simulator.ambik.items import DraftItem
 from simulator.ambik.sessions import Play
-from simulator.ambik.show import KINDS, Sets, broken_off, filled_in, picture, reveal
-from simulator.ambik.terms import AMBIGUITIES, TASK_TYPES, Member
-from simulator.blocks import Block, Chips, Talk
+from simulator.ambik.show import picture
+from simulator.ambik.terms import AMBIGUITIES, TASK_TYPES
+from simulator.blocks import Chips, Talk
 from simulator.errors import Trouble
-from simulator.runner.declared_views import Result, SeatPage
-from simulator.runner.machines import ActiveEpisode
 from simulator.tables.builtin import read_yaml
 from ui.actions import Actions
-from ui.declared.pages import STEPS, end_page, link_to, rule_fields, step_page, task_page
+from ui.declared.pages import rule_fields
 from ui.i18n import LANGUAGES, strings
 from ui.i18n import _flatten as flat
-from ui.render import Frame
-from ui.study.pages import Here, Invitation
-
-Log = tuple[LogWriter, LogReader]
-EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}</textarea><script>alert(2)</script>"
-LINK = link_to(BENCHMARK)
-SEATS = [seat.name for seat in BENCHMARK.seats]
-SCENE = tuple(f"thing {n}" for n in range(15))
-
-
-def view(
-    stage: str,
-    seat: str = "robot",
-    item: Item | None = None,
-    *,
-    said: Sequence[Sequence[str]] | None = None,
-    people: Sequence[str] = (),
-    study: bool = False,
-    warning: str | None = None,
-    ending: Ending | None = None,
-) -> SeatPage:
-    """What somebody is shown at a stage; the task's are called by the move that is due, or ``wait``."""
-    item = milk() if item is None else item
-    waits_for_user = stage == "answer" or (stage == "wait" and seat == "robot")
-    said = (QUESTION if waits_for_user else ()) if said is None else said
-    annotates = isinstance(item, DraftItem)
-    seats = [SimpleNamespace(name=name, kind="person" if name in (seat, *people) else "") for name in SEATS]
-    options = {"task": "annotate" if annotates else "decide", "questions": 1, "study": study}
-    episode = Episode(id="e", run_id="r", item_hash="h", language="en", seats={}, seed=0, options=options)
-    live = ActiveEpisode(
-        episode=episode,
-        item=item,
-        seats={each.name: each for each in seats[2:] if annotates} or {each.name: each for each in seats[:2]},  # type: ignore[misc]
-        record=lambda turn: asyncio.sleep(0),
-        stage="" if stage in (*KINDS.values(), "wait") else stage,
-    )
-    state = State(said=[list(line) for line in said], since=0.0, move={})
-    return replace(MACHINE.view(live, state, seat, ending, warning), study=study, number=2)
-
-
-QUESTION = (("robot", "decide", "Which?", "asks"),)
-ANSWERED = (*QUESTION, ("user", "answer", "This.", ""))
-
-
-def page_of(
-    shown: SeatPage, invitations: Mapping[str, Invitation] = MappingProxyType({}), language: str = "en"
-) -> str:
-    make = task_page if shown.stage == "task" else step_page
-    return make(here(shown, language), invitations)
-
-
-def here(shown: SeatPage, language: str = "en") -> Here:
-    return Here(frame=Frame(strings(language)), link=LINK, steps=STEPS, view=shown)
+from ui.study.pages import Invitation
 
 
 async def every_page(actions: Actions, log: Log, language: str = "en") -> list[str]:
@@ -204,73 +155,6 @@ async def test_the_form_is_the_studys_step_of_the_task(actions: Actions) -> None
     assert '<li class="" aria-current="step" title="Task"><span>Task</span></li>' in visit.html
 
 
-async def test_the_end_shows_a_form_as_it_was_filled_in(actions: Actions, log: Log) -> None:
-    visit = await play(actions, "annotator")
-    await visit.begin()
-    draft = draft_of(log[1], visit.episode)
-    fields = pair_fields(draft)
-    named = {name.name: value for name, value in filled_in(read_pair_form(draft, fields))}
-    assert [*named][:2] == ["field.clear", "field.objects"]
-    assert named["field.step"] == str(fields["step"] + 1)
-    assert named["field.objects"] == ", ".join(fields["objects"])
-    shown = item_of(log[1], visit.episode)
-    filled = [turn("annotator", "", {"kind": "annotate", "form": fields})]
-    text = words(end_of("annotator", shown, filled))
-    assert strings("en")(f"benchmark.ambik.type.{fields['type']}") in text
-    assert "Exactly one thing is open in this task. yes" in text
-    assert "In a study" in text and "In a study" not in words(end_of("annotator", shown, filled, study=True))
-
-
-def end_of(seat: str, item: Item, turns: Sequence[Turn] = (), *, study: bool = False, sets: Sets = ()) -> str:
-    return ended(view("done", seat, study=study), reveal(seat, item, turns, study=study, sets=sets))
-
-
-def milk(
-    member: Member = "ambiguous", intent: str = "oat milk", options: tuple[str, ...] = (), **fields: object
-) -> PairItem:
-    """A task about milk, one of two, among many things."""
-    given: dict[str, object] = {
-        "objects": ("oat milk", "soy milk", *SCENE),
-        "scene": "oat milk, soy milk",
-        "clear": "Bring the oat milk.",
-        "ambiguous": "Bring the milk.",
-        "question": "Which?",
-        "answer": "Oat milk.",
-        "clear_plan": ("Take the oat milk.",),
-        "ambiguous_plan": ("Take the milk.",),
-        "step": 0,
-    }
-    pair = Pair(id="p", type="preferences", intent=parse_intent(intent), **given | fields)  # type: ignore[arg-type]
-    return PairItem(pair=pair, member=member, options=options)
-
-
-def fruit() -> ScenarioItem:
-    """A task of KnowNo's data, which have no type."""
-    scenario = Scenario(
-        id="s", objects=("pear",), scene="a pear", task="t", intended=("pear",), location="", type=""
-    )
-    return ScenarioItem(scenario=scenario)
-
-
-def ended(shown: SeatPage, blocks: Sequence[Block] | None) -> str:
-    result = None if blocks is None else Result(language="en", moves=(), blocks=tuple(blocks))
-    return end_page(here(shown), BENCHMARK, result)
-
-
-def turn(seat: str, text: str, payload: dict[str, object]) -> Turn:
-    return Turn(episode_id="e", number=0, seat=seat, text=text, payload=payload)
-
-
-def decided(action: str, *asked: tuple[str, str], marked: Sequence[str] = ()) -> list[Turn]:
-    """What is logged of a robot that acts after some questions."""
-    decision = {"kind": "decide", "prediction_set": marked}
-    turns = []
-    for question, answer in asked:
-        turns.append(turn("robot", question, decision | {"asks": True, "action": ""}))
-        turns.append(turn("user", answer, {"kind": "answer"}))
-    return [*turns, turn("robot", action, decision | {"asks": False, "action": action})]
-
-
 async def test_candidates_stand_in_the_order_of_the_guidelines(actions: Actions, log: Log) -> None:
     visit = await play(actions, "annotator")
     await visit.begin()
@@ -378,62 +262,6 @@ def test_types_are_named_as_in_the_guidelines(language: str) -> None:
         assert {f"benchmark.ambik.rule.type.{choice}", f"benchmark.ambik.rule.type.{choice}_note"} <= set(
             strings(language).texts
         )
-
-
-@pytest.mark.each("seat", ["robot", "user"])
-@pytest.mark.each("needed", [True, False])
-@pytest.mark.each("asked", [(), (("Which?", "This."),)])
-@pytest.mark.each("right", [True, False, None])
-def test_whether_it_was_right_to_ask_is_said(
-    seat: str, needed: bool, asked: tuple[tuple[str, str], ...], right: bool | None
-) -> None:
-    action = {True: "Bring the oat milk.", False: "Bring the soy milk.", None: ""}[right]
-    html = end_of(seat, milk("ambiguous" if needed else "clear"), decided(action, *asked))
-    heading = re.search(r"<h1[^>]*>(.*?)</h1>", html)[1]  # type: ignore[index]
-    good = needed == bool(asked)
-    assert good == bool(re.search("rightly|right not to|right to ask", heading))
-    # Nobody is praised for a question, or for none, who did what was not meant.
-    assert (good and right is False) == ("not what was meant" in heading)
-    assert (good and right is not False) == ("ab-verdict-good" in html)
-
-
-def test_the_intent_in_words() -> None:
-    text = words(end_of("robot", milk(intent="milk, glass|cup, -can")))
-    assert "milk glass / cup − can" in text and "Preferences" in text
-    assert "Clear task" in words(end_of("robot", milk("clear")))
-    unknown = words(end_of("robot", fruit()))
-    assert not [kind for kind in TASK_TYPES if strings("en")(f"benchmark.ambik.type.{kind}") in unknown]
-
-
-def test_sets_stand_side_by_side() -> None:
-    turns = decided("take the milk", marked=("take the milk",))
-    sets = (("knowno-test", ("take the oat milk",)), ("lap-test", ()))
-    html = end_of("robot", milk(shortlist=("oat milk", "soy milk")), turns, sets=sets)
-    text = words(html)
-    for part in ("You marked", "take the milk", "oat milk", "knowno-test", "the empty set"):
-        assert part in text
-    assert "No model has been run" not in text
-    assert "No model has been run" in words(end_of("robot", milk()))
-
-
-def test_a_user_whom_the_robot_did_not_ask_is_told_so() -> None:
-    assert "nothing to ask you" in words(ended(view("done", "user", study=True), None))
-    assert "nothing to ask you" not in words(ended(view("done", "user", study=True, said=ANSWERED), None))
-    assert "nothing to ask you" not in words(ended(view("done", study=True), None))
-
-
-def test_whether_the_action_was_right_is_said_in_words() -> None:
-    for taken, said in (("oat", "right"), ("soy", "not what was meant")):
-        html = end_of("user", milk(), decided(f"Take the {taken} milk."))
-        assert said in [text.strip() for text in Page(html).texts]
-        assert f'<span class="ab-hidden">{said}' not in html
-
-
-def test_an_episode_that_was_broken_off_tells_no_result() -> None:
-    ending = Ending(episode_id="e", status="aborted", cause="robot", message="broke")
-    html = ended(view("done", ending=ending), broken_off())
-    assert "This ended too early" in words(html)
-    assert "What was meant" not in words(html)
 
 
 def test_what_people_typed_is_shown_as_typed() -> None:
