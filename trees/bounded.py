@@ -124,11 +124,11 @@ def known_place(place: str, lines: Mapping[str, int]) -> str:
     return place
 
 
-def unknown_key(place: str, known: Iterable[str]) -> str:
+def unknown_key(place: str, known: Iterable[str], what: str = "key") -> str:
     """Return the sentence about a key that nobody knows, with the one that may be meant."""
     names = list(known)
     near = difflib.get_close_matches(place.rpartition(".")[2], names, n=1)
-    return f"unknown key {place!r}; " + (
+    return f"unknown {what} {place!r}; " + (
         f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}"
     )
 

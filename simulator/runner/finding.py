@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 from personas.errors import TemplateError
 from personas.templates import add_folder, describe, languages_of
 from simulator import catalog
-from simulator.benchmark import Benchmark
+from simulator.benchmark import Benchmark, State
 from simulator.runner.machines import AnyMachine
+from trees.bounded import unknown_key
 from trees.faults import Fault
 
 
@@ -35,10 +37,31 @@ def prompt_faults(benchmark: Benchmark[Any, Any], files: Sequence[Path] = ()) ->
     for file in files:
         name, _, language = file.name.removesuffix(".jinja").rpartition(".")
         try:
-            describe(f"{benchmark.name}/{name}", language)
+            variables = describe(f"{benchmark.name}/{name}", language).variables
         except TemplateError as error:
             faults.append(Fault(str(file), "", 0, "prompt", str(error)))
+            continue
+        for known in [_known(benchmark, seat.name) for seat in benchmark.seats if seat.prompt == name]:
+            for variable in sorted(variables - known) if known else ():
+                message = unknown_key(variable, sorted(known), "variable")
+                faults.append(Fault(str(file), "", _line(file, variable), "prompt", message, "warning"))
     return tuple(faults)
+
+
+def _known(benchmark: Benchmark[Any, Any], seat: str) -> set[str]:
+    """Return the variables of a seat's prompt when an episode begins; none if that cannot be told."""
+    assert benchmark.load is not None and benchmark.rules is not None
+    try:
+        start = State(item=benchmark.load("builtin")[0], rules=benchmark.rules())
+        return {"lines", *benchmark.knows(start, seat)}
+    except Exception:  # another's function, which may count on moves that are not there yet
+        return set()
+
+
+def _line(file: Path, word: str) -> int:
+    """Return the first line of a file that has a word; 0 if none has."""
+    lines = enumerate(file.read_text("utf-8").splitlines(), start=1)
+    return next((number for number, line in lines if re.search(rf"\b{word}\b", line)), 0)
 
 
 @cache

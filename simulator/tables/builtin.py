@@ -16,7 +16,7 @@ from trees import Language
 
 T = TypeVar("T")
 # Ten times as fast where PyYAML comes with libyaml.
-_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LANGUAGES: Final = ("en", "zh")
 _WORDS: Final[TypeAdapter[dict[Language, dict[str, Any]]]] = TypeAdapter(dict[Language, dict[str, Any]])
 
@@ -28,7 +28,7 @@ def read_yaml(path: Path) -> Any:
         InputError: if it cannot be read, or is none.
     """
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -213,6 +213,26 @@ def test_a_folder_of_a_package_can_be_checked(copied):
     assert faults == {("texts.yaml", 2), ("asker.en.jinja", 0)}
 
 
+def test_misspelt_names_in_a_package_are_told_with_their_line_and_the_nearest(copied):
+    for name, right, wrong in (
+        ("texts.yaml", "  instructions.asker: Ask", "  instructions.akser: Ask"),
+        ("texts.yaml", "  remaining: 剩余问题数\n", ""),
+        ("prompts/asker.en.jinja", "remaining", "remainig"),
+    ):
+        text = (copied / name).read_text("utf-8")
+        assert right in text
+        (copied / name).write_text(text.replace(right, wrong), "utf-8")
+    templates.forget()
+    faults = check_files([copied])
+    assert {fault.severity for fault in faults} == {"warning"}
+    assert {(Path(fault.file).name, fault.line, fault.message) for fault in faults} == {
+        ("texts.yaml", 3, "nothing uses the name 'instructions.akser'; did you mean 'instructions.asker'?"),
+        ("texts.yaml", 7, "'remaining' has no text in zh"),
+        ("texts.yaml", 17, "'instructions.asker' has no text in en"),
+        ("asker.en.jinja", 6, "unknown variable 'remainig'; did you mean 'remaining'?"),
+    }
+
+
 def test_a_package_whose_words_cannot_be_read_is_not_in_the_browser(copied, told, tmp_path):
     (copied / "texts.yaml").write_text("en:\n  title: Twenty: questions\n", "utf-8")
     assert i18n.strings("en")("benchmark.clarq.name") == "ClarQ-LLM"
