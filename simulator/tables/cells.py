@@ -20,6 +20,8 @@ NO_BREAK: Final = "\u00a0\u202f"
 _BLANKS: Final = str.maketrans(dict.fromkeys(NO_BREAK, " "))
 ABSENT: Final = ("nan", "<na>", "#n/a", "n/a", "na", "null", "none")
 """Words that programs write into a cell that is empty, in small letters; a cell that is one of them is."""
+SEPARATORS: Final[Mapping[str, str]] = {"semicolons": ";", "tabs": "\t"}
+"""Marks other than commas that spreadsheets put between columns."""
 _LONGEST: Final = max(map(len, ABSENT))
 _BETWEEN: Final = re.compile(r"[\s_-]+")
 _HEAD: Final = 1 << 16
@@ -164,8 +166,7 @@ def header_of(path: str | Path) -> tuple[str, ...]:
 
 def other_separator(header: Sequence[str]) -> str:
     """Return the marks, other than commas, that stand between the names of a header; empty if none do."""
-    marks = {";": "semicolons", "\t": "tabs"}
-    return next((name for mark, name in marks.items() if len(header) == 1 and mark in header[0]), "")
+    return next((name for name, mark in SEPARATORS.items() if len(header) == 1 and mark in header[0]), "")
 
 
 def read_table(path: str | Path, known: Columns | None = None) -> Table:

@@ -13,7 +13,7 @@ from simulator.benchmark import Checker
 from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
 from simulator.jsonlines import Read, Row, write_lines
-from simulator.tables.cells import header_of, other_separator
+from simulator.tables.cells import SEPARATORS, header_of, other_separator
 from simulator.tables.records import first_objects, read_records
 from trees.faults import Fault
 
@@ -281,6 +281,8 @@ def head_of(path: Path) -> tuple[Mapping[str, Any], ...]:
     """Return the first objects of a JSON file, or the columns of a CSV file; empty if it is neither."""
     if is_csv(path):
         header = header_of(path)
+        if mark := SEPARATORS.get(other_separator(header)):  # is known, and refused by whoever reads it
+            header = tuple(name.strip(' "') for name in header[0].split(mark))
         return (dict.fromkeys(header, ""),) if header else ()
     if path.suffix.lower() not in SUFFIXES:
         return ()

@@ -84,6 +84,17 @@ def test_a_table_without_commas_says_what_to_do(tmp_path: Path, mark: str, name:
         MARKS.read(path)
 
 
+def test_a_table_without_commas_is_refused_among_others_too(tmp_path: Path) -> None:
+    WORDS.write(tmp_path / "a.jsonl", [Word("1", "x")])
+    path = tmp_path / "b.csv"
+    path.write_text('\ufeff"mark";"other"\nx;y\n', encoding="utf-8")
+    (tmp_path / "notes.csv").write_text("who;what\nI;this\n", encoding="utf-8")
+    assert TABLES.files_of(tmp_path)[path] is MARKS
+    (fault,) = TABLES.check(TABLES.find(tmp_path))
+    assert (fault.file, fault.severity) == (str(path), "error")
+    assert fault.message == "semicolons stand between its columns; save it as CSV with commas"
+
+
 @pytest.mark.parametrize(("kept", "ids"), [("refuse", ["1", "2"]), ("keep", ["1", "2", "1"])])
 def test_rows_that_are_there_twice_are_left_out_or_kept(tmp_path: Path, kept: Any, ids: list[str]) -> None:
     path = tmp_path / "a.jsonl"
