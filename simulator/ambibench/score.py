@@ -126,7 +126,8 @@ def read_table(table: Table, gold: Label, mode: Mode = "strip", tie: Tie = "wron
     merged = _reference(table) if mode == "reference" else _strip_tokens(table)
     total = max(1.0, fsum(merged.values()))
     p_x, p_y = merged.get("X", 0.0) / total, merged.get("Y", 0.0) / total
-    rivals = {label: merged[label] for label in LABELS if label in merged} if mode == "forced" else merged
+    # In the table's order: a tie may go to the first.
+    rivals = {token: merged[token] for token in merged if mode != "forced" or token in LABELS}
     top = max(rivals.values(), default=0.0)
     # Sums of exponentials: what differs less than this differs by rounding.
     first = [token for token, probability in rivals.items() if isclose(probability, top, rel_tol=1e-12)]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.ambibench.features import LABELS
 from simulator.ambibench.score import MODES, TIES, Mode, excess, read_answer, read_table
 
 
@@ -71,6 +72,11 @@ def test_ties(gold: str, tie: str, correct: float) -> None:
     entries = table(("Y", 0.4), (" X", 0.2), ("X", 0.2), ("z", 0.1))
     reading = read_table(entries, gold, "strip", tie)  # type: ignore[arg-type]
     assert reading.tie and reading.correct == correct
+
+
+def test_a_tie_between_the_labels_alone_goes_to_the_first_of_the_table() -> None:
+    entries = table(("the", 0.5), ("Y", 0.2), ("X", 0.2))
+    assert [read_table(entries, gold, "forced", "first").correct for gold in LABELS] == [0, 1]
 
 
 def test_a_tie_of_others_leaves_the_label_wrong() -> None:
