@@ -17,7 +17,7 @@ from logs.rows import Episode, Run, Turn
 from simulator.ambik.forms import read_pair_form
 from simulator.ambik.items import BENCHMARK, DecideItem, DraftItem, Item, PairItem, item_from_row
 from simulator.ambik.payloads import read_decision
-from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, needs_question
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
 from simulator.ambik.records import ABORTED, Calibrated, Decision, Exchange, PairForm
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.terms import CONFORMAL
@@ -30,7 +30,7 @@ def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) 
     """Return the episodes of runs that were played to their end, in the order in which they began.
 
     `aborted`: also those that a failing seat aborted, as unsuccessful: where nothing was decided they have a
-    decision without any action and with the wrong answer to whether to ask, and nothing is right in the end.
+    decision without any action and without asking, which is right about neither, nor is anything in the end.
     """
     episodes = list[PlayedItem]()
     for run in runs:
@@ -95,7 +95,7 @@ def _decisions_of(played: PlayedItem) -> tuple[Decision, ...]:
         dialogue=options.dialogue,
         generator=played.who(ROBOT),
         chosen=(),
-        asked=not needs_question(played.item, options.dialogue),
+        asked=False,
         flags=(ABORTED,),
     )
     return (nothing,)

@@ -293,7 +293,7 @@ def exchange_measures(exchanges: Sequence[Exchange]) -> Measured:
 def _values(exchange: Exchange) -> Iterator[tuple[str, float]]:
     """Yield the measures that apply to an episode."""
     first, last, item = exchange.before, exchange.after, exchange.before.item
-    if (needed := needs_question(item, first.dialogue)) is not None:
+    if first.was_made and (needed := needs_question(item, first.dialogue)) is not None:
         yield ASKED[0] if needed else ASKED[1], float(bool(first.asked))
     answers = [answer for _, answer in exchange.questions]
     before = False if ABORTED in first.flags else is_right(item, first.action)

@@ -14,14 +14,14 @@ from logs import LogReader, LogWriter, erase_participant
 from logs.rows import Ending, Participant
 from simulator.ambik.baselines import BASELINES
 from simulator.ambik.benchmark import BENCHMARK
-from simulator.ambik.measuring.measures import measures
+from simulator.ambik.measuring.measures import exchange_measures, measures
 from simulator.ambik.reporting.figures import nonconformity_figure
 from simulator.ambik.reporting.groups import from_runs
 from simulator.ambik.reporting.results import results_of
 from simulator.ambik.reporting.tables import SHORT, TABLES
 from simulator.ambik.sets.predicting import calibrate, outcome
 from simulator.ambik.settings import DEFAULT
-from simulator.ambik.trial_log import decisions
+from simulator.ambik.trial_log import decisions, exchanges_of, first_decisions, played_of
 from simulator.errors import InputError
 from simulator.reporting.render import report_json
 from simulator.reports import print_whole, run_summary
@@ -307,6 +307,25 @@ def test_the_paper_stands_beside_where_the_data_are_the_published_ones(reader):
     assert sum(str(row[1]).startswith("paper") for row in made["table_9"].tables[0].rows) == 6
     assert sum(str(row[1]).startswith("paper") for row in made["table_7"].tables[0].rows) == 4
     assert "must not be used" in " ".join(made["table_6"].remarks)
+
+
+def test_who_broke_off_has_not_asked(log, tmp_path):
+    path = tmp_path / "log.sqlite"
+    with sqlite3.connect(log) as whole, sqlite3.connect(path) as copy:
+        whole.backup(copy)
+    with LogReader(path) as reader, LogWriter(path, durable=False) as writer:
+        for number, kept in enumerate(reader.episodes("kitchen")):
+            writer.put(replace(kept, id=f"back {number}", repeat=1, options={**kept.options, "questions": 1}))
+            writer.put(Ending(episode_id=f"back {number}", status="aborted", cause="robot")).result()
+        played = played_of(reader, ["kitchen"], aborted=True)
+    broken = [each for each in first_decisions(played) if not each.was_made]
+    found = measures([outcome(each, None, DEFAULT) for each in broken], DEFAULT)
+    assert {each.item.type for each in broken} >= {"unambiguous_direct", "preferences"}
+    assert {each.hr.value for each in (*found.types, found.overall)} == {0}
+    assert found.overall.chr.value == 0, "who does not decide is right about asking nowhere"
+    asked = exchange_measures(exchanges_of(each for each in played if each.ending.status == "aborted"))
+    assert asked["asked when needed"] is None is asked["asked when not needed"]
+    assert asked["right after"] is not None and asked["right after"].value == 0
 
 
 def test_who_has_withdrawn_is_told_at_the_head(call, log, tmp_path):
