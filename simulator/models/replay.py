@@ -12,7 +12,7 @@ from logs import LogReader
 from simulator.errors import InputError
 from simulator.models.answers import completion_of, scored_of, stored
 from simulator.models.base import Answer, Capabilities, Completion, Request, Scored, ScoreRequest
-from simulator.models.errors import NotRecorded
+from simulator.models.errors import NotRecorded, Refused
 from simulator.models.keys import Identity, combined_key, content_key
 from simulator.models.layers import AnswerT
 from simulator.models.sampling import singles, together
@@ -32,9 +32,10 @@ _ASKED: Final = """
     GROUP BY 1, 2, 3 ORDER BY min(seq)
 """
 """By model: continued texts? answered chats? gave log-probabilities? scored texts? What did it ignore?"""
+# To decline is an answer, too.
 _ANSWER: Final = """
-    SELECT c.response FROM model_calls c JOIN episodes e ON e.id = c.episode_id
-    WHERE e.run_id = ? AND c.request_key = ? AND c.error = '' ORDER BY c.seq LIMIT 1
+    SELECT c.response, c.error FROM model_calls c JOIN episodes e ON e.id = c.episode_id
+    WHERE e.run_id = ? AND c.request_key = ? AND c.error IN ('', 'Refused') ORDER BY c.seq LIMIT 1
 """
 
 
@@ -82,11 +83,17 @@ class LogRecordings:
         """Return the first answer that `run_id` logged under `request_key`, or None.
 
         Raises:
+            Refused: if the model declined.
             LogError: if the log cannot be read.
         """
         with LogReader(self.path) as reader, reader.connection() as connection:
             row = connection.execute(_ANSWER, [run_id, request_key]).fetchone()
-        return None if row is None else json.loads(row[0])
+        if row is None:
+            return None
+        response: dict[str, Any] = json.loads(row[0])
+        if row[1]:
+            raise Refused(response["message"], text=response["text"])
+        return response
 
 
 class ReplayModel:
@@ -122,6 +129,7 @@ class ReplayModel:
         """Return the logged answer.
 
         Raises:
+            Refused: if the model declined.
             NotRecorded: if the run has none, or two that differ.
         """
         try:

@@ -10,6 +10,7 @@ from logs import LogWriter
 from logs.rows import Episode, Item, ModelCall, Run
 from simulator.errors import InputError
 from simulator.models import (
+    BadRequest,
     Capabilities,
     Completion,
     Identity,
@@ -130,14 +131,17 @@ async def logged(tmp_path):
         logprobs = (TokenLogprob("r", -1.0, (("r", -1.0),)),)
         seeker = Named("openai", "m", lambda request: Completion(text="red", logprobs=logprobs))
         provider = Named("anthropic", "n", lambda request: {"name": f"blue {request.repeat}"})
-        failing = Named("openai", "m", lambda request: Refused("no"))
+        failing = Named("openai", "m", lambda request: BadRequest("no"))
+        declining = Named("openai", "m", lambda request: Refused("declined", text="I can't."))
         await stack(seeker, options).complete(question("Seeker?"))
         await stack(provider, options).complete(question("Provider?", schema=Colour))
         await stack(provider, options).complete(question("Provider?", schema=Colour, repeat=1))
         await stack(seeker, options).complete(question("Both?"))
         await stack(provider, options).complete(question("Both?"))
-        with pytest.raises(Refused):
+        with pytest.raises(BadRequest):
             await stack(failing, options).complete(question("Failed?"))
+        with pytest.raises(Refused):
+            await stack(declining, options).complete(question("Declined?"))
         await stack(seeker, options).complete(question("Elsewhere?", episode_id="other"))
     return path
 
@@ -173,6 +177,12 @@ async def test_a_run_is_replayed_for_every_seat(replay):
 async def test_what_was_not_recorded_is_told(replay, text):
     with pytest.raises(NotRecorded, match=r"run 'r' has no answer .*'judge'.*differ from the logged"):
         await replay.complete(question(text, purpose="judge"))
+
+
+async def test_who_declined_declines_again(replay):
+    with pytest.raises(Refused, match=r"^declined$") as error:
+        await replay.complete(question("Declined?"))
+    assert error.value.text == "I can't."
 
 
 async def test_other_parameters_are_another_request(replay):
