@@ -43,6 +43,7 @@ from simulator.models import (
     Message,
     ModelOptions,
     Needs,
+    Refused,
     Request,
     run_preflight,
 )
@@ -74,13 +75,13 @@ async def judge_run(
     *,
     how: Mapping[str, Any] | None = None,
     concurrency: int = CONCURRENCY,
-    lost: Callable[[str, Malformed], None] | None = None,
+    lost: Callable[[str, Malformed | Refused], None] | None = None,
 ) -> int:
     """Have `model` judge every success of a run that the rule leaves open; `score_run` then counts it.
 
     Each answer is written before the next question is asked, so judging again asks only what this judge has
-    not been asked yet. An answer of the wrong form costs the verdict on its dialogue, no more: it is noted in
-    the log as an event, and the same command asks again.
+    not been asked yet. An answer of the wrong form, or a refusal, costs the verdict on its dialogue, no more:
+    it is noted in the log as an event, and the same command asks again.
 
     Args:
         reader: of the log.
@@ -89,7 +90,7 @@ async def judge_run(
         model: the judge.
         how: decoding options that were chosen for it; with others, the same model is another judge.
         concurrency: dialogues at a time.
-        lost: is told of each dialogue on which an answer had the wrong form; None: that is raised, too.
+        lost: is told of each dialogue that has lost its verdict so; None: that is raised, too.
 
     Returns:
         The number of dialogues that were judged.
@@ -109,11 +110,10 @@ async def judge_run(
     outcomes = await asyncio.gather(*map(settle, cases), return_exceptions=True)
     failures = []
     for case, outcome in zip(cases, outcomes, strict=True):
-        if isinstance(outcome, Malformed):
+        if isinstance(outcome, Malformed | Refused):
             details = {"judge": name, "error": str(outcome)}
-            await log.write(
-                Event(kind="judge.malformed", run_id=run_id, episode_id=case.episode_id, details=details)
-            )
+            kind = f"judge.{type(outcome).__name__.lower()}"
+            await log.write(Event(kind=kind, run_id=run_id, episode_id=case.episode_id, details=details))
             if lost is not None:
                 lost(case.episode_id, outcome)
                 continue
@@ -283,9 +283,9 @@ def _rescore(run_id: str, reader: LogReader, log: LogWriter) -> None:
             log.put(row)
 
 
-def _tell_lost(episode_id: str, error: Malformed) -> None:
-    message = f"{episode_id}: no verdict, for the judge's answer has the wrong form ({error}); "
-    message += "askback score --judge asks again."
+def _tell_lost(episode_id: str, error: Malformed | Refused) -> None:
+    why = "has declined" if isinstance(error, Refused) else "gave an answer of the wrong form"
+    message = f"{episode_id}: no verdict, for the judge {why} ({error}); askback score --judge asks again."
     say(Console(stderr=True), message, "yellow")
 
 

@@ -5,7 +5,15 @@ import pytest
 from simulator.clarq.reporting.report import run_section
 from simulator.clarq.runs import judge_run
 from simulator.clarq.score import JUDGE, score_run
-from simulator.models import Malformed, ModelError, ModelOptions, ScriptModel, Unavailable, load_model
+from simulator.models import (
+    Malformed,
+    ModelError,
+    ModelOptions,
+    Refused,
+    ScriptModel,
+    Unavailable,
+    load_model,
+)
 
 ALMOST = ("1", "2", "Try the iron key.", "It hangs in the kitchen.")  # without 2.1, 2.1.1 and 3
 
@@ -123,6 +131,24 @@ async def test_a_malformed_answer_costs_one_verdict_and_names_the_dialogue(put, 
     asked += [None] * 9
     assert await judge_run(reader, log, "run", model, lost=told) == 1
     assert run_section(reader, "run").tables[0].rows[0][5] == 0
+
+
+async def test_who_declines_costs_one_verdict_too(put, log, reader, lamp):
+    put(log, lamp, ALMOST)
+    wrong = put(log, lamp, (*ALMOST, "A rare word."), repeat=1)
+    lost = []
+
+    def answer(request):
+        if "rare word" in request.messages[0].content:
+            raise Refused("declined")
+        return {"reason": "so it is", "obtained": True}
+
+    told = lambda episode_id, error: lost.append((episode_id, str(error)))  # noqa: E731
+    assert await judge_run(reader, log, "run", ScriptModel(answer), lost=told) == 1
+    assert lost == [(wrong, "declined")]
+    log.flush()
+    assert [event.episode_id for event in reader.events(run_id="run", kind="judge.refused")] == [wrong]
+    assert [one.scores.needs_judge for one in score_run(reader, "run")] == [False, True]
 
 
 async def test_another_judge_is_asked_and_each_verdict_is_kept(put, log, reader, lamp):
