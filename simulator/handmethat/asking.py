@@ -56,7 +56,7 @@ def asked(
         right=scores.success,
         may_ask=played.questions != 0,
         manner=("sees all",) if played.mode == "full" else (),
-        price=float(scores.question_cost),
+        price=float(sum(question.payload["cost"] for question, _ in _answered(turns))),
     )
 
 
@@ -67,11 +67,12 @@ def need_of(item: Task) -> Need:
 
 def exchange(turns: Sequence[Turn]) -> tuple[tuple[str, str], ...]:
     """Return each question that was answered, and the answer."""
-    return tuple(
-        (str(turn.payload["command"]), two.text)
-        for turn, two in pairwise(turns)
-        if turn.payload.get("kind") == "question" and two.payload.get("kind") == "answer"
-    )
+    return tuple((str(turn.payload["command"]), two.text) for turn, two in _answered(turns))
+
+
+def _answered(turns: Sequence[Turn]) -> list[tuple[Turn, Turn]]:
+    kinds = ("question", "answer")
+    return [two for two in pairwise(turns) if tuple(turn.payload.get("kind") for turn in two) == kinds]
 
 
 def useful(task: Task, answers: Sequence[tuple[str, str]]) -> int:

@@ -22,6 +22,7 @@ from simulator.handmethat.asking import asked as handmethat_asked
 from simulator.handmethat.asking import exchange
 from simulator.handmethat.asking import useful as handmethat_useful
 from simulator.handmethat.data import load_tasks
+from simulator.handmethat.items import task_from_row
 
 
 def _dialogue(lamp, *pairs):
@@ -121,6 +122,17 @@ def test_in_handmethat_the_level_says_what_is_open_and_a_question_is_useful_if_l
     assert answer
     assert handmethat_useful(task, ()) == 0
     assert handmethat_useful(task, [("question: what is the weather?", "I do not know.")]) == 0
+
+
+def test_in_handmethat_the_price_is_of_the_questions_that_were_answered(reader):
+    (played, *_), items = reader.turns_of_run("h"), {row.hash: row for row in reader.items("h")}
+    task, kinds = (
+        task_from_row(items[played.episode.item_hash]),
+        [turn.payload["kind"] for turn in played.turns],
+    )
+    broken_off = played.turns[: kinds.index("question") + 1]
+    told = handmethat_asked(task, {}, broken_off, ())
+    assert (told.questions, told.price) == (0, 0)
 
 
 def test_in_handmethat_silence_says_nothing_where_asking_is_not_allowed(reader):
