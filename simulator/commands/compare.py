@@ -110,8 +110,8 @@ def comparison(
     if not rows and len(of_items) < len(chosen):
         raise InputError("These runs share no item that is scored in two of them.")
     tables = [metric_table(frame, chosen, ["run"], benchmark.cluster), Table(_HEADS, rows, "Differences")]
-    untested = (f"Not tested, as the items decide it and not the runs: {', '.join(of_items)}.",)
-    remarks = (*REMARKS, *(untested if of_items else ()))
+    untested = f"Not tested, as the items decide it and not the runs: {', '.join(of_items)}."
+    remarks = (*REMARKS, untested) if of_items else REMARKS
     section = Section(name="comparison", title="Paired by item", tables=tables, remarks=remarks)
     return Report(title=f"{benchmark.title}: {' and '.join(names)}", sections=[section])
 
@@ -188,20 +188,11 @@ def _compare_two(
     items = means.index.get_level_values("item")
     clusters = items.map(cluster).tolist()
     differences = (other - baseline).groupby(clusters).mean().to_numpy(dtype=np.float64)
-    bounds = (-1.0, 1.0) if metric.is_share else None
-    difference = paired_bootstrap(baseline.tolist(), other.tolist(), clusters, bounds=bounds)
+    n, bounds = items.nunique(), (-1.0, 1.0) if metric.is_share else None
+    difference = paired_bootstrap(baseline.tolist(), other.tolist(), clusters, bounds=bounds)._replace(n=n)
     if metric.graded:
         p = permutation_p(differences)
     else:
         p = mcnemar_or_permutation(baseline.tolist(), other.tolist(), clusters, differences)
-    return Pair(
-        first=first,
-        second=second,
-        items=items.nunique(),
-        mean_of_first=float(baseline.mean()),
-        mean_of_second=float(other.mean()),
-        difference=difference._replace(n=items.nunique()),
-        p=p,
-        holm=p,
-        detectable=detectable(differences),
-    )
+    mean, second_mean = float(baseline.mean()), float(other.mean())
+    return Pair(first, second, n, mean, second_mean, difference, p, p, detectable(differences))

@@ -14,8 +14,6 @@ from trees import bounded
 from trees.faults import Fault
 
 _WORDS: Final = ("texts", "desks", "research", "phrases")
-_NAMED: Final = ("texts", "desks", "research")
-"""Those of them whose texts have names."""
 _DEFAULTS: Final = ("title", "summary", "seat", "metric", "rule", "choice", "field", "player")
 """How names begin whose texts the declaration has if a file has none."""
 _PAGES: Final = Path(__file__).parents[2] / "ui"
@@ -61,7 +59,7 @@ def _check_words(files: Sequence[Path]) -> tuple[Fault, ...]:
             line, problem = (int(place), rest) if place.isdigit() else (0, problem)
             faults.append(Fault(str(file), "", line, "format", problem))
         else:
-            faults += _name_faults(file) if file.stem in _NAMED else ()
+            faults += _name_faults(file) if file.stem != "phrases" else ()  # these have no names
     return tuple(faults)
 
 
@@ -69,8 +67,11 @@ def _name_faults(file: Path) -> Iterator[Fault]:
     """Yield the names of texts that neither pages nor the package use, or that one language lacks."""
     from simulator.tables.builtin import LOADER
 
-    leaves: list[str] = []
-    lines: dict[str, int] = {}
+    leaves, lines = list[str](), dict[str, int]()
+
+    def fault(language: str, name: str, problem: str) -> Fault:
+        return Fault(str(file), "", lines[f"{language}.{name}"], "words", problem, "warning")
+
     node = bounded.compose(file.read_text("utf-8"), LOADER)
     assert node is not None
     bounded.read_placed(node, lambda scalar, place: leaves.append(place), lines, [])
@@ -82,26 +83,18 @@ def _name_faults(file: Path) -> Iterator[Fault]:
             unused = [part for part in re.split(r"[\W_]+", name) if part not in known]
             if unused:
                 words = difflib.get_close_matches(unused[0], sorted(known), n=1)
-                meant = [name.replace(unused[0], word) for word in words]
-                near = difflib.get_close_matches(name, other, n=1, cutoff=0.8) or meant
+                near = difflib.get_close_matches(name, other, n=1, cutoff=0.8) or words
                 hint = f"; did you mean {near[0]!r}?" if near else ""
-                problem = f"nothing uses the name {name!r}{hint}"
-            elif not other or name in other or (language == "zh" and name.partition(".")[0] in _DEFAULTS):
-                continue
-            else:
-                problem = f"{name!r} has no text in {lacking}"
-            yield Fault(str(file), "", lines[f"{language}.{name}"], "words", problem, "warning")
+                yield fault(language, name, f"nothing uses the name {name!r}{hint}")
+            elif other and name not in other and (lacking == "zh" or name.split(".")[0] not in _DEFAULTS):
+                yield fault(language, name, f"{name!r} has no text in {lacking}")
 
 
 def _words_of(folder: Path) -> set[str]:
     """Return the words that the code, the data and the templates in a folder are written with."""
-    files = [path for path in folder.rglob("*") if path.suffix in (".py", ".yaml", ".jinja")]
-    texts = (
-        path.read_text("utf-8", "replace")
-        for path in files
-        if path.stem not in _WORDS and path.parent.name != "strings"
-    )
-    return {word for text in texts for word in re.split(r"[\W_]+", text)}
+    files = (file for suffix in ("py", "yaml", "jinja") for file in folder.rglob(f"*.{suffix}"))
+    files = (file for file in files if file.stem not in _WORDS and file.parent.name != "strings")
+    return {word for file in files for word in re.split(r"[\W_]+", file.read_text("utf-8", "replace"))}
 
 
 _KIND: Final = f"words of pages ({', '.join(f'{name}.yaml' for name in _WORDS)})"
