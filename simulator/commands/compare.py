@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -111,9 +112,26 @@ def comparison(
         raise InputError("These runs share no item that is scored in two of them.")
     tables = [metric_table(frame, chosen, ["run"], benchmark.cluster), Table(_HEADS, rows, "Differences")]
     untested = f"Not tested, as the items decide it and not the runs: {', '.join(of_items)}."
-    remarks = (*REMARKS, untested) if of_items else REMARKS
+    remarks = (*_namesakes(reader, names), *REMARKS, *([untested] if of_items else []))
     section = Section(name="comparison", title="Paired by item", tables=tables, remarks=remarks)
     return Report(title=f"{benchmark.title}: {' and '.join(names)}", sections=[section])
+
+
+def _namesakes(reader: LogReader, runs: Sequence[str]) -> Iterator[str]:
+    """Yield what is to be told of every two runs that have other items under the same names."""
+    contents: dict[str, defaultdict[tuple[str, str], set[str]]] = {}
+    for run in runs:
+        contents[run] = defaultdict(set)
+        for item in reader.items(run):
+            contents[run][item.name, item.language].add(item.hash)
+    for first, second in combinations(runs, 2):
+        shared = contents[first].keys() & contents[second].keys()
+        if other := sum(contents[first][name].isdisjoint(contents[second][name]) for name in shared):
+            yield (
+                f"{first} and {second}: {other} of {len(shared)} items of one name have other contents in "
+                "the log. They are no pairs if they come of other data, or were made with another seed; they "
+                "are if a file of results left out some of their fields."
+            )
 
 
 def mcnemar_or_permutation(

@@ -21,15 +21,15 @@ Values = Mapping[str, Sequence[float | None]]
 """The values of an item's repeats, by item."""
 
 
-def put_run(path: Path, run: str, metrics: Mapping[str, Values], benchmark: str = "clarq") -> None:
+def put_run(
+    path: Path, run: str, metrics: Mapping[str, Values], benchmark: str = "clarq", seed: int = 0
+) -> None:
     with LogWriter(path, durable=False) as log:
         log.put(Run(id=run, benchmark=benchmark, setup="L2L", seed=0))
         for metric, values in metrics.items():
             for name, repeats in values.items():
-                item = Item(
-                    hash=content_hash({"name": name}), benchmark=benchmark, name=name, language="en",
-                    data={"name": name},
-                )  # fmt: skip
+                data = {"name": name, "seed": seed}
+                item = Item(hash=content_hash(data), benchmark=benchmark, name=name, language="en", data=data)
                 log.put(item)
                 for repeat, value in enumerate(repeats):
                     episode = f"{run}/{name}/{repeat}"
@@ -72,6 +72,16 @@ def path(tmp_path: Path) -> Path:
 
 FIRST = [1.0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0]
 SECOND = [1.0, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0]
+
+
+def test_items_that_share_their_names_alone_are_told(path):
+    put_run(path, "a", {"success": once([1, 0, 1])})
+    put_run(path, "b", {"success": once([1, 1])})
+    put_run(path, "c", {"success": once([1, 1, 1])}, seed=1)
+    with LogReader(path) as reader:
+        (section,) = comparison(reader, ["a", "b", "c"]).sections
+    told = [remark.partition(" of one name")[0] for remark in section.remarks if "other contents" in remark]
+    assert told == ["a and c: 3 of 3 items", "b and c: 2 of 2 items"]
 
 
 def test_shares_are_tested_by_mcnemar_s_exact_test(path):
