@@ -39,6 +39,7 @@ EPISODE_COLUMNS: Final = (
     "turns",
     "seconds",
 )
+_OF_TURN: Final = ("number", "seat", "text", "seconds", "created_at", "payload")
 MadeT = TypeVar("MadeT")
 SEAT: Final = "seat."
 """Begins the names of columns that say who sat in a seat: ``seat.seeker``."""
@@ -139,29 +140,12 @@ def turns(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
             rows += (
                 {
                     **place,
-                    "number": turn.number,
-                    "seat": turn.seat,
                     "kind": turn.payload.get("kind"),
-                    "text": turn.text,
-                    "seconds": turn.seconds,
-                    "created_at": turn.created_at,
-                    "payload": turn.payload,
+                    **{name: getattr(turn, name) for name in _OF_TURN},
                 }
                 for turn in played.turns
             )
-    columns = (
-        "run",
-        "episode",
-        "item",
-        "number",
-        "seat",
-        "kind",
-        "text",
-        "seconds",
-        "created_at",
-        "payload",
-    )
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=["run", "episode", "item", "number", "seat", "kind", *_OF_TURN[2:]])
 
 
 def judgments(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:

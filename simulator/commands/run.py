@@ -19,7 +19,7 @@ from simulator.field_options import AnnotatedOption, options_of, read_options
 from simulator.orders import RunOrder, RunSpec, Selection, items_of, play_order
 from simulator.runner import options as shared
 from simulator.runner.command import RunRequest, RunSettings
-from simulator.runner.engine import LOCAL, read_resources
+from simulator.runner.engine import LOCAL, Engine, read_resources
 from simulator.runner.model_flags import MODEL_OPTIONS, ModelFlags, command_of
 from simulator.sampling import stratified
 
@@ -101,9 +101,11 @@ def _run(
             repeats=options["repeat"],
             name=options["run"],
             concurrency=options["concurrency"],
-            workers=options["workers"],
-            executor=options["executor"],
-            resources=read_resources(options["resources"] or ()),
+            engine=Engine(
+                executor=options["executor"],
+                workers=options["workers"],
+                resources=read_resources(options["resources"] or ()),
+            ),
             typed={name: _path_as_text(options[name]) for name in sorted(typed - _ELSEWHERE)},
         ),
         console=Console(),

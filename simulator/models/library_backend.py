@@ -21,8 +21,7 @@ import openai
 
 from simulator.errors import InputError
 from simulator.models import remote
-from simulator.models.answers import count_of
-from simulator.models.base import Capabilities, Completion, Request, Scored, ScoreRequest, Usage
+from simulator.models.base import Capabilities, Completion, Request, Scored, ScoreRequest
 from simulator.models.errors import (
     KeyMissing,
     Malformed,
@@ -34,7 +33,7 @@ from simulator.models.errors import (
     cannot_score,
 )
 from simulator.models.keys import Identity, messages
-from simulator.models.openai_backend import drawn
+from simulator.models.openai_backend import drawn, openai_usage
 from simulator.models.prices import Price
 from simulator.models.redaction import Secrets, public_url
 from simulator.models.sampling import require_samples
@@ -190,7 +189,7 @@ class LibraryModel:
         return body | dict(self.identity.extra)
 
     def _completion(self, answer: Any, request: Request) -> Completion:
-        usage = _usage(answer)
+        usage = openai_usage(answer)
         choice = answer.choices[0]
         text = choice.message.content or ""
         if choice.finish_reason == "content_filter" or getattr(choice.message, "refusal", None):
@@ -269,15 +268,3 @@ def _headers(error: Any) -> Mapping[str, str]:
 
 def _words(error: Any) -> str:
     return str(getattr(error, "message", error)).partition("Traceback (most recent call last)")[0].strip()
-
-
-def _usage(answer: Any) -> Usage:
-    usage = getattr(answer, "usage", None)
-    if usage is None:
-        return Usage()
-    details = getattr(usage, "prompt_tokens_details", None)
-    return Usage(
-        count_of(usage.prompt_tokens),
-        count_of(usage.completion_tokens),
-        count_of(getattr(details, "cached_tokens", None)),
-    )

@@ -18,6 +18,7 @@ from simulator.models.cache import Cached, ResponseCache
 from simulator.models.decoding import Decoded, Decoding
 from simulator.models.fleet import PREFIX, Fleet, FleetServer, Place, address_of, addresses, place_of
 from simulator.models.fleet_model import FleetModel
+from simulator.models.keys import Identity
 from simulator.models.layers import Backend
 from simulator.models.limits import Limited
 from simulator.models.offline import Latency, Scorer, Script, ScriptModel
@@ -27,6 +28,7 @@ from simulator.models.record import Recorded, Recorder
 from simulator.models.redaction import has_credentials, public_url
 from simulator.models.replay import LogRecordings, ReplayModel
 from simulator.models.retry import Retried, RetryPolicy
+from simulator.models.weights import shipped_folder
 
 _log = logging.getLogger(__name__)
 
@@ -277,16 +279,20 @@ def _by_library(provider: str, model: str, options: ModelOptions) -> Backend:
     )
 
 
-def _transformers(model: str, options: ModelOptions) -> Backend:
+def _transformers(path: str, options: ModelOptions, identity: Identity | None = None) -> Backend:
     from simulator.models.transformers_backend import TransformersModel
 
-    return TransformersModel(model, device=options.device, threads=options.threads, together=options.together)
+    return TransformersModel(
+        path,
+        device=options.device,
+        threads=options.threads,
+        together=options.together,
+        identity=identity,
+    )
 
 
 def _local(model: str, options: ModelOptions) -> Backend:
-    from simulator.models.transformers_backend import load_shipped
-
-    return load_shipped(model, device=options.device, threads=options.threads, together=options.together)
+    return _transformers(str(shipped_folder(model)), options, Identity("local", model))
 
 
 def _load_offline(model: str, options: ModelOptions) -> Backend:

@@ -131,7 +131,7 @@ class OpenAIModel(OpenAIServer):
     def _completion(self, answer: object, request: Request) -> Completion:
         if not isinstance(answer, ChatCompletion) or not answer.choices:
             raise Malformed(f"{self.name}: the server's answer is no chat completion", text=str(answer))
-        choice, usage = answer.choices[0], _usage(answer)
+        choice, usage = answer.choices[0], openai_usage(answer)
         if choice.message is None:
             raise Malformed(f"{self.name}: the server's answer has no message", text=str(answer), usage=usage)
         text = choice.message.content or ""
@@ -170,13 +170,14 @@ class OpenAIModel(OpenAIServer):
         )
 
 
-def _usage(answer: ChatCompletion) -> Usage:
-    usage = answer.usage
+def openai_usage(answer: Any) -> Usage:
+    """Return what an answer in OpenAI's form took."""
+    usage = getattr(answer, "usage", None)
     if usage is None:
         return Usage()
-    details = usage.prompt_tokens_details
+    details = getattr(usage, "prompt_tokens_details", None)
     return Usage(
         count_of(usage.prompt_tokens),
         count_of(usage.completion_tokens),
-        count_of(details.cached_tokens) if details else None,
+        count_of(getattr(details, "cached_tokens", None)),
     )

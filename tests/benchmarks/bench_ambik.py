@@ -45,6 +45,7 @@ from simulator.orders import RunOrder, play_order
 from simulator.runner import command
 from simulator.runner.batch import run_batch
 from simulator.runner.command import RunSettings
+from simulator.runner.engine import HERE
 from simulator.stats import RESAMPLES
 
 LATENCY = 0.04
@@ -115,7 +116,7 @@ def play(log: Path, pairs: int = PAIRS, latency: float = LATENCY) -> Played:
         settings=RunSettings(
             log=log,
             models=ModelOptions(script=answer, latency=latency),
-            workers=1,
+            engine=HERE,
             concurrency=CONCURRENCY,
             name="bench",
         ),

@@ -17,6 +17,7 @@ from simulator.clarq.data import load_items
 from simulator.clarq.machine import MACHINE
 from simulator.errors import InputError
 from simulator.runner.command import RunRequest, RunSettings, play
+from simulator.runner.engine import HERE
 from ui import command
 from ui.server import Health, _log, add_health
 
@@ -49,7 +50,7 @@ def test_of_a_full_disk_the_first_error_is_told(full_for_a_moment, tmp_path, mon
         machine=MACHINE,
         seats={"seeker": "offline/seeker", "provider": "offline/experts"},
         items=tuple(load_items("builtin", "en")[:20]),
-        settings=RunSettings(log=tmp_path / "log.sqlite", workers=1, concurrency=concurrency),
+        settings=RunSettings(log=tmp_path / "log.sqlite", engine=HERE, concurrency=concurrency),
     )
     with pytest.raises(LogError, match="The disk is full") as told:
         play(wanted, Console(quiet=True))

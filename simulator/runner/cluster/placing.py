@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from simulator.errors import AskbackError
 from simulator.models import (
@@ -53,21 +53,16 @@ class NodeModel:
         backend = self._backend
         return Description(backend.name, backend.identity, backend.capabilities, backend.ignored)
 
-    async def complete(self, request: Request) -> Completion | ModelError:
-        """Answer a request."""
+    async def ask(
+        self, method: Literal["complete", "score"], request: Any
+    ) -> Completion | Scored | ModelError:
+        """Answer a request, or score a text."""
         assert self._backend is not None
         try:
-            return await self._backend.complete(request)
+            answer: Completion | Scored = await getattr(self._backend, method)(request)
         except ModelError as error:
             return error
-
-    async def score(self, request: ScoreRequest) -> Scored | ModelError:
-        """Score a text."""
-        assert self._backend is not None
-        try:
-            return await self._backend.score(request)
-        except ModelError as error:
-            return error
+        return answer
 
 
 class PlacedModel:
@@ -102,7 +97,7 @@ class PlacedModel:
         for _ in range(_TRIES):
             actor = self._actor
             try:
-                answer: Completion | Scored | ModelError = await getattr(actor, method).remote(request)
+                answer: Completion | Scored | ModelError = await actor.ask.remote(method, request)
             except self._lost_error:
                 lost = actor._actor_id.binary()
                 self._take(*await self._head.place.remote(self._asked_for, self._node, lost))

@@ -15,6 +15,7 @@ from simulator.handmethat.data import load_tasks
 from simulator.handmethat.machine import MACHINE as HANDMETHAT
 from simulator.handmethat.playing import Posed
 from simulator.runner.command import RunRequest, RunSettings, play
+from simulator.runner.engine import HERE
 from simulator.runner.model_flags import ModelFlags
 
 
@@ -45,7 +46,7 @@ def log(tmp_path_factory):
             machine=machine,
             seats=seats,
             items=items,
-            settings=RunSettings(log=path, models=ModelFlags().options(path), name=name, workers=1),
+            settings=RunSettings(log=path, models=ModelFlags().options(path), name=name, engine=HERE),
             options=options,
         )
         play(wanted, Console(quiet=True))

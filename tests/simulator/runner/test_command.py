@@ -16,6 +16,7 @@ from simulator.errors import InputError
 from simulator.models import Budget
 from simulator.runner import command
 from simulator.runner.command import RunRequest, RunSettings, play, read_ranges, run_name
+from simulator.runner.engine import HERE, Engine
 from simulator.runner.model_flags import ModelFlags
 
 
@@ -31,8 +32,8 @@ def asked(tmp_path, monkeypatch):
     )
 
 
-def reached(asked, *, workers=None, **models):
-    return replace(asked.settings, workers=workers, models=ModelFlags(**models).options(asked.settings.log))
+def reached(asked, **models):
+    return replace(asked.settings, models=ModelFlags(**models).options(asked.settings.log))
 
 
 @pytest.fixture
@@ -83,10 +84,10 @@ def test_ctrl_c_leaves_a_log_that_the_same_command_continues(asked, console, mon
 
 def test_mistakes_are_told_before_the_log_is_made(asked, console):
     person = {"seeker": "person", "provider": "offline/experts"}
-    elsewhere = replace(asked, settings=replace(asked.settings, executor="elsewhere"))
-    for wrong, named in ((replace(asked, seats=person), "askback app"), (elsewhere, "--executor")):
-        with pytest.raises(InputError, match=named):
-            play(wrong, console)
+    with pytest.raises(InputError, match="askback app"):
+        play(replace(asked, seats=person), console)
+    with pytest.raises(InputError, match="--executor"):
+        Engine(executor="elsewhere")
     assert not asked.settings.log.exists()
 
 
@@ -130,7 +131,7 @@ def test_a_name_given_to_several_runs_tells_them_apart():
 
 
 def test_what_is_said_of_all_runs_is_said_of_each(asked):
-    said = {"seed": 3, "concurrency": 4, "workers": 1}
+    said = {"seed": 3, "concurrency": 4, "engine": HERE}
     models = ModelFlags(base_url="http://here", cache=False, together=6).options(asked.settings.log)
     several = RunSettings(log=asked.settings.log, models=models, repeats=2, name="n", **said)
     one = several.called("n-one")

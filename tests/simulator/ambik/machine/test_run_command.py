@@ -38,7 +38,7 @@ from simulator.orders import RunOrder, play_order
 from simulator.reporting import json_text
 from simulator.reports import run_summary
 from simulator.runner.command import RunSettings
-from simulator.runner.engine import Engine
+from simulator.runner.engine import HERE, Engine
 from simulator.seeds import derive_seed
 from simulator.stats import Interval, wilson
 
@@ -113,7 +113,7 @@ def order(log_path, model, console, tmp_path, monkeypatch):
             ),
             rules=Options(**(rules or {})),
             settings=RunSettings(
-                log=log_path, models=models or ModelOptions(script=model), workers=1, name=name
+                log=log_path, models=models or ModelOptions(script=model), engine=HERE, name=name
             ),
             console=console,
         )

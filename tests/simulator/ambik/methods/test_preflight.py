@@ -18,6 +18,7 @@ from simulator.ambik.selection import KitchenSelection
 from simulator.models import ModelOptions, Needs, PreflightFailed
 from simulator.orders import RunOrder, play_order
 from simulator.runner.command import RunSettings
+from simulator.runner.engine import HERE
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "faults"))
 
@@ -59,7 +60,7 @@ def play(server, tmp_path, monkeypatch):
                     max_attempts=1,
                     cache_path=tmp_path / "cache.sqlite",
                 ),
-                workers=1,
+                engine=HERE,
             ),
             console=console,
         )

@@ -29,6 +29,7 @@ from simulator.models import Completion, ModelOptions, TokenLogprob
 from simulator.models.base import Request
 from simulator.orders import RunOrder, play_order
 from simulator.runner.command import RunSettings
+from simulator.runner.engine import HERE
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
 
@@ -92,7 +93,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 **(data or {"limit": 2 * PAIRS, "calibration_limit": CALIBRATING}),
             ),
             rules=Options(samples=2, **rules),
-            settings=RunSettings(log=path, models=ModelOptions(script=_cook()), workers=1, name=name),
+            settings=RunSettings(log=path, models=ModelOptions(script=_cook()), engine=HERE, name=name),
             console=Console(quiet=True),
         )
         play_order(RUNS, order)
