@@ -3,7 +3,7 @@
 Some ask until nothing is open, some what an instruction means, some ask or act at one step of a plan. An
 `Asking` says of an episode whether asking was needed, whether it was done, what the questions brought and
 whether the end was right. It is read from logged turns and the item alone, whoever sat there. One taxonomy
-holds for all benchmarks; each derives it from its items in `need_of` of its `asking.py` (`Part`):
+holds for all benchmarks; each derives it from its items in `need_of` of its `asking.py`:
 
 ============  ========================================================================================
 ``person``    something is open that only this person can know: asking is needed
@@ -22,15 +22,16 @@ asked in it was nobody's decision: only if something was, it tells of asking.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple
 
 from logs import LogReader
 from logs.rows import Item, Judgment, Turn
 from simulator import catalog
-from simulator.benchmark import AskingNotes, AskingSpec
+from simulator.benchmark import AskingSpec, Benchmark
 from simulator.errors import InputError
+from simulator.packages import fault_in
 from simulator.runner.logged import ENDED, ERASED, endings_of_runs, seat_failed, took_part
 
 PERSON: Final = "person"
@@ -113,31 +114,6 @@ class Asking:
         return self.told.questions > 0
 
 
-class Part(Protocol):
-    """A benchmark's `asking.py`.
-
-    Attributes:
-        ROBOT: the seat that may ask.
-        USER: the seat that answers.
-        NOTES: what its measures mean in this benchmark; None where they speak for themselves.
-    """
-
-    ROBOT: str
-    USER: str
-    NOTES: AskingNotes | None
-
-    def read_item(self, row: Item) -> Any:
-        """Return the item out of its row."""
-
-    def asked(
-        self, item: Any, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
-    ) -> Asked | None:
-        """Return what an episode with these options says; None if nobody could be asked anything in it.
-
-        It may have been aborted at any turn, also before the first.
-        """
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskingRecords:
     """The records of some runs.
@@ -159,14 +135,14 @@ def askable() -> tuple[str, ...]:
     return tuple(benchmark.name for benchmark in catalog.installed() if benchmark.asking is not None)
 
 
-def load_asking(benchmark: str) -> Part:
+def load_asking(benchmark: str) -> AskingSpec:
     """Return what a benchmark says of asking.
 
     Raises:
         InputError: if nobody asks anything there.
     """
-    declared = catalog.find(benchmark)
-    if declared.asking is None:
+    asking = catalog.find(benchmark).asking
+    if asking is None:
         known = ", ".join(askable())
         raise InputError(
             f"nobody asks back in {benchmark}; runs of {known} can be compared",
@@ -174,16 +150,12 @@ def load_asking(benchmark: str) -> Part:
             benchmark=benchmark,
             known=known,
         )
-    if not isinstance(declared.asking, AskingSpec):
-        return declared.asking()
-    from simulator.runner.declared import DeclaredAsking  # it brings LangGraph
-
-    return DeclaredAsking(declared, declared.asking)
+    return asking
 
 
 def may_ask_back(benchmark: str, seats: Collection[str]) -> bool:
     """Return True if somebody may ask back in runs with these seats; if none are told, at all."""
-    return benchmark in askable() and (not seats or load_asking(benchmark).ROBOT in seats)
+    return benchmark in askable() and (not seats or load_asking(benchmark).robot in seats)
 
 
 def askings(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = False) -> AskingRecords:
@@ -217,11 +189,12 @@ def _records_of(reader: LogReader, run: str, exclude_aborted: bool) -> Iterator[
     benchmark = reader.run(run).benchmark
     cluster = catalog.find(benchmark).cluster
     try:
-        part = load_asking(benchmark)
+        spec = load_asking(benchmark)
     except InputError as error:
         raise InputError(f"{run}: {error}", code=error.code, **error.named) from error
     rows = {row.hash: row for row in reader.items(run)}
-    items = {hash: part.read_item(row) for hash, row in rows.items()}
+    read_item, read = _reading(catalog.find(benchmark), spec)
+    items = {hash: read_item(row) for hash, row in rows.items()}
     judgments: defaultdict[str | None, list[Judgment]] = defaultdict(list)
     for judgment in reader.judgments(run_id=run):
         judgments[judgment.episode_id].append(judgment)
@@ -236,14 +209,12 @@ def _records_of(reader: LogReader, run: str, exclude_aborted: bool) -> Iterator[
             yield "not ended"
         elif ending.status not in ENDED and (exclude_aborted or not aborted):
             yield ending.status
-        elif not (
-            asked := part.asked(items[episode.item_hash], episode.options, turns, judgments[episode.id])
-        ):
+        elif not (asked := read(items[episode.item_hash], episode.options, turns, judgments[episode.id])):
             yield "nothing could be asked"
         else:
             if aborted:
                 asked = replace(asked, right=False, open=False, aborted=True)
-            seat = episode.seats.get(part.ROBOT, "")
+            seat = episode.seats.get(spec.robot, "")
             yield Asking(
                 benchmark=benchmark,
                 run=run,
@@ -251,10 +222,32 @@ def _records_of(reader: LogReader, run: str, exclude_aborted: bool) -> Iterator[
                 item=rows[episode.item_hash].name,
                 cluster=cluster(rows[episode.item_hash].name),
                 robot=f"{seat} ({', '.join(asked.manner)})" if asked.manner else seat,
-                user=episode.seats.get(part.USER, ""),
+                user=episode.seats.get(spec.user, ""),
                 seat=seat,
                 told=asked,
             )
+
+
+def _reading(
+    benchmark: Benchmark[Any, Any], spec: AskingSpec
+) -> tuple[Callable[[Item], Any], Callable[..., Asked | None]]:
+    """Return what makes items of rows, and records of episodes."""
+    if spec.read is not None and spec.read_item is not None:
+        return spec.read_item, spec.read
+    from simulator.runner.declared import DeclaredMachine  # it brings LangGraph
+
+    machine, record = DeclaredMachine(benchmark), spec.record
+    assert record is not None
+
+    def read(
+        item: Any, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
+    ) -> Asked | None:
+        try:
+            return record(machine.final(item, turns, options))
+        except Exception as error:  # another's package
+            raise fault_in(f"{benchmark.name}: record", error) from error
+
+    return machine.read_item, read
 
 
 def _place(record: Asking) -> tuple[int, str, str, str]:

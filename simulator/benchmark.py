@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from logs import LogReader
-    from simulator.asking import Asked, Part
+    from logs.rows import Item, Judgment, Turn
+    from simulator.asking import Asked
     from simulator.blocks import Block
     from simulator.datasets import Added
     from simulator.desks import Desk
@@ -196,12 +197,17 @@ class AskingSpec:
         robot: the seat that may ask.
         user: the seat that answers.
         record: the record of a state at its end; None if nobody could be asked anything in it.
+        read: the same for a benchmark with a room, of an item, the episode's options, turns and judgments; it
+            may have been aborted at any turn, also before the first.
+        read_item: makes that item of its row.
         notes: what the measures mean here.
     """
 
     robot: str
     user: str
-    record: Callable[[State[Any, Any]], Asked | None]
+    record: Callable[[State[Any, Any]], Asked | None] | None = None
+    read: Callable[[Any, Mapping[str, Any], Sequence[Turn], Sequence[Judgment]], Asked | None] | None = None
+    read_item: Callable[[Item], Any] | None = None
     notes: AskingNotes | None = None
 
 
@@ -294,7 +300,7 @@ class Benchmark(Generic[ItemT, RulesT]):
             its prompt.
         view: what a person in a seat is shown, block by block; by default what was said.
         reveal: what everybody may see at the end; by default what was said.
-        asking: who may ask back; with a machine of its own, where its `simulator.asking.Part` is found.
+        asking: who may ask back.
         reports: make the sections that `askback report NAME` adds to the metrics.
         report: what else that command takes and tells.
         judging: forms in which people judge episodes and items, each found when it is asked for; judgments of
@@ -341,7 +347,7 @@ class Benchmark(Generic[ItemT, RulesT]):
     knows: Callable[[State[ItemT, RulesT], str], Mapping[str, Any]] = lambda state, seat: {}
     view: Callable[[State[ItemT, RulesT], str], Sequence[Block]] | None = None
     reveal: Callable[[State[ItemT, RulesT]], Sequence[Block]] | None = None
-    asking: AskingSpec | Callable[[], Part] | None = None
+    asking: AskingSpec | None = None
     reports: tuple[SectionMaker, ...] = ()
     report: ReportSpec | None = None
     judging: tuple[Callable[[], JudgingForm[Any]], ...] = ()

@@ -14,22 +14,10 @@ from typing import Any, Final
 from logs.rows import Judgment, Turn
 from simulator.ambik.intents import Intent, is_found
 from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
-from simulator.ambik.items import item_from_row as read_item
-from simulator.ambik.playing import ROBOT, USER
 from simulator.ambik.score import values
 from simulator.ambik.terms import CONFORMAL, NAMES
 from simulator.asking import Asked, Need
-from simulator.benchmark import AskingNotes
 
-__all__ = ["NOTES", "ROBOT", "USER", "asked", "need_of", "read_item", "useful"]
-NOTES: Final = AskingNotes(
-    need=(
-        "person where preferences settle it, inferred where common sense or safety does, nothing in clear "
-        "and clarified tasks"
-    ),
-    useful="what the intent wants",
-    right="the action realises the user's intent",
-)
 _KINDS: Final = {"common_sense_knowledge": "common sense", "unambiguous_direct": "unambiguous"}
 
 

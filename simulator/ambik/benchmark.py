@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from simulator.benchmark import Benchmark, Command, Metric, ReportSpec, SeatSpec
+from simulator.benchmark import AskingNotes, AskingSpec, Benchmark, Command, Metric, ReportSpec, SeatSpec
 from simulator.deferred import attribute, later
 
 BENCHMARK: Final = Benchmark[Any, Any](
@@ -50,7 +50,20 @@ BENCHMARK: Final = Benchmark[Any, Any](
     cluster=lambda name: name.removesuffix(".clear").removesuffix(".ambiguous"),
     machine=attribute("simulator.ambik.machine:MACHINE"),
     runs=attribute("simulator.ambik.runs:RUNS"),
-    asking=attribute("simulator.ambik.asking"),
+    asking=AskingSpec(
+        robot="robot",
+        user="user",
+        read=later("simulator.ambik.asking:asked"),
+        read_item=later("simulator.ambik.items:item_from_row"),
+        notes=AskingNotes(
+            need=(
+                "person where preferences settle it, inferred where common sense or safety does, nothing in "
+                "clear and clarified tasks"
+            ),
+            useful="what the intent wants",
+            right="the action realises the user's intent",
+        ),
+    ),
     checker=later("simulator.ambik.files.kinds:TABLES.checker"),
     register=later("simulator.ambik.data:DATA.register"),
     judging=(attribute("simulator.ambik.annotation.desk:DECIDING"),),

@@ -13,12 +13,10 @@ people and models are counted alike.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from logs.rows import Judgment, Turn
 from simulator.asking import Asked, Decision, Need
-from simulator.benchmark import AskingNotes
-from simulator.clarq import data
 from simulator.clarq.compose import contains
 from simulator.clarq.graph import farewell
 from simulator.clarq.lexical import patterns
@@ -26,13 +24,6 @@ from simulator.clarq.playing import PROVIDER, SEEKER
 from simulator.clarq.score import lines_after_opening, score_episode, spoken_lines
 from trees import Language, Task
 from trees.model import task_type
-
-ROBOT: Final = SEEKER
-USER: Final = PROVIDER
-read_item: Final = data.read_item
-NOTES: Final = AskingNotes(
-    need="person until every node has been given, then nothing", useful="a node", right="success"
-)
 
 # Words that ask without a question mark.
 _ASKS = patterns("asks_without_mark")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from simulator.benchmark import Benchmark, Command, Metric, ReportSpec, SeatSpec
+from simulator.benchmark import AskingNotes, AskingSpec, Benchmark, Command, Metric, ReportSpec, SeatSpec
 from simulator.deferred import attribute, later
 
 BENCHMARK: Final = Benchmark[Any, Any](
@@ -36,7 +36,15 @@ BENCHMARK: Final = Benchmark[Any, Any](
     machine=attribute("simulator.clarq.machine:MACHINE"),
     runs=attribute("simulator.clarq.runs:RUNS"),
     scorer=attribute("simulator.clarq.runs:score_again"),
-    asking=attribute("simulator.clarq.asking"),
+    asking=AskingSpec(
+        robot="seeker",
+        user="provider",
+        read=later("simulator.clarq.asking:asked"),
+        read_item=later("simulator.clarq.data:read_item"),
+        notes=AskingNotes(
+            need="person until every node has been given, then nothing", useful="a node", right="success"
+        ),
+    ),
     checker=later("simulator.clarq.data:checker"),
     register=later("simulator.clarq.data:register"),
     research=attribute("simulator.clarq.research:RESEARCH"),

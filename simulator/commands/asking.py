@@ -233,7 +233,7 @@ def _bars(row: Row) -> Bars:
 def notes(rows: Iterable[Row]) -> tuple[str, ...]:
     """Return how tables with these rows are to be read, in each benchmark that they have."""
     names = {row.benchmark for row in rows}
-    parts = {name: load_asking(name).NOTES for name in askable() if name in names}
+    parts = {name: load_asking(name).notes for name in askable() if name in names}
     titled = [(catalog.find(name).title, part) for name, part in parts.items() if part is not None]
     need = " ".join(f"{title}: {part.need}." for title, part in titled)
     useful = "; ".join(f"{title}: {part.useful}" for title, part in titled)

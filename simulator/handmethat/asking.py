@@ -12,27 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any
 
 from logs.rows import Judgment, Turn
 from simulator.asking import Asked, Need
-from simulator.benchmark import AskingNotes
-from simulator.handmethat.items import task_from_row
 from simulator.handmethat.players.robots import believe, candidates, destinations
-from simulator.handmethat.playing import HUMAN, ROBOT, Options
+from simulator.handmethat.playing import Options
 from simulator.handmethat.score import options_of, score_episode
 from simulator.handmethat.task import Task
 from simulator.runner.turns import task_turns
-
-USER: Final = HUMAN
-NOTES: Final = AskingNotes(
-    need="nothing at level 1, inferred at levels 2 and 3, person at level 4",
-    useful="fewer things fit",
-    right="the human has what was meant",
-    price="points of HandMeThat's score",
-)
-read_item: Final = task_from_row
-__all__ = ["NOTES", "ROBOT", "USER", "asked", "exchange", "need_of", "read_item", "useful"]
 
 
 def asked(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from simulator.benchmark import Benchmark, Command, Metric, ReportSpec, SeatSpec
+from simulator.benchmark import AskingNotes, AskingSpec, Benchmark, Command, Metric, ReportSpec, SeatSpec
 from simulator.deferred import attribute, later
 
 BENCHMARK: Final = Benchmark[Any, Any](
@@ -37,7 +37,18 @@ BENCHMARK: Final = Benchmark[Any, Any](
     load=later("simulator.handmethat.runs:load_posed"),
     machine=attribute("simulator.handmethat.machine:MACHINE"),
     runs=attribute("simulator.handmethat.runs:RUNS"),
-    asking=attribute("simulator.handmethat.asking"),
+    asking=AskingSpec(
+        robot="robot",
+        user="human",
+        read=later("simulator.handmethat.asking:asked"),
+        read_item=later("simulator.handmethat.items:task_from_row"),
+        notes=AskingNotes(
+            need="nothing at level 1, inferred at levels 2 and 3, person at level 4",
+            useful="fewer things fit",
+            right="the human has what was meant",
+            price="points of HandMeThat's score",
+        ),
+    ),
     reports=(later("simulator.handmethat.reports:run_sections"),),
     report=ReportSpec(
         help="Tables of several runs side by side: by level, by questions asked, and the gain per question.",

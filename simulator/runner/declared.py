@@ -25,14 +25,13 @@ from langgraph.types import Command
 from pydantic import BaseModel, ValidationError
 
 from logs.rows import Ending, Item, Judgment, Score, Turn, content_hash
-from simulator.benchmark import AskingSpec, Benchmark, Due, Move, State
+from simulator.benchmark import Benchmark, Due, Move, State
 from simulator.blocks import Block, Talk
 from simulator.errors import InputError, SeatError
 from simulator.field_faults import first_fault
 from simulator.form_blocks import Form
 from simulator.model_forms import form_of, read_form
 from simulator.models import ChatModel
-from simulator.packages import fault_in
 from simulator.runner.declared_results import due_in, known_in, move_in, outcome_of, scores_of
 from simulator.runner.declared_seats import BuiltinSeat, PromptedSeat
 from simulator.runner.declared_views import Result, SeatPage
@@ -380,27 +379,3 @@ def read_rules(model: type[BaseModel], values: Mapping[str, Any], prefix: str = 
         raise InputError(f"{prefix}{name} {fault.problem}") from error
     plain: dict[str, Any] = rules.model_dump(mode="json")
     return plain
-
-
-class DeclaredAsking:
-    """The record of asking back of a declared benchmark (`simulator.asking.Part`)."""
-
-    def __init__(self, benchmark: AnyBenchmark, spec: AskingSpec) -> None:
-        self.ROBOT = spec.robot
-        self.USER = spec.user
-        self.NOTES = spec.notes
-        self._machine = DeclaredMachine(benchmark)
-        self._record = spec.record
-
-    def read_item(self, row: Item) -> Any:
-        """Return the item of a row."""
-        return self._machine.read_item(row)
-
-    def asked(
-        self, item: Any, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
-    ) -> Any:
-        """Return the record of an episode; None if nobody could be asked anything in it."""
-        try:
-            return self._record(self._machine.final(item, turns, options))
-        except Exception as error:  # another's package
-            raise fault_in(f"{self._machine.name}: record", error) from error

@@ -154,7 +154,7 @@ def _remarks(t: Strings, records: AskingRecords, compared: Sequence[str]) -> Ite
     """Yield how the tables are to be read, in each of their benchmarks, and what is not in them."""
     yield from (t(f"{_SAID}.note.{name}") for name in ("needed", "useful", "right", "intervals"))
     for name in compared:
-        if (notes := load_asking(name).NOTES) is not None:
+        if (notes := load_asking(name).notes) is not None:
             texts = {field: t.phrase(text) for field, text in notes._asdict().items()}
             title = catalog.find(name).title
             price = t(f"{_SAID}.note.price", **texts) if notes.price else ""
