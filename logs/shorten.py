@@ -19,7 +19,6 @@ import json
 import sqlite3
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from logs.codec import Values, dump_json, stored_columns
@@ -82,7 +81,9 @@ class Shortener:
             return values
         text, place = _cut_key(values[_KEY], values[_REQUEST])
         purposes = self._last_of(episode)
-        last = purposes.pop(purpose, None) or _most_similar(text, purposes.values())
+        last = purposes.pop(purpose, None) or max(
+            purposes.values(), key=lambda other: _common_head(text, other.text), default=None
+        )
         short = _shorten_text(text, place, last) if last and last.links < _LINKS else None
         purposes[purpose] = _Last(values[_ID], text, last.links + 1 if last and short else 0)
         if short is None:
@@ -99,10 +100,6 @@ class Shortener:
     def forget(self) -> None:
         """Have the next requests stored whole: what was shortened last may not be in the file."""
         self._episodes.clear()
-
-
-def _most_similar(text: str, others: Iterable[_Last]) -> _Last | None:
-    return max(others, key=lambda other: _common_head(text, other.text), default=None)
 
 
 def _cut_key(key: str | None, text: str) -> tuple[str, int]:

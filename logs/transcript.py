@@ -66,7 +66,7 @@ def read_transcript(reader: LogReader, episode_id: str) -> Transcript:
 def as_text(transcript: Transcript, *, trace: bool = False) -> str:
     """Return the transcript as plain text; with `trace` also why each seat moved as it did."""
     lines = [_headline(transcript), *(f"  {line}" for line in _facts(transcript)), ""]
-    width = _width(transcript)
+    width = max((len(turn.seat) for turn in transcript.turns), default=0)
     for turn in transcript.turns:
         label = f"{turn.number:>3} {turn.seat:<{width}}  "
         lines += _hang(label, visible(turn.text))
@@ -200,10 +200,6 @@ def _outcome_style(transcript: Transcript) -> str:
 
 def _number(value: float | None) -> str:
     return "undefined" if value is None else f"{value:g}"
-
-
-def _width(transcript: Transcript) -> int:
-    return max((len(turn.seat) for turn in transcript.turns), default=0)
 
 
 def _hang(label: str, text: str) -> list[str]:

@@ -79,7 +79,9 @@ def read_items(model: type[ItemT], file: Path) -> tuple[list[ItemT], list[Fault]
         root = bounded.compose(file.read_text(encoding="utf-8-sig"))
         plain = None if root is None else yaml.SafeLoader("").construct_document(root)
     except (OSError, UnicodeDecodeError, yaml.YAMLError, ValueError) as error:
-        return [], [Fault(str(file), "", _line_of(error), "format", f"cannot be read ({_first_line(error)})")]
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
+        line, message = mark.line + 1 if mark else 0, problem.split("\n")[0]
+        return [], [Fault(str(file), "", line, "format", f"cannot be read ({message})")]
     entries = plain.get("items") if isinstance(plain, dict) else None
     if not isinstance(entries, list) or not entries:
         return [], [Fault(str(file), "", 1, "format", "must have a list of `items`, not empty")]
@@ -171,12 +173,3 @@ def _entry_lines(root: yaml.Node | None) -> Iterator[int]:
     assert isinstance(root, yaml.MappingNode)
     entries = next(value for key, value in root.value if key.value == "items")
     yield from (node.start_mark.line + 1 for node in entries.value)
-
-
-def _line_of(error: Exception) -> int:
-    mark = getattr(error, "problem_mark", None)
-    return 0 if mark is None else mark.line + 1
-
-
-def _first_line(error: Exception) -> str:
-    return (getattr(error, "problem", None) or str(error)).split("\n")[0]

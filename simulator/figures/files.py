@@ -97,7 +97,9 @@ def html_text(figure: Figure) -> str:
     drawings = {"light": to_plotly(figure), "dark": to_plotly(figure, dark=True)}
     # Inside of a script element only its end tag and comments mean anything; both start with "<".
     data = json.dumps(drawings, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
-    page: str = _template("page.html.jinja").render(
+    loader = PackageLoader("simulator.figures", ".")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    page: str = environment.get_template("page.html.jinja").render(
         figure=figure,
         data=data,
         plotly=_plotly_js(),
@@ -149,8 +151,3 @@ def _plotly_js() -> str:
     if spec is None or spec.origin is None:
         raise RuntimeError("plotly is not installed; run `pip install plotly`")
     return (Path(spec.origin).parent / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
-
-
-def _template(name: str) -> Any:
-    loader = PackageLoader("simulator.figures", ".")
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined).get_template(name)

@@ -256,7 +256,7 @@ def _axes(layout: Plotly, figure: Figure, number: int, look: Look) -> None:
         "title": _label(panel.x_label if lying or label_below else "", look),
         **({} if ticks is None else {"tickvals": list(ticks)}),
         **(
-            {"ticktext": [_wrap_html(name, width) for name in named], "ticks": ""}
+            {"ticktext": ["<br>".join(map(_text, wrap(name, width))) for name in named], "ticks": ""}
             if named
             else {"tickangle": 0}
         ),
@@ -328,7 +328,3 @@ def _tail(number: int) -> str:
 def _text(text: str) -> str:
     """Escape tags and entities, which Plotly reads in its texts."""
     return escape(text, quote=False)
-
-
-def _wrap_html(text: str, width: int) -> str:
-    return "<br>".join(_text(line) for line in wrap(text, width))

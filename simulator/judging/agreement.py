@@ -142,7 +142,7 @@ def kappa_measure(counts: Floats, groups: Sequence[int] | None = None, number: i
         ValueError: if the raters of the subjects differ in number, or are fewer than two.
     """
     if not len(counts):
-        return Measure(np.zeros((number or 0, 1)), _undefined_everywhere, 0)
+        return Measure(np.zeros((number or 0, 1)), lambda sums: np.full(len(sums), np.nan), 0)
     raters = counts.sum(axis=1)
     each = float(raters[0])
     if (raters != each).any() or each < 2:
@@ -311,10 +311,6 @@ def _alpha(distances: Floats) -> Statistic:
 def _mean(sums: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(sums[:, 1] > 0, sums[:, 0] / sums[:, 1], np.nan)
-
-
-def _undefined_everywhere(sums: Floats) -> Floats:
-    return np.full(len(sums), np.nan)
 
 
 def _by_group(columns: Floats, groups: Sequence[int] | None, number: int | None) -> Floats:

@@ -131,7 +131,9 @@ def load_backend(name: str, options: ModelOptions) -> Backend:
         model, url = match.groups()
         # A log names the server of a run without its password; the run itself has it.
         if url != address_of(options.base_url):
-            options = replace(options, base_url=_own_place(name, url))
+            if url.startswith(PREFIX):
+                raise InputError(f"{name}: name the file of this fleet with --base-url FILE.yaml")
+            options = replace(options, base_url=place_of(url))
     elif name.startswith(BY_LIBRARY):
         options = replace(options, base_url=None)  # what --base-url names has models called openai/…
     if options.extra and not name.startswith(REMOTE):
@@ -145,12 +147,6 @@ def load_backend(name: str, options: ModelOptions) -> Backend:
         )
     backend: Backend = load(model, options)
     return backend
-
-
-def _own_place(name: str, url: str) -> Place | None:
-    if url.startswith(PREFIX):
-        raise InputError(f"{name}: name the file of this fleet with --base-url FILE.yaml")
-    return place_of(url)
 
 
 def _options_for_server(options: ModelOptions, server: FleetServer) -> ModelOptions:

@@ -27,7 +27,9 @@ def public_url(url: str) -> str:
         (
             parts.scheme,
             f"{HIDDEN}@{host}" if "@" in parts.netloc else host,
-            "/".join(_public_segment(segment) for segment in parts.path.split("/")),
+            "/".join(
+                HIDDEN if _KEY_SEGMENT.fullmatch(segment) else segment for segment in parts.path.split("/")
+            ),
             _QUERY_VALUE.sub(HIDDEN, parts.query),
             "",
         )
@@ -53,10 +55,6 @@ class Secrets:
         for value in self._values:
             text = text.replace(value, HIDDEN)
         return _USER_INFO.sub(HIDDEN, text) if "://" in text else text
-
-
-def _public_segment(segment: str) -> str:
-    return HIDDEN if _KEY_SEGMENT.fullmatch(segment) else segment
 
 
 def _secrets_of(url: str) -> Iterable[str]:

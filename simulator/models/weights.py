@@ -96,7 +96,9 @@ def load_weights(path: str, device: str) -> Weights:
         with quiet(transformers):
             here = {"local_files_only": Path(base).is_dir()}
             tokenizer = transformers.AutoTokenizer.from_pretrained(path if own_tokenizer else base, **here)
-            model = _model_class(transformers, config).from_pretrained(base, dtype=_dtype(device), **here)
+            kind = "AutoModelForSeq2SeqLM" if config.is_encoder_decoder else "AutoModelForCausalLM"
+            dtype = imported("torch").float32 if device == "cpu" else "auto"
+            model = getattr(transformers, kind).from_pretrained(base, dtype=dtype, **here)
             if base != path:
                 model = _merge_adapter(model, path)
     except (OSError, ValueError) as error:
@@ -216,16 +218,6 @@ def load_local(kind: str, folder: Path, device: str | None = None) -> tuple[Any,
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **options)
         model = getattr(transformers, kind).from_pretrained(folder, dtype=torch.float32, **options)
     return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval(), tokenizer
-
-
-def _model_class(transformers: Any, config: Any) -> Any:
-    if config.is_encoder_decoder:
-        return transformers.AutoModelForSeq2SeqLM
-    return transformers.AutoModelForCausalLM
-
-
-def _dtype(device: str) -> Any:
-    return imported("torch").float32 if device == "cpu" else "auto"
 
 
 def _base(file: Path) -> str:
