@@ -197,8 +197,8 @@ class AskingSpec:
         robot: the seat that may ask.
         user: the seat that answers.
         record: the record of a state at its end; None if nobody could be asked anything in it.
-        read: the same for a benchmark with a room, of an item, the episode's options, turns and judgments; it
-            may have been aborted at any turn, also before the first.
+        read: the same for a benchmark with a machine of its own, of an item, the episode's options, turns and
+            judgments; it may have been aborted at any turn, also before the first.
         read_item: makes that item of its row.
         notes: what the measures mean here.
     """

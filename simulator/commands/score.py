@@ -26,7 +26,7 @@ from simulator.errors import InputError
 from simulator.packages import attempt, fault_in
 from simulator.runner.engine import HERE, LOCAL, Engine
 from simulator.runner.finding import load_machine, machine_of
-from simulator.runner.logged import PlayedToEnd, played_to_end, required_run
+from simulator.runner.logged import PlayedItem, played_items, required_run
 from simulator.runner.machines import AnyMachine, score_rows
 from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
 from simulator.runner.options import ExcludeAbortedOption, ExecutorOption, JsonOption, WorkersOption
@@ -36,7 +36,7 @@ _RUN: Final = "run"
 # Episodes that are sent to another process at once.
 _GROUP: Final = 32
 
-_Episode = tuple[Any, PlayedToEnd, tuple[Judgment, ...]]
+_Episode = tuple[PlayedItem, tuple[Judgment, ...]]
 
 
 class _RunByDefault(TyperGroup):
@@ -123,9 +123,9 @@ def _scores_of(benchmark: str, episodes: Sequence[_Episode]) -> list[Score]:
 
 
 def _scores(machine: AnyMachine, episodes: Iterable[_Episode]) -> Iterator[Score]:
-    for item, played, judgments in episodes:
+    for played, judgments in episodes:
         try:
-            yield from machine.score(item, played.turns, judgments, played.episode.options)
+            yield from machine.score(played.item, played.turns, judgments, played.episode.options)
         except Exception as error:
             raise fault_in(f"{machine.name}: score of {played.episode.id}", error) from error
 
@@ -155,8 +155,8 @@ def added_scores(reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str)
 
 
 def _added(metric: str, scorer: Callable[..., Any], episode: _Episode) -> tuple[Score, ...]:
-    item, played, judgments = episode
-    value = scorer(item, played.turns, judgments)
+    played, judgments = episode
+    value = scorer(played.item, played.turns, judgments)
     return () if value is None else score_rows(played.episode.id, {metric: value}, "1")
 
 
@@ -168,10 +168,7 @@ def _append(path: Path, scores: Iterable[Score]) -> None:
 
 
 def _scorable_episodes(reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str) -> Iterator[_Episode]:
-    """Yield the episodes that have scores, each with its item and judgments."""
+    """Yield the episodes that have scores, each with its judgments."""
     required_run(reader, run_id, benchmark.name)
-    machine = machine_of(benchmark)
-    items = {row.hash: machine.read_item(row) for row in reader.items(run_id)}
-    for played in played_to_end(reader, run_id, reader.erased_participants()):
-        judgments = tuple(reader.judgments(episode_id=played.episode.id))
-        yield items[played.episode.item_hash], played, judgments
+    for played in played_items(reader, run_id, machine_of(benchmark).read_item, reader.erased_participants()):
+        yield played, tuple(reader.judgments(episode_id=played.episode.id))

@@ -30,14 +30,6 @@ PERSON: Final = "person"
 _NO_SEAT: Final = ("infrastructure", "scorer")
 
 
-class PlayedToEnd(NamedTuple):
-    """An episode that counts (see the module), and its turns in order."""
-
-    episode: Episode
-    turns: Sequence[Turn]
-    ending: Ending
-
-
 class PlayedItem(NamedTuple):
     """An episode that counts (see the module), with its item and its turns in order."""
 
@@ -122,32 +114,31 @@ def seat_failed(episode: Episode, ending: Ending) -> bool:
     return episode.seats.get(ending.cause) != PERSON
 
 
-def played_to_end(
-    reader: LogReader, run_id: str, gone: frozenset[str] = frozenset(), *, aborted: bool = False
-) -> Iterator[PlayedToEnd]:
+def played_items(
+    reader: LogReader,
+    run_id: str,
+    read_item: Callable[[Item], Any] = lambda row: row,
+    gone: frozenset[str] | None = None,
+    *,
+    aborted: bool = False,
+) -> Iterator[PlayedItem]:
     """Yield the episodes of a run that were played to their end, the latest attempt of each.
 
-    `aborted`: also those that were aborted by a seat's failure (`seat_failed`).
+    Args:
+        reader: the open log.
+        run_id: the run.
+        read_item: makes an item of its row.
+        gone: people of whom nothing is wanted; None for those who do not count in the run.
+        aborted: also those that were aborted by a seat's failure (`seat_failed`).
     """
-    endings = reader.endings(run_id)
+    gone = reader.uncounted_participants(run_id) if gone is None else gone
+    items, endings = {row.hash: read_item(row) for row in reader.items(run_id)}, reader.endings(run_id)
     for played in reader.turns_of_run(run_id):
-        ending = endings.get(played.episode.id)
+        episode, ending = played.episode, endings.get(played.episode.id)
         if ending is None or took_part(gone, played):
             continue
-        if ending.status in ENDED or (aborted and seat_failed(played.episode, ending)):
-            yield PlayedToEnd(played.episode, played.turns, ending)
-
-
-def played_items(
-    reader: LogReader, run: str, read_item: Callable[[Item], Any], *, aborted: bool = False
-) -> Iterator[PlayedItem]:
-    """Yield what `played_to_end` does, each with its item; nothing of people who do not count.
-
-    `read_item`: makes an item of its row.
-    """
-    items = {row.hash: read_item(row) for row in reader.items(run)}
-    for played in played_to_end(reader, run, reader.uncounted_participants(run), aborted=aborted):
-        yield PlayedItem(played.episode, items[played.episode.item_hash], played.turns, played.ending)
+        if ending.status in ENDED or (aborted and seat_failed(episode, ending)):
+            yield PlayedItem(episode, items[episode.item_hash], played.turns, ending)
 
 
 def sitter(episode: Episode, seat: str) -> str:

@@ -33,7 +33,7 @@ from simulator.figures import Cell, Column, Table
 from simulator.frames import Frames
 from simulator.jsonlines import Read
 from simulator.reporting import Section
-from simulator.runner.logged import ENDED, played_to_end
+from simulator.runner.logged import ENDED, played_items
 from simulator.stats import Interval, cluster_bootstrap
 from trees.faults import Fault
 
@@ -221,17 +221,16 @@ def run_scores(reader: LogReader, run: str, *, exclude_aborted: bool = False) ->
     An episode that a failing seat aborted has the scores of its answers with nothing in place of those that
     are missing (`prompt.with_silence`).
     """
-    items = {row.hash: row for row in reader.items(run)}
     stored: dict[str, dict[str, float]] = {}
     for score in reader.scores(run_id=run):
         if score.value is not None:
             stored.setdefault(score.episode_id, {})[score.metric] = score.value
     rows = []
-    played = played_to_end(reader, run, reader.uncounted_participants(run), aborted=not exclude_aborted)
-    for episode, turns, ending in played:
+    for episode, item, turns, ending in played_items(
+        reader, run, MACHINE.read_item, aborted=not exclude_aborted
+    ):
         values: Mapping[str, Any] = stored.get(episode.id, {})
         if ending.status not in ENDED:
-            item = MACHINE.read_item(items[episode.item_hash])
             turns = with_silence(item, episode.id, turns)
             values = {score.metric: score.value for score in MACHINE.score(item, turns, ())}
         if values:

@@ -12,7 +12,7 @@ from simulator.runner.logged import (
     endings_of_runs,
     erased_episodes,
     not_counting,
-    played_to_end,
+    played_items,
     required_run,
     seat_failed,
 )
@@ -64,9 +64,9 @@ def test_a_report_tells_of_every_episode(reader):
     assert endings_of_runs(reader, ["r", "r"]).failures == {"no server": 4}
 
 
-def test_played_to_end_leaves_out_who_is_gone(reader):
-    assert [one.episode.id for one in played_to_end(reader, "r")] == ["r/a", "r/e"]
-    assert [one.ending.status for one in played_to_end(reader, "r", frozenset({"p"}))] == ["truncated"]
+def test_what_was_played_to_its_end_leaves_out_who_is_gone(reader):
+    assert [one.episode.id for one in played_items(reader, "r", gone=frozenset())] == ["r/a", "r/e"]
+    assert [one.ending.status for one in played_items(reader, "r", gone=frozenset({"p"}))] == ["truncated"]
 
 
 def test_whoever_took_part_in_an_episode_can_take_it_back(tmp_path, reader):
@@ -78,7 +78,7 @@ def test_whoever_took_part_in_an_episode_can_take_it_back(tmp_path, reader):
     erase_participant(path, "q")
     assert erased_episodes(reader, "r") == {"r/e"}
     gone = reader.erased_participants()
-    assert [one.episode.id for one in played_to_end(reader, "r", gone)] == ["r/a"]
+    assert [one.episode.id for one in played_items(reader, "r", gone=gone)] == ["r/a"]
     statuses, failures, _, left = endings_of_runs(reader, ["r"])
     assert statuses == {"completed": 1, "failed": 2, "aborted": 1, "erased": 1, "open": 1}
     assert failures == {"no server": 2}
@@ -121,7 +121,7 @@ def test_what_a_failing_seat_aborted_can_be_played_to_its_end(tmp_path):
             )
             log.put(Ending(episode_id=name, status=status, cause="robot", message="no move"))
     with LogReader(path) as reader:
-        assert [one.episode.id for one in played_to_end(reader, "r")] == ["r/0"]
-        assert [one.episode.id for one in played_to_end(reader, "r", aborted=True)] == ["r/0", "r/1", "r/2"]
+        assert [one.episode.id for one in played_items(reader, "r", gone=frozenset())] == ["r/0"]
+        assert [one.episode.id for one in played_items(reader, "r", aborted=True)] == ["r/0", "r/1", "r/2"]
         assert endings_of_runs(reader, ["r"]).aborted == {"robot: no move": 2}
         assert not_counting(reader, "r") == (0, 1, 0)

@@ -16,7 +16,7 @@ import app
 from logs import LogReader, LogWriter, erase_participant
 from logs.rows import EXCLUDED, INCLUDED, Score
 from simulator.errors import ConflictError, InputError
-from simulator.runner.logged import erased_episodes, played_to_end
+from simulator.runner.logged import erased_episodes, played_items
 from simulator.studies import StudyDesk
 from simulator.studies.interventions import FREED, MESSAGE, MESSAGE_SEEN
 from simulator.studies.known import find_study
@@ -51,10 +51,7 @@ async def test_who_is_excluded_counts_nowhere_and_their_place_is_free(office: An
     assert erased_episodes(office.reader, desk.study.run_id) == {episode}
     with LogReader(office.path, with_excluded=True) as everybody:
         assert erased_episodes(everybody, desk.study.run_id) == frozenset()
-    gone = office.reader.uncounted_participants(desk.study.run_id)
-    counting = [
-        played.episode.participant_id for played in played_to_end(office.reader, desk.study.run_id, gone)
-    ]
+    counting = [played.episode.participant_id for played in played_items(office.reader, desk.study.run_id)]
     assert counting == [ben]
     assert office.reader.uncounted_participants("another run") == frozenset()
     # They come back to no place, and somebody else gets theirs.
