@@ -22,7 +22,7 @@ from logs.rows import Judgment, ModelCall, Run
 from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.reporting import Problems
-from simulator.runner.logged import ENDED, MODEL_FAILURE, erased_episodes, seat_failed, took_part
+from simulator.runner.logged import ENDED, MODEL_FAILURE, erased_episodes, played_items, took_part
 from simulator.studies.questions import ASKED_AFTER, ASKED_BEFORE, TRIED
 
 EPISODE_COLUMNS: Final = (
@@ -198,7 +198,6 @@ def _declared_metrics(benchmark: Benchmark[Any, Any]) -> tuple[str, ...]:
 def _episodes_of(reader: LogReader, run: Run, exclude_aborted: bool) -> Iterable[dict[str, Any]]:
     benchmark = catalog.find(run.benchmark)
     metrics = benchmark.metrics
-    items, endings = {row.hash: row.name for row in reader.items(run.id)}, reader.endings(run.id)
     scores: dict[str, dict[str, float | None]] = {}
     for score in reader.scores(run_id=run.id, latest=True):
         scores.setdefault(score.episode_id, {})[score.metric] = score.value
@@ -206,26 +205,23 @@ def _episodes_of(reader: LogReader, run: Run, exclude_aborted: bool) -> Iterable
     scored = {metric for values in scores.values() for metric in values} | {*_declared_metrics(benchmark)}
     scored = scored or {metrics[0].name}
     unsuccessful = {metric.name: metric.unsuccessful for metric in metrics if metric.name in scored}
-    erased, excluded = erased_episodes(reader, run.id), frozenset(reader.exclusions(run.id))
+    excluded, endings = frozenset(reader.exclusions(run.id)), reader.endings(run.id)
     failures = Counter(
         event.episode_id
         for event in reader.events(kind=MODEL_FAILURE)
         if event.episode_id is not None and event.episode_id in endings
     )
-    for played in reader.turns_of_run(run.id):
-        episode, ending = played.episode, endings.get(played.episode.id)
-        if episode.id in erased or ending is None:
-            continue
-        aborted = seat_failed(episode, ending)
-        if ending.status not in ENDED and (exclude_aborted or not aborted):
-            continue
-        values: Mapping[str, float | None] = unsuccessful if aborted else scores.get(episode.id, {})
+    for played in played_items(reader, run.id, aborted=not exclude_aborted):
+        episode, ending = played.episode, played.ending
+        values: Mapping[str, float | None] = unsuccessful
+        if ending.status in ENDED:
+            values = scores.get(episode.id, {})
         yield {
             "run": run.id,
             "benchmark": run.benchmark,
             "setup": run.setup,
             "episode": episode.id,
-            "item": items[episode.item_hash],
+            "item": played.item.name,
             "language": episode.language,
             "repeat": episode.repeat,
             "participant": episode.participant_id,

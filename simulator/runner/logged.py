@@ -95,11 +95,10 @@ def required_run(reader: LogReader, run_id: str, benchmark: str) -> Run:
     return run
 
 
-def took_part(people: frozenset[str], played: Played) -> bool:
+def took_part(people: frozenset[str], played: Played | PlayedItem) -> bool:
     """Return True if any of `people` took part in an episode: it is theirs, or one of its turns says so."""
-    episode, turns = played
-    return episode.participant_id in people or any(
-        turn.payload.get("participant_id") in people for turn in turns
+    return played.episode.participant_id in people or any(
+        turn.payload.get("participant_id") in people for turn in played.turns
     )
 
 
@@ -155,14 +154,6 @@ def erased_episodes(reader: LogReader, run_id: str) -> frozenset[str]:
     return frozenset(played.episode.id for played in reader.turns_of_run(run_id) if took_part(gone, played))
 
 
-def _not_erased(reader: LogReader, run_id: str) -> Iterator[tuple[Episode, Ending | None]]:
-    """Yield the latest attempts of a run and how they ended, those of people who do not count left out."""
-    endings, erased = reader.endings(run_id), erased_episodes(reader, run_id)
-    for episode in reader.episodes(run_id, latest=True):
-        if episode.id not in erased:
-            yield episode, endings.get(episode.id)
-
-
 def not_counting(reader: LogReader, run_id: str) -> NotCounting:
     """Return how many episodes of a run are in no number."""
     endings = endings_of_runs(reader, [run_id])
@@ -178,9 +169,12 @@ def endings_of_runs(reader: LogReader, runs: Iterable[str]) -> Endings:
     """Return how all episodes of runs ended, the latest attempt of each, and why."""
     statuses, failures, aborted, left = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     for run in runs:
-        for episode, ending in _not_erased(reader, run):
-            statuses[ending.status if ending else "open"] += 1
-            if ending is None or ending.status in ENDED:
+        ended, erased = reader.endings(run), erased_episodes(reader, run)
+        for episode in reader.episodes(run, latest=True):
+            ending = ended.get(episode.id)
+            status = ERASED if episode.id in erased else ending.status if ending else "open"
+            statuses[status] += 1
+            if ending is None or status in (*ENDED, ERASED):
                 continue
             why = ending.message or "no reason is logged"
             if ending.status == "failed":
@@ -189,6 +183,4 @@ def endings_of_runs(reader: LogReader, runs: Iterable[str]) -> Endings:
                 aborted[f"{ending.cause}: {why}"] += 1
             else:
                 left[why] += 1
-        if erased := erased_episodes(reader, run):
-            statuses[ERASED] += len(erased)
     return Endings(dict(statuses), dict(failures.most_common()), dict(aborted.most_common()), dict(left))
