@@ -224,21 +224,12 @@ def metric_figure(
     bars = []
     for run, group in frame.groupby("run", sort=False):
         known = [
-            (metric, mean)
+            (metric.title, mean)
             for metric in shares
             if (mean := mean_of(group, metric, benchmark.cluster)) is not None
         ]
         if known:
-            bars.append(
-                Bars(
-                    str(run),
-                    [metric.title for metric, _ in known],
-                    [mean.value for _, mean in known],
-                    [mean.reach[0] for _, mean in known],
-                    [mean.reach[1] for _, mean in known],
-                    n=[mean.n for _, mean in known],
-                )
-            )
+            bars.append(Bars.of(str(run), known))
     if not bars:
         return None
     caption = "Means over episodes with 95 % intervals, clustered by item."

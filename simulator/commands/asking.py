@@ -220,14 +220,7 @@ def asking_figure(rows: Sequence[Row]) -> Figure | None:
 
 def _bars(row: Row) -> Bars:
     shares = {head: share for head, field in _NEEDS.items() if (share := getattr(row, field)) is not None}
-    return Bars(
-        f"{row.robot} / {row.user}" if row.user else row.robot,
-        list(shares),
-        [share.value for share in shares.values()],
-        [share.reach[0] for share in shares.values()],
-        [share.reach[1] for share in shares.values()],
-        n=[share.n for share in shares.values()],
-    )
+    return Bars.of(f"{row.robot} / {row.user}" if row.user else row.robot, shares.items())
 
 
 def notes(rows: Iterable[Row]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, AllowInfNan, BeforeValidator, Field, Strict
 from pydantic.dataclasses import dataclass
 
 from simulator.figures.look import is_colour
+from simulator.stats import Interval
 
 # Bounds come out of floating-point sums: a mean of equal values may lie a last digit outside of its interval.
 TOLERANCE: Final = 1e-9
@@ -113,6 +114,14 @@ class Bars:
     def __post_init__(self) -> None:
         _require_once(self.categories, f"{self.name!r}: two categories are called")
         _check_values(self, len(self.categories))
+
+    @classmethod
+    def of(cls, name: str, intervals: Iterable[tuple[str, Interval]], *, counted: bool = True) -> Bars:
+        """Return bars with the ends of their intervals, by category; `counted`: with what each is of."""
+        categories, values = zip(*intervals, strict=True)
+        low, high = zip(*(value.reach for value in values), strict=True)
+        n = [value.n for value in values] if counted else None
+        return cls(name, categories, [value.value for value in values], low, high, n)
 
 
 @dataclass(frozen=True, slots=True)

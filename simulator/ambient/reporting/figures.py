@@ -57,10 +57,7 @@ def templates_figure(results: Iterable[Results]) -> Figure | None:
             if isinstance(value := result.measure(f"template_{place}").value, Interval)
         }
         if values:
-            means, reaches = list(values.values()), [value.reach for value in values.values()]
-            low, high = [reach[0] for reach in reaches], [reach[1] for reach in reaches]
-            bars = [value.value for value in means]
-            marks.append(Bars(result.name, list(values), bars, low, high, [value.n for value in means]))
+            marks.append(Bars.of(result.name, values.items()))
     if not marks:
         return None
     panel = Panel("", "statement", "judged rightly", [*marks, Level(_CHANCE, "chance")])

@@ -109,8 +109,8 @@ def coverage_figure(results: Sequence[Result]) -> Figure | None:
     if not measured:
         return None
     marks: list[Mark] = [
-        _bars("measured (Clopper-Pearson)", measured.items()),
-        _bars("predicted (beta-binomial)", predicted.items(), counted=False),
+        Bars.of("measured (Clopper-Pearson)", measured.items()),
+        Bars.of("predicted (beta-binomial)", predicted.items(), counted=False),
         *(Level(target, f"target {target:g}") for target in targets),
     ]
     return _figure("coverage", "Coverage", [Panel("", "", "coverage", marks)], "coverage")
@@ -164,20 +164,7 @@ def _by_method(measured: Iterable[tuple[Result, Measure]]) -> list[Bars]:
     for result, measure in measured:
         if measure.interval is not None:
             series.setdefault(result.method_name, []).append((result.name, measure.interval))
-    return [_bars(method, intervals) for method, intervals in series.items()]
-
-
-def _bars(name: str, intervals: Iterable[tuple[str, Interval]], *, counted: bool = True) -> Bars:
-    """Return bars with the ends of their intervals, by category."""
-    bars = [*intervals]
-    return Bars(
-        name,
-        [category for category, _ in bars],
-        [interval.value for _, interval in bars],
-        [interval.reach[0] for _, interval in bars],
-        [interval.reach[1] for _, interval in bars],
-        [interval.n for _, interval in bars] if counted else None,
-    )
+    return [Bars.of(method, intervals) for method, intervals in series.items()]
 
 
 def _histogram(values: Sequence[float], edges: Sequence[float], q_hat: float) -> list[Bars]:

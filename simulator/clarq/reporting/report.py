@@ -175,14 +175,7 @@ def _types(name: str, dialogues: pd.DataFrame) -> Bars:
         f"{number}. {task_type(str(number)).en}": share(group["success"].tolist(), group["item"].tolist())
         for number, group in dialogues.groupby("number")
     }
-    return Bars(
-        name,
-        list(shares),
-        [interval.value for interval in shares.values()],
-        [interval.reach[0] for interval in shares.values()],
-        [interval.reach[1] for interval in shares.values()],
-        n=[interval.n for interval in shares.values()],
-    )
+    return Bars.of(name, shares.items())
 
 
 def _counts(label: str, values: Mapping[str, Sequence[float]]) -> Panel:
