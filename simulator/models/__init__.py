@@ -36,7 +36,6 @@ from simulator.models.keys import Identity
 from simulator.models.load import ModelOptions, load_model
 from simulator.models.offline import ScriptModel
 from simulator.models.preflight import Needs, run_preflight
-from simulator.models.replay import LogRecordings
 from simulator.models.sampling import sample
 from simulator.models.weights import require_local, weights_of
 
@@ -52,7 +51,6 @@ __all__ = [
     "Identity",
     "KeyMissing",
     "Likelihood",
-    "LogRecordings",
     "Malformed",
     "Message",
     "ModelError",

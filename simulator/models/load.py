@@ -26,7 +26,7 @@ from simulator.models.preflight import BY_LIBRARY, REMOTE, SERVED
 from simulator.models.prices import PRICES_VARIABLE, Price, load_prices
 from simulator.models.record import Recorded, Recorder
 from simulator.models.redaction import has_credentials, public_url
-from simulator.models.replay import LogRecordings, ReplayModel
+from simulator.models.replay import ReplayModel
 from simulator.models.retry import Retried, RetryPolicy
 from simulator.models.weights import shipped_folder
 
@@ -55,7 +55,7 @@ class ModelOptions:
         decoding: replaces what requests say of how their texts are drawn.
         sampling: whether the model takes temperature, stop sequences and log-probabilities; None to
             decide by its name (the reasoning models of OpenAI and newer ones of Anthropic do not).
-        recordings: where ``replay/<run>`` finds logged answers.
+        recordings: the log in which ``replay/<run>`` finds answers.
         script: what ``offline/script`` answers.
         scorer: how ``offline/script`` scores a given text.
         latency: simulated seconds per answer of ``offline/script``.
@@ -82,7 +82,7 @@ class ModelOptions:
     extra: Mapping[str, Any] = field(default_factory=dict)
     decoding: Decoding = field(default_factory=Decoding)
     sampling: bool | None = None
-    recordings: LogRecordings | None = None
+    recordings: Path | None = None
     script: Script | None = None
     scorer: Scorer | None = None
     latency: Latency = 0.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,63 +38,6 @@ _ANSWER: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """The model that was asked in a run, and for what.
-
-    Attributes:
-        identities: the models, in the order of their first call.
-        capabilities: what they were asked for. Prompts are made to fit what a model can do, so only a model
-            that can do the same is asked the same.
-        ignored: parameters that all of them ignored.
-    """
-
-    identities: tuple[Identity, ...] = ()
-    capabilities: Capabilities
-    ignored: frozenset[str] = frozenset()
-
-
-class LogRecordings:
-    """The recordings in a log file. The file is opened for each look-up, so there is nothing to close."""
-
-    def __init__(self, path: Path) -> None:
-        """Read from the log at `path`, which need not be there before the first look-up."""
-        self.path = path
-
-    def asked(self, run_id: str) -> Asked:
-        """Return which models were asked in `run_id`, and for what.
-
-        Raises:
-            LogError: if the log cannot be read.
-        """
-        with LogReader(self.path) as reader, reader.connection() as connection:
-            rows = connection.execute(_ASKED, [run_id]).fetchall()
-        if not rows:
-            return Asked(capabilities=_capabilities())
-        plain, chats, logprobs, scoring = (any(answers) for answers in list(zip(*rows, strict=True))[3:7])
-        return Asked(
-            identities=tuple(_identity(*row[:3]) for row in rows),
-            capabilities=_capabilities(plain=plain, chats=chats, logprobs=logprobs, scoring=scoring),
-            ignored=frozenset.intersection(*(frozenset(json.loads(row[7] or "[]")) for row in rows)),
-        )
-
-    def find_response(self, run_id: str, request_key: str) -> Mapping[str, Any] | None:
-        """Return the first answer that `run_id` logged under `request_key`, or None.
-
-        Raises:
-            Refused: if the model declined.
-            LogError: if the log cannot be read.
-        """
-        with LogReader(self.path) as reader, reader.connection() as connection:
-            row = connection.execute(_ANSWER, [run_id, request_key]).fetchone()
-        if row is None:
-            return None
-        response: dict[str, Any] = json.loads(row[0])
-        if row[1]:
-            raise Refused(response["message"], text=response["text"])
-        return response
-
-
 class ReplayModel:
     """``replay/<run>``: the logged answer to the same messages, parameters, schema and repeat index.
 
@@ -106,24 +48,35 @@ class ReplayModel:
     where two of them were asked the very same and answered differently, nothing can be replayed.
     """
 
-    def __init__(self, run_id: str, recordings: LogRecordings) -> None:
-        """Read who was asked in a run.
+    def __init__(self, run_id: str, log: Path) -> None:
+        """Read who was asked in a run. The log is opened for each look-up: there is nothing to close.
 
         Raises:
             InputError: if nobody was.
+            LogError: if the log cannot be read.
         """
-        asked = recordings.asked(run_id)
-        if not asked.identities:
+        with LogReader(log) as reader, reader.connection() as connection:
+            rows = connection.execute(_ASKED, [run_id]).fetchall()
+        if not rows:
             raise InputError(
                 f"no model was asked in run {run_id!r}, so there is nothing to replay; check its name"
             )
         self.run_id = run_id
         self.identity = Identity("replay", run_id)
         self.name = self.identity.name
-        self.capabilities = asked.capabilities
-        self.ignored = asked.ignored
-        self._recordings = recordings
-        self._asked = asked.identities
+        plain, chats, logprobs, scoring = (any(answers) for answers in list(zip(*rows, strict=True))[3:7])
+        # As of backends, one thing goes with another.
+        self.capabilities = Capabilities(
+            logprobs=logprobs or scoring,
+            schema=chats,
+            seed=True,
+            scoring=scoring,
+            plain=plain or scoring,
+            samples=True,
+        )
+        self.ignored = frozenset.intersection(*(frozenset(json.loads(row[7] or "[]")) for row in rows))
+        self._log = log
+        self._asked = tuple(_identity(*row[:3]) for row in rows)
 
     async def complete(self, request: Request) -> Completion:
         """Return the logged answer.
@@ -153,8 +106,15 @@ class ReplayModel:
     ) -> AnswerT:
         content = content_key(request)
         keys = {each.name: combined_key(each, content) for each in self._asked}
-        responses = {name: self._recordings.find_response(self.run_id, key) for name, key in keys.items()}
-        answers = {name: read(response) for name, response in responses.items() if response is not None}
+        with LogReader(self._log) as reader, reader.connection() as connection:
+            rows = {
+                name: connection.execute(_ANSWER, [self.run_id, key]).fetchone() for name, key in keys.items()
+            }
+        found = {name: (json.loads(row[0]), row[1]) for name, row in rows.items() if row is not None}
+        for response, error in found.values():
+            if error:
+                raise Refused(response["message"], text=response["text"])
+        answers = {name: read(response) for name, (response, _) in found.items()}
         if not answers:
             raise NotRecorded(self._describe_missing(request))
         first, *others = answers.values()
@@ -179,20 +139,6 @@ def _answer_text(answer: Answer) -> object:
     if isinstance(answer, Completion):
         return answer.text, answer.samples
     return stored(answer)
-
-
-def _capabilities(
-    *, plain: bool = False, chats: bool = False, logprobs: bool = False, scoring: bool = False
-) -> Capabilities:
-    """Return what models can do that were asked for this; as of backends, one thing goes with another."""
-    return Capabilities(
-        logprobs=logprobs or scoring,
-        schema=chats,
-        seed=True,
-        scoring=scoring,
-        plain=plain or scoring,
-        samples=True,
-    )
 
 
 def _identity(name: str, base_url: str | None, extra: str | None) -> Identity:

@@ -64,7 +64,7 @@ class ModelFlags:
         Raises:
             InputError: if the prices or a fleet's file are missing or wrong, or an option is out of range.
         """
-        from simulator.models import Budget, Decoding, LogRecordings, ModelOptions
+        from simulator.models import Budget, Decoding, ModelOptions
         from simulator.models.decoding import read_settings
         from simulator.models.fleet import place_of
         from simulator.models.prices import read_prices
@@ -78,7 +78,7 @@ class ModelFlags:
             cache_path=home() / "cache.sqlite" if self.cache else None,
             budget=None if self.budget is None else Budget(self.budget),
             prices_path=self.prices,
-            recordings=LogRecordings(log),
+            recordings=log,
             together=self.together,
             decoding=Decoding(
                 temperature=self.temperature, top_p=self.top_p, max_tokens=self.max_tokens, seed=seed

@@ -11,7 +11,6 @@ from simulator.commands.files import check_files
 from simulator.errors import InputError
 from simulator.models import (
     AuthenticationFailed,
-    LogRecordings,
     ModelOptions,
     Needs,
     PreflightFailed,
@@ -160,7 +159,7 @@ async def test_the_log_names_the_server_of_each_answer(servers, says, ask, tmp_p
         calls = reader.model_calls(episode_id="e")
         assert [call.response["server"] for call in calls] == [f"{first.url}/v1"] * 2
         assert {call.request["base_url"] for call in calls} == {"fleet:gpus"}
-    replay = load_model("replay/r", ModelOptions(recordings=LogRecordings(log)))
+    replay = load_model("replay/r", ModelOptions(recordings=log))
     assert (await replay.complete(request)).text == "hello"
 
 

@@ -1,6 +1,7 @@
 """Recording and replaying: every call becomes a row, and a logged run answers again."""
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,6 @@ from simulator.models import (
     Capabilities,
     Completion,
     Identity,
-    LogRecordings,
     Malformed,
     Message,
     ModelOptions,
@@ -159,7 +159,7 @@ def question(text, **fields):
 
 @pytest.fixture
 def replay(logged):
-    return load_model("replay/r", ModelOptions(recordings=LogRecordings(logged)))
+    return load_model("replay/r", ModelOptions(recordings=logged))
 
 
 async def test_a_run_is_replayed_for_every_seat(replay):
@@ -197,16 +197,19 @@ async def test_two_answers_to_one_request_are_not_chosen_from(replay):
 
 def test_an_unknown_run_is_told_before_anything_is_asked(logged):
     with pytest.raises(InputError, match="check its name"):
-        load_model("replay/nothing", ModelOptions(recordings=LogRecordings(logged)))
+        load_model("replay/nothing", ModelOptions(recordings=logged))
 
 
-def test_the_first_answer_is_replayed(logged):
-    call = {"episode_id": "e", "turn_number": 0, "purpose": "x", "model": "m", "request": {"key": "k"}}
-    with LogWriter(logged, durable=False) as log:
-        log.put(ModelCall(id="d1", error="Timeout", **call))
-        log.put(ModelCall(id="d2", response={"text": "first"}, **call))
-        log.put(ModelCall(id="d3", response={"text": "second"}, **call))
-    assert LogRecordings(logged).find_response("r", "k") == {"text": "first"}
+async def test_the_first_answer_is_replayed(logged):
+    async with LogWriter(logged, durable=False) as log:
+        for said in (BadRequest("no"), "first", "second"):
+            model = stack(
+                Named("openai", "m", lambda request, said=said: said), ModelOptions(recorder=log.put)
+            )
+            with suppress(BadRequest):
+                await model.complete(question("Twice?"))
+    replay = load_model("replay/r", ModelOptions(recordings=logged))
+    assert (await replay.complete(question("Twice?"))).text == "first"
 
 
 PLAIN = Capabilities(logprobs=True, schema=False, seed=True, scoring=True, plain=True, samples=True)
@@ -243,6 +246,6 @@ async def test_a_replay_can_do_what_its_run_was_asked_for(fake, tmp_path, reques
                     response={"positions": []},
                 )
             )  # fmt: skip
-    replay = load_model("replay/r", ModelOptions(recordings=LogRecordings(path)))
+    replay = load_model("replay/r", ModelOptions(recordings=path))
     assert replay.capabilities == capabilities
     assert replay.ignored == ignored

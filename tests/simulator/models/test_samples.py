@@ -2,6 +2,8 @@
 
 import pytest
 
+from logs import LogWriter
+from logs.rows import Episode, Item, Run
 from simulator.models import (
     Capabilities,
     Completion,
@@ -19,9 +21,9 @@ from simulator.models.budget import most_tokens
 from simulator.models.cache import decode, encode
 from simulator.models.completions_backend import CompletionsModel
 from simulator.models.keys import request_key
+from simulator.models.load import stack
 from simulator.models.openai_backend import OpenAIModel
 from simulator.models.record import response_row
-from simulator.models.replay import Asked
 from simulator.models.sampling import sample, singles, together
 
 
@@ -91,24 +93,17 @@ def test_samples_are_cached_and_logged():
     assert "samples" not in encode(Completion(text="a")) + str(response_row(Completion(text="a")))
 
 
-class Recorded:
-    """A run's answers, by key."""
-
-    def __init__(self, model, requests):
-        self.identity = model.identity
-        self.rows = {request_key(self.identity, one): {"text": str(one.seed)} for one in requests}
-
-    def asked(self, run_id):
-        return Asked(identities=(self.identity,), capabilities=Capabilities(samples=True))
-
-    def find_response(self, run_id, key):
-        return self.rows.get(key)
-
-
-async def test_what_was_sampled_one_by_one_is_replayed():
-    requests = singles(asked())
-    recorded = Recorded(ScriptModel(lambda request: ""), requests)
-    replay = load_model("replay/r", ModelOptions(recordings=recorded))
+async def test_what_was_sampled_one_by_one_is_replayed(tmp_path):
+    path = tmp_path / "log.sqlite"
+    requests = singles(asked(episode_id="e"))
+    async with LogWriter(path, durable=False) as log:
+        log.put(Run(id="r", benchmark="clarq", setup="L2L", seed=1))
+        log.put(Item(hash="h", benchmark="clarq", name="i", language="en", data={}))
+        log.put(Episode(id="e", run_id="r", item_hash="h", language="en", seats={}, seed=1))
+        model = stack(ScriptModel(lambda request: str(request.seed)), ModelOptions(recorder=log.put))
+        for request in requests:
+            await model.complete(request)
+    replay = load_model("replay/r", ModelOptions(recordings=path))
     answer = await sample(replay, asked())
     assert answer.samples == tuple(str(one.seed) for one in requests)
 

@@ -12,7 +12,6 @@ from simulator.models import (
     Budget,
     BudgetExceeded,
     Identity,
-    LogRecordings,
     ModelOptions,
     NotRecorded,
     ScoreRequest,
@@ -227,7 +226,7 @@ async def logged(tmp_path):
 
 
 async def test_a_logged_run_scores_again(logged):
-    model = load_model("replay/r", ModelOptions(recordings=LogRecordings(logged)))
+    model = load_model("replay/r", ModelOptions(recordings=logged))
     assert model.capabilities.scoring and model.capabilities.plain
     answer = await model.score(asked("same " + TEXT, offsets=(LABEL + 5,)))
     assert answer.positions == (

@@ -6,7 +6,7 @@ import pytest
 
 from logs import LogReader, LogWriter
 from simulator.clarq.machine import MACHINE
-from simulator.models import Identity, LogRecordings, Message, ModelOptions, Request
+from simulator.models import Identity, Message, ModelOptions, Request
 from simulator.models.keys import request_key
 from simulator.runner.batch import run_batch
 from simulator.runner.build import NamedSeatFactory, build_plan
@@ -73,5 +73,5 @@ async def test_every_prompt_can_be_read_exactly_and_the_run_replayed(log_path, m
         assert request_key(Identity("offline", "script"), request) == call.request["key"]
         asked += sum(len(message.content) for message in messages)
     assert stored < asked / 2
-    again = await play(log_path, "again", "replay/run", mode, recordings=LogRecordings(log_path))
+    again = await play(log_path, "again", "replay/run", mode, recordings=log_path)
     assert again == played
