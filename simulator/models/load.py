@@ -23,7 +23,7 @@ from simulator.models.layers import Backend
 from simulator.models.limits import Limited
 from simulator.models.offline import Latency, Scorer, Script, ScriptModel
 from simulator.models.preflight import BY_LIBRARY, REMOTE, SERVED
-from simulator.models.prices import PRICES_VARIABLE, Price, load_prices
+from simulator.models.prices import PRICES_VARIABLE, Price, find_price
 from simulator.models.record import Recorded, Recorder
 from simulator.models.redaction import has_credentials, public_url
 from simulator.models.replay import ReplayModel
@@ -233,7 +233,7 @@ def _tell(backend: Backend, price: Price | None) -> None:
 
 def _price(backend: Backend, options: ModelOptions) -> Price | None:
     own_server = backend.identity.base_url not in OFFICIAL
-    price = load_prices(options.prices_path, built_in=not own_server).find(backend.name)
+    price = find_price(backend.name, options.prices_path, built_in=not own_server)
     return price or getattr(backend, "listed_price", None)
 
 

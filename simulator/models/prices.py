@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
@@ -65,25 +64,11 @@ class Price(Fields, extra="forbid"):
         return (fresh * self.input + cached * cached_price + usage.output_tokens * self.output) / 1e6
 
 
-class Prices:
-    """A price table: names or patterns (``local/*``) to prices."""
-
-    def __init__(self, table: Mapping[str, Price]) -> None:
-        self.table = dict(table)
-
-    def find(self, model: str) -> Price | None:
-        """Return the price of ``provider/model``, or of the undated name if only that is listed."""
-        for name in (model, _SNAPSHOT.sub("", model)):
-            if name in self.table:
-                return self.table[name]
-        patterns = [pattern for pattern in self.table if "*" in pattern and fnmatchcase(model, pattern)]
-        return self.table[max(patterns, key=len)] if patterns else None
-
-
-def load_prices(path: Path | None = None, *, built_in: bool = True) -> Prices:
-    """Return the built-in prices with the user's on top.
+def find_price(model: str, path: Path | None = None, *, built_in: bool = True) -> Price | None:
+    """Return the price of ``provider/model``, or of the undated name if only that is listed.
 
     Args:
+        model: its name; prices are listed by such names or by patterns (``local/*``).
         path: the user's file; by default ``$ASKBACK_PRICES``, or none.
         built_in: False to leave the built-in ones for paid APIs out (for servers of other people, where
             a model of the same name need not cost the same); free local backends stay.
@@ -93,10 +78,13 @@ def load_prices(path: Path | None = None, *, built_in: bool = True) -> Prices:
     """
     named = os.environ.get(PRICES_VARIABLE)
     chosen = path or (Path(named) if named else None)
-    table = _built_in()
-    if not built_in:
-        table = {name: price for name, price in table.items() if "*" in name}
-    return Prices({**table, **(read_prices(chosen) if chosen else {})})
+    table = {name: price for name, price in _built_in().items() if built_in or "*" in name}
+    table |= read_prices(chosen) if chosen else {}
+    for name in (model, _SNAPSHOT.sub("", model)):
+        if name in table:
+            return table[name]
+    patterns = [pattern for pattern in table if "*" in pattern and fnmatchcase(model, pattern)]
+    return table[max(patterns, key=len)] if patterns else None
 
 
 def read_prices(path: Path) -> dict[str, Price]:

@@ -6,7 +6,7 @@ from simulator.errors import InputError
 from simulator.models import BadRequest, Budget, BudgetExceeded, Completion, Malformed, Refused, TimedOut
 from simulator.models.base import Usage
 from simulator.models.budget import Metered, most_tokens
-from simulator.models.prices import Price, load_prices, read_prices
+from simulator.models.prices import _BUILT_IN, Price, find_price, read_prices
 
 PRICE = Price(input=1.0, output=10.0)  # a token of input costs 1e-6 USD
 
@@ -31,35 +31,33 @@ def test_beyond_its_range_a_price_is_unknown():
 
 
 def test_finding_a_price():
-    prices = load_prices()
-    assert prices.find("openai/gpt-4o") == prices.find("openai/gpt-4o-2024-11-20")
-    assert prices.find("openai/gpt-4o-2024-05-13").input == 5.0, "listed itself"
-    assert prices.find("anthropic/claude-haiku-4-5-20251001").output == 5.0
-    assert prices.find("offline/script").cost(Usage()) == 0.0
-    assert prices.find("openai/gpt-4o-audio") is None
-    assert prices.find("openai/who-knows") is None
+    assert find_price("openai/gpt-4o") == find_price("openai/gpt-4o-2024-11-20")
+    assert find_price("openai/gpt-4o-2024-05-13").input == 5.0, "listed itself"
+    assert find_price("anthropic/claude-haiku-4-5-20251001").output == 5.0
+    assert find_price("offline/script").cost(Usage()) == 0.0
+    assert find_price("openai/gpt-4o-audio") is None
+    assert find_price("openai/who-knows") is None
 
 
 def test_every_built_in_price_has_a_date():
-    for name, price in load_prices().table.items():
+    for name, price in read_prices(_BUILT_IN).items():
         assert price.as_of >= "2025", name
         assert price.output >= price.input, name
 
 
 def test_another_server_has_other_prices():
-    prices = load_prices(built_in=False)
-    assert prices.find("openai/gpt-4o") is None
-    assert prices.find("local/smollm2").input == 0.0
+    assert find_price("openai/gpt-4o", built_in=False) is None
+    assert find_price("local/smollm2", built_in=False).input == 0.0
 
 
 def test_the_users_prices_override(tmp_path, monkeypatch):
     path = tmp_path / "prices.yaml"
     path.write_text("openai/gpt-4o: {input: 1, output: 2}\nmy/*: {input: 3, output: 4, as_of: 2026-01-01}")
-    assert load_prices(path).find("openai/gpt-4o") == Price(input=1.0, output=2.0)
-    assert load_prices(path).find("my/own").as_of == "2026-01-01"
-    assert load_prices(path).find("openai/o3").input == 2.0, "the others stay"
+    assert find_price("openai/gpt-4o", path) == Price(input=1.0, output=2.0)
+    assert find_price("my/own", path).as_of == "2026-01-01"
+    assert find_price("openai/o3", path).input == 2.0, "the others stay"
     monkeypatch.setenv("ASKBACK_PRICES", str(path))
-    assert load_prices(built_in=False).find("openai/gpt-4o").output == 2.0
+    assert find_price("openai/gpt-4o", built_in=False).output == 2.0
 
 
 @pytest.mark.parametrize(
