@@ -91,13 +91,19 @@ _LEFT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Source:
-    """The source of an export: one moment of the log, the runs wanted (None for all), and who is left out."""
+    """The source of an export: one moment of the log, the runs wanted (None for all), and who is left out.
+
+    Rows are counted as they are read, and `progress` is told.
+    """
 
     connection: sqlite3.Connection
     runs: tuple[str, ...] | None
     out: tuple[str, ...]
+    progress: Progress | None
+    total: int = 0
+    done: int = 0
 
     def where(self, table: Table) -> str:
         chosen = [] if self.runs is None else [f"({_CHOSEN[table.name]})"]
@@ -114,7 +120,15 @@ class _Source:
 
     def rows(self, table: Table, order: str = "") -> Iterator[tuple[Any, ...]]:
         with closing(self.query(select(table.row), table, order)) as cursor:
-            yield from cursor
+            for record in cursor:
+                yield record
+                self.count_read(1)
+
+    def count_read(self, rows: int) -> None:
+        before = self.done // _STEP
+        self.done += rows
+        if self.progress and self.done // _STEP != before:
+            self.progress(min(self.done, self.total), self.total)
 
 
 def export_log(
@@ -159,49 +173,27 @@ def export_log(
     tables = [table for table in TABLES.values() if table.row not in left_out]
     out = tuple(sorted(reader.withdrawals()))
     with _moment(reader) as connection:
-        source = _Source(connection, None if runs is None else tuple(runs), out)
-        counter = _Counter(sum(source.count(table) for table in tables), progress)
+        source = _Source(connection, None if runs is None else tuple(runs), out, progress)
+        source.total = sum(map(source.count, tables))
         with _staging_folder(folder) as drafts:
             if nest:
-                _write_table(source, TABLES[Run], drafts, format, excel, counter)
-                _write_nested(source, drafts, identities, counter)
+                _write_table(source, TABLES[Run], drafts, format, excel)
+                _write_nested(source, drafts, identities)
             elif format == "log":
-                _write_log(source, tables, drafts / LOG_NAME, counter)
+                _write_log(source, tables, drafts / LOG_NAME)
             else:
                 for table in tables:
-                    _write_table(source, table, drafts, format, excel, counter)
+                    _write_table(source, table, drafts, format, excel)
             about = _provenance_lines(source, reader.path, nest, identities)
             markdown = codebook_markdown(tables, about=about, guarded=format == "csv")
             if format == "parquet":
                 (drafts / CARD_NAME).write_text(_dataset_card(tables, about), encoding="utf-8")
             (drafts / "codebook.md").write_text(markdown, encoding="utf-8")
             (drafts / "codebook.csv").write_text(codebook_csv(tables), encoding="utf-8", newline="")
-    counter.finish()
-    return tuple(sorted(folder / name for name in _names(tables, format, nest)))
-
-
-def _names(tables: Iterable[Table], format: Format, nest: bool) -> list[str]:
-    data = ["runs.jsonl", "episodes.jsonl"] if nest else [f"{table.name}.{format}" for table in tables]
-    if format == "log":
-        data = [LOG_NAME]
-    return [*data, *([CARD_NAME] if format == "parquet" else []), "codebook.csv", "codebook.md"]
-
-
-class _Counter:
-    def __init__(self, total: int, progress: Progress | None) -> None:
-        self._done = 0
-        self._total = total
-        self._progress = progress
-
-    def count(self, rows: int = 1) -> None:
-        before = self._done // _STEP
-        self._done += rows
-        if self._progress and self._done // _STEP != before:
-            self._progress(min(self._done, self._total), self._total)
-
-    def finish(self) -> None:
-        if self._progress:
-            self._progress(self._total, self._total)
+            names = sorted(draft.name for draft in drafts.iterdir())
+    if progress:
+        progress(source.total, source.total)
+    return tuple(folder / name for name in names)
 
 
 @contextmanager
@@ -232,15 +224,14 @@ def _staging_folder(folder: Path) -> Iterator[Path]:
             shutil.rmtree(drafts, ignore_errors=True)
 
 
-def _write_log(source: _Source, tables: Iterable[Table], path: Path, counter: _Counter) -> None:
+def _write_log(source: _Source, tables: Iterable[Table], path: Path) -> None:
     with LogWriter(path, durable=False) as log:
         for table in tables:
             for record in source.rows(table, "ORDER BY seq"):
                 log.put(decode(table.row, record))
-                counter.count()
 
 
-def _write_parquet(source: _Source, table: Table, path: Path, counter: _Counter) -> None:
+def _write_parquet(source: _Source, table: Table, path: Path) -> None:
     import pyarrow as pa  # an export as text does without
     from pyarrow import parquet
 
@@ -251,7 +242,6 @@ def _write_parquet(source: _Source, table: Table, path: Path, counter: _Counter)
     for record in records:
         record |= {name: bool(record[name]) for name in booleans if record[name] is not None}
     parquet.write_table(pa.Table.from_pylist(records, schema), path)
-    counter.count(len(records))
 
 
 def _dataset_card(tables: Iterable[Table], about: Sequence[str]) -> str:
@@ -261,24 +251,18 @@ def _dataset_card(tables: Iterable[Table], about: Sequence[str]) -> str:
     return "\n".join(["---", "configs:", *configs, "---", "", "# Dialogues", "", *lines, ""])
 
 
-def _write_table(
-    source: _Source, table: Table, drafts: Path, format: Format, excel: bool, counter: _Counter
-) -> None:
+def _write_table(source: _Source, table: Table, drafts: Path, format: Format, excel: bool) -> None:
     if format == "parquet":
-        _write_parquet(source, table, drafts / f"{table.name}.parquet", counter)
+        _write_parquet(source, table, drafts / f"{table.name}.parquet")
         return
     encoding = "utf-8-sig" if excel and format == "csv" else "utf-8"
     with (drafts / f"{table.name}.{format}").open("w", encoding=encoding, newline="") as file:
         if format == "csv":
             writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
             writer.writerow(table.names)
-            for record in source.rows(table):
-                writer.writerow(_cells(table, record))
-                counter.count()
+            writer.writerows(_cells(table, record) for record in source.rows(table))
         else:
-            for record in source.rows(table):
-                file.write(dump_json(plain(table, record)) + "\n")
-                counter.count()
+            file.writelines(dump_json(plain(table, record)) + "\n" for record in source.rows(table))
 
 
 def _cells(table: Table, record: tuple[Any, ...]) -> list[Any]:
@@ -294,12 +278,12 @@ def _cells(table: Table, record: tuple[Any, ...]) -> list[Any]:
     return cells
 
 
-def _write_nested(source: _Source, drafts: Path, identities: bool, counter: _Counter) -> None:
+def _write_nested(source: _Source, drafts: Path, identities: bool) -> None:
     with (drafts / "episodes.jsonl").open("w", encoding="utf-8", newline="") as file:
         for row in source.rows(TABLES[Episode]):
             record, rows = nest(source.connection, plain(TABLES[Episode], row), identities)
             file.write(dump_json(record) + "\n")
-            counter.count(rows)
+            source.count_read(rows - 1)  # the episode is counted already
 
 
 def _provenance_lines(source: _Source, log: Path, nest: bool, identities: bool) -> list[str]:
