@@ -9,14 +9,13 @@ from __future__ import annotations
 import csv
 import json
 import os
-import shutil
 import sqlite3
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from logs.codebook import codebook_csv, codebook_markdown
@@ -210,18 +209,14 @@ def _moment(reader: LogReader) -> Iterator[sqlite3.Connection]:
 @contextmanager
 def _staging_folder(folder: Path) -> Iterator[Path]:
     """Yield a folder for drafts, whose files move into `folder` once all of them are written."""
-    drafts: Path | None = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        drafts = Path(tempfile.mkdtemp(prefix=".export-", dir=folder))
-        yield drafts
-        for draft in sorted(drafts.iterdir()):
-            os.replace(draft, folder / draft.name)
+        with TemporaryDirectory(prefix=".export-", dir=folder, ignore_cleanup_errors=True) as drafts:
+            yield Path(drafts)
+            for draft in sorted(Path(drafts).iterdir()):
+                os.replace(draft, folder / draft.name)
     except OSError as error:
         raise LogError(f"cannot export into {folder} ({error.strerror}). Name another folder.") from error
-    finally:
-        if drafts is not None:
-            shutil.rmtree(drafts, ignore_errors=True)
 
 
 def _write_log(source: _Source, tables: Iterable[Table], path: Path) -> None:

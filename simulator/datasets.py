@@ -31,6 +31,7 @@ from typing import Any, Final, NamedTuple
 
 from logs.paths import home
 from simulator.errors import InputError
+from simulator.whole import write_whole
 
 MANIFEST = "dataset.json"
 MAX_FILES = 5_000
@@ -272,9 +273,7 @@ def remove(name: str) -> Dataset:
 
 def _point_at(dataset: Dataset) -> None:
     root = data_folder() / dataset.name
-    new = root / f".{MANIFEST}-{uuid.uuid4().hex}"
-    new.write_text(json.dumps(asdict(dataset), ensure_ascii=False, indent=2), encoding="utf-8")
-    os.replace(new, root / MANIFEST)
+    write_whole(root / MANIFEST, json.dumps(asdict(dataset), ensure_ascii=False, indent=2))
     for old in root.iterdir():
         if old.is_dir() and old != dataset.folder and not old.name.startswith("."):
             shutil.rmtree(old, ignore_errors=True)
