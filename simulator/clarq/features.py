@@ -9,7 +9,8 @@ An **option** is an entry of the seeker's lists; its **siblings** are the entrie
 a topic with it (two mines, three woods). A node that names an option with siblings settles which one to
 take, so it fits a seeker who has noticed that there are several.
 
-All similarities weigh a topic by how few of the task's own nodes use it; no corpus is needed.
+All similarities weigh a topic by how few of the task's nodes that are still to be given use it; no corpus is
+needed.
 """
 
 from __future__ import annotations
@@ -125,22 +126,22 @@ class Reading:
         self.generic_share = sum(generic) / len(generic) if generic else 0.0
         self.utterance, self.language = utterance, language
         self._situation = situation
-        self._askings = _askings(self.asked or (utterance,), language)
-        self._topics = [topics(asking, language) for asking in self._askings]
+        self.askings = _askings(self.asked or (utterance,), language)
+        self._topics = [topics(asking, language) for asking in self.askings]
         spoken = self.stated.union(*self._topics)
-        self.pointing = not spoken and bool(_POINTING[language].search(utterance))
+        self.pointing = not (spoken or self.all_generic) and bool(_POINTING[language].search(utterance))
         if self.pointing:
             self._topics = [topics(_given_last(situation), language)]
         known = sum(map(self.index.known, spoken))
         self.on_topic = self.pointing or known >= ON_TOPIC * max(1, len(spoken))
         self.personal = bool(_PERSONAL[language].search(utterance))
         self.unknown = 1 - known / len(spoken) if spoken else 0.0
-        self.attributes = [asked_attribute(asking, language) for asking in self._askings]
+        self.attributes = [asked_attribute(asking, language) for asking in self.askings]
         self.terse = len(spoken) <= TERSE
         whole = dict.fromkeys(spoken.union(*self._topics), 1.0)
         # One row per asking, and a last one for the whole utterance.
         self._rows = self.index.rows([*(dict.fromkeys(topic, 1.0) for topic in self._topics), whole])
-        self._likeness, self._explanation_likeness = self.index.likeness(self._rows)
+        self._likeness, self._explanation_likeness = self.index.likeness(self._rows, self.given)
         self.likeness = self._likeness[:-1]
 
     @cached_property
@@ -160,7 +161,7 @@ class Reading:
     def asked_features(self) -> Floats:
         """Return the features of every asking and node of the tree, in the order of `ASKED`."""
         index, language = self.index, self._situation.task.language
-        focused = [() if self.pointing else foci(asking, language) for asking in self._askings]
+        focused = [() if self.pointing else foci(asking, language) for asking in self.askings]
         weighted = [
             [focus.weights for focus in focuses] or [dict.fromkeys(asked, 1.0)]
             for focuses, asked in zip(focused, self._topics, strict=True)
@@ -168,7 +169,7 @@ class Reading:
         rows = index.rows([weights for group in weighted for weights in group])
         starts = np.cumsum([0] + [len(group) for group in weighted[:-1]])
         node, kind, focus = (
-            np.maximum.reduceat(values, starts, axis=0) for values in index.focus_likeness(rows)
+            np.maximum.reduceat(values, starts, axis=0) for values in index.focus_likeness(rows, self.given)
         )
         flags = np.array(
             [
@@ -178,7 +179,7 @@ class Reading:
                     bool(_CONFIRMING[language].search(asking)),
                     _ALTERNATIVES[language] in asking,
                 )
-                for asking, focuses in zip(self._askings, focused, strict=True)
+                for asking, focuses in zip(self.askings, focused, strict=True)
             ],
             dtype=np.float64,
         )
@@ -186,7 +187,9 @@ class Reading:
         kind = kind * worded
         named = index.named(self._rows)[:-1]
         siblings = np.minimum(named @ index.siblings.T, 2)
-        kinds = index.rows([dict.fromkeys(asked_kinds(asking, language), 1.0) for asking in self._askings])
+        kinds = index.rows(
+            [dict.fromkeys(asked_kinds(asking, language, index.kinds), 1.0) for asking in self.askings]
+        )
         settled = kinds.known @ index.asked_kinds > 0
         columns = (
             self._explanation_likeness[:-1],

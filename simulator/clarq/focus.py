@@ -62,10 +62,16 @@ def foci(sentence: str, language: Language) -> tuple[Focus, ...]:
 
 
 @lru_cache(maxsize=4096)
-def asked_kinds(sentence: str, language: Language) -> frozenset[str]:
-    """Return the kinds of thing that ``which`` and ``what`` ask for, as topics."""
-    kinds = _english_kinds(sentence) if language == "en" else _chinese_kinds(sentence)
-    return frozenset(kinds)
+def asked_kinds(sentence: str, language: Language, known: Collection[str] | None = None) -> frozenset[str]:
+    """Return the kinds of thing that ``which`` and ``what`` ask for, as topics.
+
+    A verb may follow the noun ("which key fits …"): of its words the last that is `known` as a kind counts.
+    """
+    phrases = _english_kinds(sentence) if language == "en" else _chinese_kinds(sentence)
+    return frozenset(
+        next((kind for kind in reversed(phrase) if known is None or kind in known), phrase[-1])
+        for phrase in phrases
+    )
 
 
 def focus_of_text(text: str, language: Language) -> dict[str, float]:
@@ -119,7 +125,7 @@ def _weights_around(word: re.Match[str], placed: list[Placed]) -> dict[str, floa
     return weights
 
 
-def _english_kinds(sentence: str) -> list[str]:
+def _english_kinds(sentence: str) -> list[list[str]]:
     kinds = []
     for phrase in EN_PATTERNS["kind"].findall(sentence.lower()):
         run: list[str] = []
@@ -133,18 +139,18 @@ def _english_kinds(sentence: str) -> list[str]:
             if len(run) == 3:
                 break
         if run:
-            kinds.append(topic_of(stem(run[-1])))
+            kinds.append([topic_of(stem(word)) for word in run])
     return kinds
 
 
-def _chinese_kinds(sentence: str) -> list[str]:
+def _chinese_kinds(sentence: str) -> list[list[str]]:
     kinds = []
     for phrase in ZH_PATTERNS["kind"].findall(unite_synonyms(sentence)):
         if phrase[0] in "里儿":
             continue
         noun = phrase.split("的")[-1] if "的" in phrase[:5] else phrase
         if len(noun) > 1:
-            kinds.append(noun[:2])
+            kinds.append([noun[:2]])
     return kinds
 
 

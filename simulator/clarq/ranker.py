@@ -8,7 +8,8 @@ verdicts. A node fits an utterance if it fits one of its askings (see `features.
 
 and it is accepted with chance s(logit) in the first pass and s(logit + b) in the second, b > 0, where s is
 the logistic function. So the chance that a node is given is that of refusing all before it and accepting it,
-in the first pass or, all having been refused there, in the second.
+in the first pass or, all having been refused there, in the second. A brief seeker asks for one thing, which
+one node answers best: there the nodes compete, with none at a logit of 0, and there is no b.
 
 Whether any node is given at all, and which ones the multi-info provider gives, is decided by two logistic
 regressions on top (`decision.py`). All of it comes in two **styles**, for a seeker who writes as the
@@ -51,7 +52,7 @@ class Coefficients:
         asked: weights w of the askings' features, by name, in the order of `features.ASKED`.
         node: weights v of the nodes' features, by name, in the order of `features.NODE`.
         strict: a.
-        leniency: b; positive.
+        leniency: b; positive. None where nodes are not walked but compete.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
@@ -59,7 +60,7 @@ class Coefficients:
     asked: dict[str, float]
     node: dict[str, float]
     strict: float
-    leniency: float
+    leniency: float | None
 
     def asked_logits(self, asked: Floats) -> Floats:
         """Return what each asking adds to a node's logit, by their features; shape (askings, nodes)."""
@@ -74,6 +75,8 @@ class Coefficients:
 
     def chances(self, logits: Floats) -> Floats:
         """Return the chance that each node is given, and last that none is; shape (nodes + 1,), sums to 1."""
+        if self.leniency is None:
+            return np.asarray(scipy.special.softmax(np.append(logits, 0.0)))
         refusals = np.logaddexp(0, np.concatenate([logits, logits + self.leniency]))
         before = np.exp(-np.concatenate([[0.0], np.cumsum(refusals)]))
         differences = before[:-1] - before[1:]
@@ -169,6 +172,7 @@ def load_ranker(path: Path) -> Ranker:
 
 REASONS: Final = tuple(table("features")["rejection"])
 SHARES: Final = tuple(table("features")["several"])
+LEVEL: Final = 0.6  # log-odds by which nodes that compete may differ and the first is given
 _TINY = 1e-9
 
 
@@ -201,12 +205,23 @@ class Judged:
         """Position of the node to give, -1 for a Response II."""
         nodes, none = self.chances[:-1], self.chances[-1]
         best = int(np.argmax(nodes))
-        return best if nodes[best] > self.style.none[self.reading.language] * none else -1
+        if nodes[best] <= self.style.none[self.reading.language] * none:
+            return -1
+        if self.style.ranking.leniency:
+            return best
+        return min((int(np.argmax(self.logits >= self.logits.max() - LEVEL)), *self._fitting))
 
     @cached_property
     def several(self) -> tuple[int, ...]:
         """Positions of the nodes that the multi-info provider gives."""
         return tuple(np.flatnonzero(self.style.several.odds(self.shares) > 0).tolist())
+
+    @cached_property
+    def _fitting(self) -> tuple[int, ...]:
+        """Positions of the nodes that fit each question sentence best, if better than none."""
+        asked = self._asked_logits[[asking in self.reading.asked for asking in self.reading.askings]]
+        logits = asked + self.logits - np.logaddexp.reduce(self._asked_logits, axis=0)
+        return tuple(int(np.argmax(row)) for row in logits if row.max() > 0)
 
     def fit(self, node: str) -> float:
         """Return how well a node, available or given, fits what is asked: log-odds by its askings alone."""

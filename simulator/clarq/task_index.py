@@ -41,6 +41,15 @@ class Rows(NamedTuple):
     unknown_squares: Floats
 
 
+class Weights(NamedTuple):
+    """How much each topic says; of the nodes, the norms of their texts and of their foci."""
+
+    topics: Floats
+    squares: Floats
+    norms: Floats
+    foci: Floats
+
+
 class Option(NamedTuple):
     """An entry of the seeker's lists.
 
@@ -89,9 +98,12 @@ class TaskIndex:
             settled_attributes(node, task.background, [entries[i] for i in named], language)
             for node, named in zip(nodes, names, strict=True)
         ]
+        siblings = [_siblings(options, named) for named in names]
         kinds = [
-            several_of(text, language).union(*(options[i].topics - options[i].own for i in named))
-            for text, named in zip(explanations, names, strict=True)
+            several_of(text, language).union(
+                *(options[i].topics & options[j].topics for i in named for j in others)
+            )
+            for text, named, others in zip(explanations, names, siblings, strict=True)
         ]
         asked = [kind | asked_kinds(text, language) for kind, text in zip(kinds, explanations, strict=True)]
         background = task.background
@@ -111,25 +123,22 @@ class TaskIndex:
         # What is misspelt is most often a thing or a place.
         self._listed = frozenset[str]().union(*(option.topics for option in options))
         self._nearest: dict[str, tuple[str, ...]] = {}
-        self._weigh(both)
         whole, alone = self._columns(both), self._columns(explained)
         foci, kind = (
             self._columns([focus_of_text(text, language) for text in explanations]),
             self._columns(kinds),
         )
         self._width = len(nodes)
-        self._squares = self._weights**2
         self._nodes_and_explanations = np.hstack([whole, alone])
-        self._norms = self._squares @ self._nodes_and_explanations
         self._nodes_kinds_foci = np.hstack([whole, kind, foci])
-        self._focus_norms = self._weights @ foci**2
+        self._unknown = UNKNOWN * float(np.log(1 + (len(nodes) + 0.5) / 0.5))
+        self._weights: dict[tuple[str, ...], Weights] = {}
         self.several = np.array([bool(several_of(text, language)) for text in explanations])
-        self.asked_kinds = self._columns(asked)
+        self.kinds, self.asked_kinds = frozenset[str]().union(*asked), self._columns(asked)
         self.skills = tuple(option.topics for option in options if option.kind == "skills")
         self._own = self._columns([option.own for option in options])
         self._own_sizes = self._own.sum(axis=0)
         self.names = _flags(names, len(options))
-        siblings = [_siblings(options, named) for named in names]
         self.siblings = _flags(siblings, len(options))
         self.neighbours = _flags(_neighbours(options, names, siblings), len(options))
         self.has_siblings = np.array([bool(sibling) for sibling in siblings])
@@ -185,25 +194,27 @@ class TaskIndex:
             self._nearest[character] = similar_topics(character, self._row) if character > "\u4e00" else ()
         return self._nearest[character]
 
-    def likeness(self, rows: Rows) -> tuple[Floats, Floats]:
+    def likeness(self, rows: Rows, given: tuple[str, ...]) -> tuple[Floats, Floats]:
         """Return weighted cosines of rows with nodes, whole and explanation; (rows, nodes) each."""
-        shared = (rows.known * self._squares) @ self._nodes_and_explanations
-        left = rows.known**2 @ self._squares + rows.unknown_squares * self._unknown**2
-        cosines = shared / np.sqrt(left[:, None] * self._norms + 1e-9)
+        weights = self._weighed(given)
+        shared = (rows.known * weights.squares) @ self._nodes_and_explanations
+        left = rows.known**2 @ weights.squares + rows.unknown_squares * self._unknown**2
+        cosines = shared / np.sqrt(left[:, None] * weights.norms + 1e-9)
         return np.asarray(cosines[:, : self._width]), np.asarray(cosines[:, self._width :])
 
-    def focus_likeness(self, rows: Rows) -> tuple[Floats, Floats, Floats]:
+    def focus_likeness(self, rows: Rows, given: tuple[str, ...]) -> tuple[Floats, Floats, Floats]:
         """Return how each row, a focus, compares with each node; shape (rows, nodes) each.
 
         Returns:
             the weighted share of the focus that the node has; the share that its kinds have; the
             likeness to its own focus, both weighted by distance from a question word.
         """
-        shared = (rows.known * self._weights) @ self._nodes_kinds_foci
-        total = rows.known @ self._weights + rows.unknown * self._unknown + FLOOR
-        norms = rows.known**2 @ self._weights + rows.unknown_squares * self._unknown
+        weights = self._weighed(given)
+        shared = (rows.known * weights.topics) @ self._nodes_kinds_foci
+        total = rows.known @ weights.topics + rows.unknown * self._unknown + FLOOR
+        norms = rows.known**2 @ weights.topics + rows.unknown_squares * self._unknown
         node, kind, focus = np.split(shared, 3, axis=1)
-        focus = focus / (np.sqrt(norms[:, None] * self._focus_norms) + FLOOR)
+        focus = focus / (np.sqrt(norms[:, None] * weights.foci) + FLOOR)
         return node / total[:, None], kind / total[:, None], focus
 
     def named(self, rows: Rows) -> Floats:
@@ -216,14 +227,19 @@ class TaskIndex:
         present = (rows.known >= NEAR).astype(float) @ self._own
         return np.asarray(present / np.maximum(self._own_sizes, 1.0))
 
-    def _weigh(self, documents: Sequence[Topics]) -> None:
-        """Weigh topics by inverse document frequency over the nodes."""
-        counts = Counter(topic for document in documents for topic in document)
-        frequency = np.array([counts.get(topic, 0) for topic in self._row], dtype=float)
-        number = len(documents)
-        weights = np.log(1 + (number - frequency + 0.5) / (frequency + 0.5))
-        self._unknown = UNKNOWN * float(np.log(1 + (number + 0.5) / 0.5))
-        self._weights = np.where(frequency > 0, weights, self._unknown)
+    def _weighed(self, given: tuple[str, ...]) -> Weights:
+        """Return topics weighed by inverse document frequency over the nodes that are not given yet."""
+        if given not in self._weights:
+            whole, foci = (np.split(self._nodes_kinds_foci, 3, axis=1)[part] for part in (0, 2))
+            left = np.array([node not in given for node in self.column], dtype=float)
+            # What only a given node has is rare, as if one had it: the others have nothing of it.
+            frequency = np.maximum(whole @ left, 1.0)
+            rarity = np.log(1 + (self._width - frequency + 0.5) / (frequency + 0.5))
+            topics = np.where(whole.any(axis=1), rarity, self._unknown)
+            squares = topics**2
+            norms = squares @ self._nodes_and_explanations, topics @ foci**2
+            self._weights[given] = Weights(topics, squares, *norms)
+        return self._weights[given]
 
     def _columns(self, documents: Sequence[Iterable[str] | Mapping[str, float]]) -> Floats:
         matrix = np.zeros((len(self._row), len(documents)))

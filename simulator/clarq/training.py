@@ -8,7 +8,6 @@ a chatty model's; these are how people ask, and what they ask that nobody has an
 
 A ranking is made for the best, so on what it was trained on its best node looks better than elsewhere. The
 regressions on top of it are therefore trained on rankings of folds that left the examples' task types out.
-All are fitted by maximum likelihood.
 """
 
 from __future__ import annotations
@@ -23,15 +22,14 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import numpy as np
-import scipy
 import typer
 import yaml
-from numpy.typing import NDArray
 from rich.console import Console
 
 from personas.templates import render
 from simulator.clarq.experts import Situation
-from simulator.clarq.features import ASKED, NODE, Reading
+from simulator.clarq.features import Reading
+from simulator.clarq.fitting import DIGITS, fit, fit_logistic
 from simulator.clarq.lexical import LANGUAGES
 from simulator.clarq.ranker import (
     COEFFICIENTS,
@@ -46,7 +44,6 @@ from simulator.clarq.ranker import (
     Styles,
 )
 from simulator.clarq.results import Dialogue, read_results, split_runs
-from simulator.clarq.task_index import Floats
 from simulator.errors import InputError
 from simulator.seats import Line
 from simulator.tables.importing import file_digest
@@ -171,155 +168,6 @@ def _question(task: Task, line: str) -> Lesson:
     return Lesson(Situation(task=task, lines=tuple(lines), frontier=frontier, number=len(lines)), nodes)
 
 
-DIGITS = 4  # so that the file is the same on machines whose last bits differ
-
-
-def fit(examples: Sequence[Example], penalty: float) -> Coefficients:
-    """Return the most likely coefficients given `examples`, with a ridge penalty on standardised weights.
-
-    `penalty`: of half the squared weights, in units of log-likelihood.
-    """
-    stack = _Stack(examples)
-    width = len(ASKED) + len(NODE)
-
-    def loss(point: Floats) -> tuple[float, Floats]:
-        weights = point[:width]
-        value, slope = stack.surprise(point)
-        # A weak pull of log leniency towards 0.5 keeps it identified if no second pass is needed.
-        value += 0.5 * penalty * float(weights @ weights) + 0.05 * (point[-1] - 0.5) ** 2
-        slope[:width] += penalty * weights
-        slope[-1] += 0.1 * (point[-1] - 0.5)
-        return value, slope
-
-    point = scipy.optimize.minimize(
-        loss, np.zeros(width + 2), jac=True, method="L-BFGS-B", options={"maxiter": 500}
-    ).x
-    weights = point[:width] / np.concatenate([stack.asked_scale, stack.node_scale])
-    asked, node = weights[: len(ASKED)], weights[len(ASKED) :]
-    strict = point[width] - asked @ stack.asked_mean - node @ stack.node_mean
-    return Coefficients(
-        asked=_name_weights(ASKED, asked),
-        node=_name_weights(NODE, node),
-        strict=round(float(strict), DIGITS),
-        leniency=round(float(np.exp(point[-1])), DIGITS),
-    )
-
-
-def fit_logistic(names: Sequence[str], features: Floats, outcomes: Floats, penalty: float) -> Logistic:
-    """Return the most likely logistic regression, with a ridge penalty on standardised weights.
-
-    Args:
-        names: of the features.
-        features: shape (examples, len(names)).
-        outcomes: 1 or 0 per example.
-        penalty: of half the squared weights, in units of log-likelihood.
-    """
-    table, mean, scale = _standardised(features)
-
-    def loss(point: Floats) -> tuple[float, Floats]:
-        odds = table @ point[:-1] + point[-1]
-        error = scipy.special.expit(odds) - outcomes
-        value = float(
-            (np.logaddexp(0, odds) - outcomes * odds).sum() + 0.5 * penalty * point[:-1] @ point[:-1]
-        )
-        # Keeps the bias finite where all outcomes are the same.
-        value += 0.05 * float(point[-1] ** 2)
-        return value, np.append(table.T @ error + penalty * point[:-1], error.sum() + 0.1 * point[-1])
-
-    point = scipy.optimize.minimize(loss, np.zeros(len(names) + 1), jac=True, method="L-BFGS-B").x
-    weights = point[:-1] / scale
-    return Logistic(_name_weights(names, weights), round(float(point[-1] - weights @ mean), DIGITS))
-
-
-def _name_weights(names: Sequence[str], weights: Floats) -> dict[str, float]:
-    return {name: round(float(weight), DIGITS) for name, weight in zip(names, weights, strict=True)}
-
-
-class _Stack:
-    """All examples' features in one table, standardised."""
-
-    def __init__(self, examples: Sequence[Example]) -> None:
-        asked = [example.features.asked.transpose(1, 0, 2).reshape(-1, len(ASKED)) for example in examples]
-        self.asked, self.asked_mean, self.asked_scale = _standardised(np.concatenate(asked))
-        self.node, self.node_mean, self.node_scale = _standardised(
-            np.concatenate([example.features.node for example in examples])
-        )
-        askings = np.concatenate(
-            [np.full(len(example.features.node), len(example.features.asked)) for example in examples]
-        )
-        self.node_of = np.repeat(np.arange(len(askings)), askings)
-        self.first_asking = np.concatenate([[0], np.cumsum(askings)[:-1]])
-        sizes = np.array([len(example.features.node) for example in examples])
-        chosen = np.array([example.chosen for example in examples])
-        self.ends = np.cumsum(sizes)
-        self.starts = self.ends - sizes
-        self.none = chosen < 0
-        self.chosen = self.starts + np.maximum(chosen, 0)
-        self.example_of = np.repeat(np.arange(len(examples)), sizes)
-        position = np.arange(len(askings)) - self.starts[self.example_of]
-        self.before = position < chosen[self.example_of]
-        self.at = position == chosen[self.example_of]
-
-    def surprise(self, point: Floats) -> tuple[float, Floats]:
-        """Return minus log-likelihood and its gradient by weights, strictness and log leniency."""
-        split, width = len(ASKED), len(ASKED) + len(NODE)
-        leniency = np.exp(point[-1])
-        asked = self.asked @ point[:split]
-        top = np.maximum.reduceat(asked, self.first_asking)
-        parts = np.exp(asked - top[self.node_of])
-        sums = np.add.reduceat(parts, self.first_asking)
-        first = top + np.log(sums) + self.node @ point[split:width] + point[width]
-        value, slope_first, slope_second = self._passes(first, first + leniency)
-        slope = slope_first + slope_second
-        gradient = np.concatenate(
-            [
-                self.asked.T @ (parts / sums[self.node_of] * slope[self.node_of]),
-                self.node.T @ slope,
-                [slope.sum(), slope_second.sum() * leniency],
-            ]
-        )
-        return value, gradient
-
-    def _passes(self, first: Floats, second: Floats) -> tuple[float, Floats, Floats]:
-        """Return minus log-likelihood of two passes and its derivatives by their logits."""
-        refused_first, refused_second = (
-            _running_sums(-np.logaddexp(0, first)),
-            _running_sums(-np.logaddexp(0, second)),
-        )
-        all_first = refused_first[self.ends] - refused_first[self.starts]
-        all_second = refused_second[self.ends] - refused_second[self.starts]
-        in_first = (
-            refused_first[self.chosen] - refused_first[self.starts] - np.logaddexp(0, -first[self.chosen])
-        )
-        in_second = (
-            all_first
-            + refused_second[self.chosen]
-            - refused_second[self.starts]
-            - np.logaddexp(0, -second[self.chosen])
-        )
-        either = np.logaddexp(in_first, in_second)
-        value = -float(np.where(self.none, all_first + all_second, either).sum())
-        # How likely it was the first pass that gave the node.
-        share = np.exp(in_first - either)[self.example_of]
-        none = self.none[self.example_of]
-        accept_first, accept_second = scipy.special.expit(first), scipy.special.expit(second)
-        slope_first = accept_first * np.where(none, 1.0, 1 - share + self.before * share)
-        slope_first -= np.where(none, 0.0, self.at * share * (1 - accept_first))
-        slope_second = accept_second * np.where(none, 1.0, self.before * (1 - share))
-        slope_second -= np.where(none, 0.0, self.at * (1 - share) * (1 - accept_second))
-        return value, slope_first, slope_second
-
-
-def _standardised(table: Floats) -> tuple[Floats, Floats, Floats]:
-    mean, scale = table.mean(axis=0), table.std(axis=0)
-    scale[scale == 0] = 1.0
-    return (table - mean) / scale, mean, scale
-
-
-def _running_sums(values: Floats) -> NDArray[np.float64]:
-    return np.concatenate([[0.0], np.cumsum(values)])
-
-
 PENALTY = 10.0  # of the ranking
 SMALL_PENALTY = 3.0  # of the regressions on top
 # Of a chatty seeker's turns, by language: what the chance of a Response II is multiplied by. A logged
@@ -337,13 +185,15 @@ _NONE = Logistic(dict.fromkeys(REASONS, 0.0) | {"unlikely": 1.0}, 0.0)
 def learn(lessons: Lessons) -> Styles:
     """Learn what decides on chatty utterances from published dialogues, on brief ones from the questions."""
     return Styles(
-        chatty=_style((*lessons["single"], *lessons["several"]), lessons["several"], CHATTY),
-        brief=_style(lessons["questions"], lessons["questions"], BRIEF),
+        chatty=_style((*lessons["single"], *lessons["several"]), lessons["several"], CHATTY, walked=True),
+        brief=_style(lessons["questions"], lessons["questions"], BRIEF, walked=False),
     )
 
 
-def _style(lessons: Sequence[Lesson], several: Sequence[Lesson], none: Mapping[str, float]) -> Style:
-    style = Style(_ranking(lessons), _NONE, _FITS, dict(none))
+def _style(
+    lessons: Sequence[Lesson], several: Sequence[Lesson], none: Mapping[str, float], *, walked: bool
+) -> Style:
+    style = Style(_ranking(lessons, walked), _NONE, _FITS, dict(none))
     rankings = _held_out(lessons, style)
     held = {fold: replace(style, ranking=ranking) for fold, ranking in rankings.items()}
     reasons = np.array([Judged(lesson.reading, held[lesson.fold]).reasons for lesson in lessons])
@@ -360,8 +210,8 @@ def _style(lessons: Sequence[Lesson], several: Sequence[Lesson], none: Mapping[s
     return replace(style, several=replace(fitted, bias=round(fitted.bias - math.log(SEVERAL), DIGITS)))
 
 
-def _ranking(lessons: Iterable[Lesson]) -> Coefficients:
-    return fit([lesson.example for lesson in lessons], PENALTY)
+def _ranking(lessons: Iterable[Lesson], walked: bool) -> Coefficients:
+    return fit([lesson.example for lesson in lessons], PENALTY, walked=walked)
 
 
 def _held_out(lessons: Sequence[Lesson], style: Style) -> dict[int, Coefficients]:
@@ -369,7 +219,7 @@ def _held_out(lessons: Sequence[Lesson], style: Style) -> dict[int, Coefficients
     rankings = {}
     for fold in {lesson.fold for lesson in lessons}:
         others = [lesson for lesson in lessons if lesson.fold != fold]
-        rankings[fold] = _ranking(others) if others else style.ranking
+        rankings[fold] = _ranking(others, style.ranking.leniency is not None) if others else style.ranking
     return rankings
 
 

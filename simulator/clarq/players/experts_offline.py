@@ -14,7 +14,7 @@ from typing import Final
 from personas.templates import render
 from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict
 from simulator.clarq.features import Reading
-from simulator.clarq.lexical import patterns, table, topics
+from simulator.clarq.lexical import patterns, table, terms, topic_of, topics, unite_synonyms
 from simulator.clarq.ranker import Judged, Ranker, builtin_ranker
 from simulator.clarq.task_index import Floats, indexed
 from trees import Node
@@ -24,6 +24,7 @@ _ASKS_FOR_HELP = patterns("asks_for_help")
 # What asks for something, beside what `Reading.asked` finds: people leave question marks out.
 _ASKS = patterns("asks_something")
 _LACKS = patterns("lacks")
+_THING = patterns("thing_lacked")
 _ASKS_AGAIN = patterns("asks_again")
 _OPEN_ENDED = patterns("open_ended")
 _REPEATS = 0.35  # similarity to a given node from which a question counts as answered already
@@ -135,8 +136,17 @@ def asks_about_task(reading: Reading) -> bool:
 
 
 def lacks(reading: Reading) -> bool:
-    """Return True if a brief utterance says what somebody lacks, cannot do or does not know."""
-    return reading.brief and bool(_LACKS[reading.language].search(reading.utterance))
+    """Return True if a brief utterance says that a thing of the task is lacked, unknown or out of reach.
+
+    The thing is what follows, up to a preposition; in Chinese its name stands at the end.
+    """
+    lack = _LACKS[reading.language].search(reading.utterance) if reading.brief else None
+    if not lack:
+        return False
+    thing = _THING[reading.language].match(reading.utterance, lack.end())
+    named = terms(unite_synonyms(thing.group() if thing else ""), reading.language)
+    named = named[-1:] if reading.language == "zh" else tuple(map(topic_of, named))
+    return not named or any(map(reading.index.known, named))
 
 
 def asked_again(judged: Judged) -> str | None:

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from simulator.clarq.experts import Situation
 from simulator.clarq.features import ASKED, NODE, Features, Reading, past_turns
+from simulator.clarq.fitting import _Stack, fit, fit_logistic
 from simulator.clarq.ranker import (
     COEFFICIENTS,
     REASONS,
@@ -23,7 +24,7 @@ from simulator.clarq.ranker import (
     builtin_ranker,
     load_ranker,
 )
-from simulator.clarq.training import _Stack, fit, fit_logistic, train_clarq_ranker
+from simulator.clarq.training import train_clarq_ranker
 from simulator.errors import InputError
 from simulator.seats import Line
 from trees import Background, Frontier, Node, Task, Tree
@@ -101,23 +102,35 @@ def test_one_fitting_asking_is_enough():
     assert one.logits(both) == pytest.approx(one.logits(found))
 
 
-def test_the_gradient_is_that_of_the_likelihood():
+def test_of_nodes_that_compete_the_one_that_fits_best_is_given():
+    one = coefficients(leniency=None)
+    assert (
+        one.chances(np.array([2.0, 5.0])).argmax()
+        == 1
+        > coefficients().chances(np.array([2.0, 5.0])).argmax()
+    )
+    assert one.chances(np.array([-1.0, -2.0])).argmax() == 2
+
+
+@pytest.mark.parametrize("walked", [True, False])
+def test_the_gradient_is_that_of_the_likelihood(walked):
     examples = [
         Example(features(RNG.integers(1, 4), n), chosen) for n, chosen in ((3, 1), (2, -1), (4, 3), (1, 0))
     ]
-    stack = _Stack(examples)
+    stack = _Stack(examples, walked)
     point = RNG.normal(size=len(ASKED) + len(NODE) + 2)
     assert check_grad(lambda p: stack.surprise(p)[0], lambda p: stack.surprise(p)[1], point) < 1e-4
 
 
-def test_the_likelihood_is_that_of_the_chances():
+@pytest.mark.parametrize("walked", [True, False])
+def test_the_likelihood_is_that_of_the_chances(walked):
     examples = [Example(features(), chosen) for chosen in (0, 2, -1)]
-    one = fit(examples, penalty=1.0)
-    stack = _Stack(examples)
+    one = fit(examples, penalty=1.0, walked=walked)
+    stack = _Stack(examples, walked)
     weights = np.concatenate([list(one.asked.values()), list(one.node.values())])
     scaled = weights * np.concatenate([stack.asked_scale, stack.node_scale])
     strict = one.strict + weights @ np.concatenate([stack.asked_mean, stack.node_mean])
-    surprise, _ = stack.surprise(np.concatenate([scaled, [strict, np.log(one.leniency)]]))
+    surprise, _ = stack.surprise(np.concatenate([scaled, [strict, np.log(one.leniency or 1)]]))
     chances = [one.chances(one.logits(example.features)) for example in examples]
     wanted = -sum(np.log(chance[example.chosen]) for chance, example in zip(chances, examples, strict=True))
     assert surprise == pytest.approx(wanted)
@@ -129,7 +142,7 @@ def test_training_finds_what_made_the_choices():
         wins = found.asked[:, :, 2].max(axis=0)
         return Example(found, int(wins.argmax()) if wins.max() > 1 else -1)
 
-    learned = fit([example() for _ in range(300)], penalty=1.0)
+    learned = fit([example() for _ in range(300)], penalty=1.0, walked=True)
     fresh = [example() for _ in range(200)]
     chances = [learned.chances(learned.logits(one.features)) for one in fresh]
     hits = [
@@ -158,7 +171,7 @@ def test_the_file_is_read_as_it_was_written():
         for one in (styles.chatty, styles.brief):
             assert (tuple(one.ranking.asked), tuple(one.ranking.node)) == (ASKED, NODE)
             assert (tuple(one.rejection.weights), tuple(one.several.weights)) == (REASONS, SHARES)
-            assert one.ranking.leniency > 0
+        assert styles.chatty.ranking.leniency > 0 and styles.brief.ranking.leniency is None
 
 
 def test_whatever_names_an_unseen_feature_is_refused(tmp_path):
@@ -294,5 +307,5 @@ def numbers(ranker):
     for styles in (ranker.explained, ranker.bare):
         for one in (styles.chatty, styles.brief):
             yield [*one.ranking.asked.values(), *one.ranking.node.values()]
-            yield [one.ranking.strict, one.ranking.leniency, one.rejection.bias, one.several.bias]
+            yield [one.ranking.strict, one.ranking.leniency or 0, one.rejection.bias, one.several.bias]
             yield [*one.rejection.weights.values(), *one.several.weights.values()]

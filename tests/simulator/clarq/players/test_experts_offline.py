@@ -91,6 +91,23 @@ async def test_a_plain_question_gets_its_node(experts, task, utterance, given, w
 
 
 @pytest.mark.each(
+    ("task", "utterance"),
+    [
+        (ENGLISH, "I have no fear of cellars."),
+        (ENGLISH, "I don't have any doubts about the oil."),
+        (ENGLISH, "I remember when my uncle had a cellar."),
+        (ENGLISH, "I know how oil is made."),
+        (ENGLISH, "My aunt, who owns a cellar, sells oil."),
+        (CHINESE, "我没有去过北地窖。"),
+        (CHINESE, "我没有兴趣。"),
+        (CHINESE, "我知道鲸油怎么炼。"),
+    ],
+)
+async def test_a_remark_asks_for_nothing(experts, task, utterance):
+    assert (await experts.classify(situation(utterance, task))).type is not TurnType.ANSWERABLE
+
+
+@pytest.mark.each(
     ("task", "utterance", "yes"),
     [
         (ENGLISH, "Hello!", False),
