@@ -90,10 +90,14 @@ def _pattern(vocabulary: Mapping[str, object]) -> re.Pattern[str]:
 
 
 def kinds_above(name: str) -> tuple[str, ...]:
-    """Return the subclass and the class of a type, the class of a subclass; nothing above a class."""
-    known = hierarchy()
+    """Return the subclass and the class of a type, the class of a subclass; nothing above a class.
+
+    Above a type stands another one, too, where that is a name for both: a necklace is jewelry.
+    """
+    known, also = hierarchy(), word_table()["also_called"]
     if name in known.kinds:
-        return known.kinds[name].subclass, known.kinds[name].cls
+        called = (also[name],) if name in also else ()
+        return known.kinds[name].subclass, known.kinds[name].cls, *called
     return (known.subclasses[name].cls,) if name in known.subclasses else ()
 
 

@@ -146,7 +146,8 @@ def _which_kind(world: World, words: str) -> str:
         if key == "kind" and re.search(table()["which_kind"], words[: match.start()]):
             if entities_named(world, key, str(value)) & bit_set(world.locations):
                 return "place"
-            return "which" if value in hierarchy().kinds else "type"
+            several = value in word_table()["also_called"].values()
+            return "which" if value in hierarchy().kinds and not several else "type"
     return ""
 
 

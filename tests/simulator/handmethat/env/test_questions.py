@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.handmethat.data import builtin_tasks
 from simulator.handmethat.env.asking import read_question, table
 from simulator.handmethat.env.questions import answer, official_questions, question_cost
 from simulator.handmethat.meanings.model import Meaning, describe
@@ -249,6 +250,20 @@ def test_kinds_of_a_type_and_of_a_class(scene, make_task, mug: Task) -> None:
     for text, kind in (("an apple?", "indifferent"), ("fruit?", "indifferent"), ("a hat?", "no")):
         assert answer(food, text).kind == kind
     assert answer(food, "which type do you mean").text == "I mean some food."
+
+
+def test_jewelry_and_paper_are_what_people_call_so() -> None:
+    tasks = {task.id: task for task in builtin_tasks()}
+    necklace, notebook = tasks["builtin-2-bring_me-52"], tasks["builtin-4-move_to-46"]
+    for text, of_necklace, of_notebook in (
+        ("Is it a piece of jewelry?", "yes", "no"),
+        ("Is it made of paper?", "no", "yes"),
+        ("What is it made of?", "indifferent", "indifferent"),
+        ("是首饰吗？", "yes", "no"),
+        ("是纸做的吗？", "no", "yes"),
+    ):
+        assert (answer(necklace, text).kind, answer(notebook, text).kind) == (of_necklace, of_notebook), text
+    assert answer(necklace, "Which piece of jewelry do you mean?").text == "I mean a necklace."
 
 
 def test_asking_for_several_things_costs_their_sum(mug: Task) -> None:
