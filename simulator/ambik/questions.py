@@ -36,6 +36,13 @@ Heard = Literal["", "open", "yes", "no"]
 """What a question is: not understood, one for what is open, or one that a yes or a no begins to answer."""
 
 _SENTENCE: Final = re.compile(r"(?<=[.?!;:。？！；：])\s*|\n+")
+# Who says what they like, have or do, asks nothing.
+_REMARK: Final = re.compile(
+    r"\W*(?:I|We)\b(?!.*\b(?:know|wonder\w*|sure|ask|clear|need|want|wh\w+|how|should)\b)[^?]*$"
+    r"|\W*我们?(?!.*(?:[？?吗呢哪怎几谁该还想清懂需请]|什么|多[少久长大])).*$",
+    re.IGNORECASE,
+)
+_BESIDE: Final = frozenset(("why", "who", "when", "whose"))
 _CONTRACTED: Final = re.compile(r"(?<=\w)'(?:d|ll|ve|re|m)\b")
 _FIND: Final = re.compile(r"\bwhere('s| is| are| can i find| do i find| should i find| did| will i find)\b")
 _VERB: Final = re.compile(r"\b(?:i|we|you want me to)\s+([a-z]+)")
@@ -50,9 +57,10 @@ _GENERIC: Final = ("kind", "type", "sort", "variety", "one", "option", "thing", 
 
 def hear(pair: Pair, question: str) -> Heard:
     """Return what a question asks for, of what is open in the ambiguous task of a pair."""
+    question = " ".join(part for part in _SENTENCE.split(question) if not _REMARK.match(part))
     text = _CONTRACTED.sub("", in_english(question).lower().replace("’", "'"))
     asked = content_of(in_english(pair.question))
-    if asked and content_of(text) == asked:
+    if asked and content_of(text) == asked and not _asks_beside(pair, text):
         return "open"
     topic = topic_of(pair)
     before: frozenset[str] = frozenset()
@@ -64,10 +72,15 @@ def hear(pair: Pair, question: str) -> Heard:
     return ""
 
 
+def _asks_beside(pair: Pair, text: str) -> bool:
+    """Return True if it is asked why, by whom or when, and the data do not ask that."""
+    return bool(_BESIDE & set(TOKEN.findall(text)) - set(TOKEN.findall(pair.question.lower())))
+
+
 def answer_to(heard: Heard, pair: Pair, question: str) -> tuple[Heard, str]:
     """Return how an answer begins, and the data's answer as it fits behind that."""
     asked = content_of(in_english(pair.question))
-    if asked and content_of(in_english(question).lower()) == asked:
+    if asked and content_of(in_english(question).lower()) == asked and heard == "open":
         return "open", pair.answer
     rest = YES_NO.sub("", pair.answer, count=1)
     return heard, rest[:1].upper() + rest[1:] or pair.answer
@@ -109,7 +122,7 @@ def _hear(topic: Topic, sentence: str, before: frozenset[str]) -> Heard:
         foreign = frozenset()
     if ASKS_WHETHER.match(sentence) and not QUESTION_WORDS & set(tokens):
         foreign -= topic.others
-    if foreign or (set(tokens) & {"why", "who", "when", "whose"}) - topic.asked_by:
+    if foreign or set(tokens) & _BESIDE - topic.asked_by:
         return ""
     if measures := words.measures_in(sentence):
         return _hear_measure(topic, measures, sentence, content)

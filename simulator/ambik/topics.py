@@ -135,11 +135,22 @@ def in_english(question: str) -> str:
     """Return a question with its Chinese words as English ones."""
     if not _CHINESE.search(question):
         return question
+    # “杯子用哪一个？” asks which cup.
+    question = _named_before_which().sub(r"哪个\1", question)
     for word, english in sorted(word_table().zh.items(), key=lambda entry: -len(entry[0])):
         question = question.replace(word, f" {english} ")
     question = re.sub(f"[“”「」《》{word_table().particles}]", " ", question)
     # What the table does not know says something all the same: nobody takes it for nothing.
     return _CHINESE.sub(lambda hit: f" han{ord(hit[0][0]):x} ", question).translate(_MARKS)
+
+
+@cache
+def _named_before_which() -> re.Pattern[str]:
+    things = [word for word, english in word_table().zh.items() if kitchen_words(stems(english))]
+    longest_first = "|".join(sorted(things, key=len, reverse=True))
+    return re.compile(
+        rf"({longest_first})(?:应该|需要|想要|[该要用选拿是])*哪一?[个种款样](?![\u4e00-\u9fff])"
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -95,12 +95,24 @@ def test_what_it_has_not_understood_it_says_in_the_language_of_the_page():
         ("What do you mean?", "你是什么意思？"),
         ("What do you want?", "你想要什么？"),
         ("Which one?", "哪个？"),
+        ("Which of them?", "其中到底是哪一个？"),
+        ("What should I use?", "我该用什么？"),
+        ("Which one do you want?", "有好几个，你更想要哪一个？"),
+        ("Which cup should I take?", "杯子拿哪一个？"),
+        ("Which bowl should I choose?", "我该选哪个碗？"),
     ],
 )
-def test_a_question_that_names_nothing_is_heard_alike_in_both_languages(english, chinese):
+def test_a_question_is_heard_alike_in_both_languages(english, chinese):
     heard = [(hear(pair, english), hear(pair, chinese)) for pair in load_pairs("builtin", "all")]
     assert all(first == second for first, second in heard)
     assert any(first for first, _ in heard)
+
+
+@pytest.mark.parametrize(
+    "said", ["I do not like jam.", "我不喜欢果酱。", "Whose is the jam?", "为什么用果酱？"]
+)
+def test_what_asks_for_nothing_open_is_not_understood(said):
+    assert not any(hear(pair, said) for pair in load_pairs("builtin", "all"))
 
 
 def test_of_a_clear_task_it_says_again_what_it_has_said_and_nothing_of_anything_else():
