@@ -186,6 +186,7 @@ def task_page(here: Here, invitations: Mapping[str, Invitation]) -> str:
         "declared/task",
         here,
         **shown,
+        form=form,
         meters=[block for block in view.blocks if isinstance(block, Meter)],
         blocks=[block for block in view.blocks if not isinstance(block, _AT_TALK)],
         waiting=waiting(here),

@@ -195,6 +195,7 @@ def test_the_question_that_is_due_is_said_once() -> None:
 def test_a_page_that_waits_looks_again_unless_there_is_trouble() -> None:
     assert Page(page_of(view("wait"))).one("data-trouble")["data-trouble"] == "0"
     html = page_of(view("wait", warning="ModelError: no key"))
+    assert "textarea" not in html and "You can answer as soon as it is your turn" in html
     assert Page(html).one("data-trouble")["data-trouble"] == "1"
     assert "Try again" in words(html)
     assert "The user: thinking" in words(page_of(view("wait")))
