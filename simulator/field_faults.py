@@ -81,6 +81,12 @@ def _field_fault(fault: ErrorDetails, value: Any, head: int, known: str) -> Fiel
             return FieldFault(path, "is missing")
         case "string_too_short" | "too_short" if context["min_length"] == 1:
             return FieldFault(path, "is empty")
+        case "too_short" if "actual_length" in context:
+            there, least = context["actual_length"], context["min_length"]
+            return FieldFault(path, f"has too few entries ({there}; at least {least})")
+        case "too_long" if "actual_length" in context:  # not what a form of ours calls so
+            there, most = context["actual_length"], context["max_length"]
+            return FieldFault(path, f"has too many entries ({there}; at most {most})")
         case "literal_error" | "union_tag_invalid":
             choices = context.get("expected") or context["expected_tags"]
             # Pydantic's list reads 'a', 'b' or 'c'.

@@ -167,7 +167,7 @@ class PreflightFailed(ModelError):
     """A model is not there, or its server cannot do what is needed; nothing has been asked of it but that."""
 
     def __init__(self, error: ModelError) -> None:
-        super().__init__(f"{error}. Nothing was played.")
+        super().__init__(f"{str(error).removesuffix('.')}. Nothing was played.")
         self.code = error.code
 
 

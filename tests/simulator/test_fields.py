@@ -35,7 +35,8 @@ class Tray:
     kind: Literal["tray"] = "tray"
     id: Key
     cup: Cup | None = None
-    cups: tuple[Cup, ...] = ()
+    cups: Annotated[tuple[Cup, ...], Field(max_length=2)] = ()
+    feet: Annotated[tuple[int, ...], Field(min_length=3)] = (1, 2, 3)
 
 
 ITEMS = ItemCodec[Cup | Tray](Cup | Tray, "tableware", kinds="kind")
@@ -62,6 +63,8 @@ CUP: dict[str, Any] = {"kind": "cup", "id": 3, "text": "blue"}
             {"kind": "tray", "id": "t", "cups": [CUP, CUP | {"text": None}]},
             "cups[1].text is null, not a text",
         ),
+        ({"kind": "tray", "id": "t", "cups": [CUP] * 3}, "cups has too many entries (3; at most 2)"),
+        ({"kind": "tray", "id": "t", "feet": [4]}, "feet has too few entries (1; at least 3)"),
         ({"kind": "tray", "id": "t", "cups": ["x" * 50]}, f'cups[0] is "{"x" * 36}…, not an object'),
     ],
 )

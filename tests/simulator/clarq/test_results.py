@@ -65,7 +65,7 @@ def test_an_odd_row_is_left_out_and_named_by_task_and_field(tmp_path):
         ({"gold_structure": ["1", "2.1"]}, "gold_structure: node '2.1' has no parent"),
         ({"all_response": None}, "all_response is null, not a text"),
         ({"all_response": " \n"}, "all_response has 0 lines"),
-        ({"background_splitted": ["a"]}, "background_splitted"),
+        ({"background_splitted": ["a"]}, "background_splitted has too few entries (1; at least 5)"),
         ({"l2l": [["Jax: hello", 3]]}, "l2l"),
         ({"l2l": None}, "l2l is null, not a list"),
     )

@@ -100,6 +100,12 @@ async def test_what_a_server_lacks_is_said_before_anything_is_played(
     assert len(server.requests) <= 3
 
 
+async def test_who_declines_is_told_in_whole_sentences(server, model, says):
+    server.always = says.refusal("I cannot help with that.")
+    with pytest.raises(PreflightFailed, match=r"declined: I cannot help with that\. Nothing was played\.$"):
+        await run_preflight(model, None)
+
+
 async def test_alternatives_are_needed_and_not_the_written_token_alone(server, model):
     alone = {**TOKEN, "top_logprobs": []}
     server.always = lambda handler: handler.send_json(answer(logprobs=[alone]))
