@@ -9,8 +9,8 @@ An **option** is an entry of the seeker's lists; its **siblings** are the entrie
 a topic with it (two mines, three woods). A node that names an option with siblings settles which one to
 take, so it fits a seeker who has noticed that there are several.
 
-All similarities weigh a topic by how few of the task's nodes that are still to be given use it; no corpus is
-needed.
+All similarities weigh a topic by how few of the task's nodes use it (those that are still to be given, where
+a brief line asks); no corpus is needed.
 """
 
 from __future__ import annotations
@@ -113,6 +113,8 @@ class Reading:
             utterance = self.index.speller.meant(utterance)
         self.available = tuple(node.index for node in situation.frontier.available)
         self.given = situation.frontier.given
+        # Of much that a longer line says, what was given already is a part.
+        self._passed = self.given if self.brief else ()
         parts = sentences(utterance, language)
         self.asked = tuple(sentence for sentence in parts if is_question(sentence, language))
         stated = (topics(sentence, language) for sentence in parts if sentence not in self.asked)
@@ -141,7 +143,7 @@ class Reading:
         whole = dict.fromkeys(spoken.union(*self._topics), 1.0)
         # One row per asking, and a last one for the whole utterance.
         self._rows = self.index.rows([*(dict.fromkeys(topic, 1.0) for topic in self._topics), whole])
-        self._likeness, self._explanation_likeness = self.index.likeness(self._rows, self.given)
+        self._likeness, self._explanation_likeness = self.index.likeness(self._rows, self._passed)
         self.likeness = self._likeness[:-1]
 
     @cached_property
@@ -169,7 +171,7 @@ class Reading:
         rows = index.rows([weights for group in weighted for weights in group])
         starts = np.cumsum([0] + [len(group) for group in weighted[:-1]])
         node, kind, focus = (
-            np.maximum.reduceat(values, starts, axis=0) for values in index.focus_likeness(rows, self.given)
+            np.maximum.reduceat(values, starts, axis=0) for values in index.focus_likeness(rows, self._passed)
         )
         flags = np.array(
             [
