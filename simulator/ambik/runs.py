@@ -237,7 +237,7 @@ def _tell_idle(order: Order, pairs: Sequence[Pair]) -> None:
     who = ", ".join(dict.fromkeys(robot for robot, _ in pairs))
     for name, methods in idle_options(order.typed, _CONCERNS, played):
         if name == "calibration_limit" and order.selection.dataset == "knowno":
-            continue  # KnowNo's scenarios are parted by it, whoever plays them
+            continue  # KnowNo's scenarios are split by it, whoever plays them
         if played:
             why = f"it is for {', '.join(methods)}, and {', '.join(sorted(played))} is played"
         else:
