@@ -110,11 +110,11 @@ class ReplayModel:
             rows = {
                 name: connection.execute(_ANSWER, [self.run_id, key]).fetchone() for name, key in keys.items()
             }
-        found = {name: (json.loads(row[0]), row[1]) for name, row in rows.items() if row is not None}
-        for response, error in found.values():
-            if error:
-                raise Refused(response["message"], text=response["text"])
-        answers = {name: read(response) for name, (response, _) in found.items()}
+        responses = {name: (json.loads(row[0]), row[1]) for name, row in rows.items() if row is not None}
+        answers = {
+            name: Refused(response["message"], text=response["text"]) if error else read(response)
+            for name, (response, error) in responses.items()
+        }
         if not answers:
             raise NotRecorded(self._describe_missing(request))
         first, *others = answers.values()
@@ -122,6 +122,8 @@ class ReplayModel:
             raise NotRecorded(
                 f"run {self.run_id!r} has different answers of {' and '.join(answers)} to one request"
             )
+        if isinstance(first, Refused):
+            raise first
         return first
 
     async def close(self) -> None:
@@ -135,7 +137,9 @@ class ReplayModel:
         )
 
 
-def _answer_text(answer: Answer) -> object:
+def _answer_text(answer: Answer | Refused) -> object:
+    if isinstance(answer, Refused):
+        return str(answer)
     if isinstance(answer, Completion):
         return answer.text, answer.samples
     return stored(answer)

@@ -142,6 +142,9 @@ async def logged(tmp_path):
             await stack(failing, options).complete(question("Failed?"))
         with pytest.raises(Refused):
             await stack(declining, options).complete(question("Declined?"))
+        with pytest.raises(Refused):
+            await stack(declining, options).complete(question("One declined?"))
+        await stack(provider, options).complete(question("One declined?"))
         await stack(seeker, options).complete(question("Elsewhere?", episode_id="other"))
     return path
 
@@ -190,9 +193,10 @@ async def test_other_parameters_are_another_request(replay):
         await replay.complete(question("Seeker?", temperature=1.0))
 
 
-async def test_two_answers_to_one_request_are_not_chosen_from(replay):
+@pytest.mark.parametrize("text", ["Both?", "One declined?"])
+async def test_two_answers_to_one_request_are_not_chosen_from(replay, text):
     with pytest.raises(NotRecorded, match="different answers of openai/m and anthropic/n"):
-        await replay.complete(question("Both?"))
+        await replay.complete(question(text))
 
 
 def test_an_unknown_run_is_told_before_anything_is_asked(logged):
