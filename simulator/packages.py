@@ -46,8 +46,8 @@ def warn_once(message: str) -> None:
 
 
 def was_told(message: str) -> bool:
-    """Return True if a warning has said it already."""
-    return any(message in warning for warning in _warned)
+    """Return True if a warning of something that was left out gave `message` as the reason."""
+    return any(warning.endswith(f" is left out: {message}") for warning in _warned)
 
 
 def fault_in(what: str, error: Exception) -> AskbackError:

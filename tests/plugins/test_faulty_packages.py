@@ -24,6 +24,7 @@ from simulator.commands.files import check_files
 from simulator.commands.score import score_command
 from simulator.deferred import later
 from simulator.errors import InputError
+from simulator.packages import warn_once, was_told
 from simulator.studies.declared import DeclaredSessions
 from simulator.studies.files import find_studies
 from simulator.studies.known import all_builtin
@@ -121,6 +122,13 @@ def test_the_command_of_a_package_that_cannot_be_imported_tells_of_it_once(add, 
     command = [sys.executable, "-m", "app", "run", "faulty"]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr.count("no ink")) == (1, 1)
+
+
+def test_an_error_is_left_unsaid_only_where_all_of_it_was_said(monkeypatch):
+    monkeypatch.setattr("simulator.packages._warned", set())
+    warn_once("the benchmark faulty is left out: no ink, no paper")
+    assert was_told("no ink, no paper")
+    assert not any(map(was_told, ("", "no paper", "no ink", "faulty")))
 
 
 def test_a_name_of_ours_stays_ours(add, told):
