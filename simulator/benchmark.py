@@ -193,6 +193,9 @@ class AskingNotes(NamedTuple):
 class AskingSpec:
     """The seats of asking back, and the record of a finished episode (see `simulator.asking`).
 
+    Raises:
+        ValueError: unless it has `record`, or `read` and `read_item`.
+
     Attributes:
         robot: the seat that may ask.
         user: the seat that answers.
@@ -209,6 +212,10 @@ class AskingSpec:
     read: Callable[[Any, Mapping[str, Any], Sequence[Turn], Sequence[Judgment]], Asked | None] | None = None
     read_item: Callable[[Item], Any] | None = None
     notes: AskingNotes | None = None
+
+    def __post_init__(self) -> None:
+        if (self.record is None) == (self.read is None) or (self.read is None) != (self.read_item is None):
+            raise ValueError("an AskingSpec has either `record`, or `read` and `read_item`")
 
 
 SectionMaker = Callable[["Frames"], "Section | Iterable[Section] | None"]

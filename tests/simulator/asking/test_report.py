@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Participant, Run
 from simulator.asking import askable, askings, load_asking, may_ask_back
+from simulator.benchmark import AskingSpec
 from simulator.commands.asking import report_asking, rows
 from simulator.errors import InputError
 
@@ -249,3 +250,11 @@ def test_the_report_has_what_plain_counting_gives(log, reader, run):
         questions = sum(one.questions for one in asked)
         assert row["useful"]["value"] == pytest.approx(sum(one.useful for one in asked) / questions)
         assert row["useful"]["n"] == questions
+
+
+@pytest.mark.each(
+    "given", [(), ("read",), ("read_item",), ("record", "read", "read_item"), ("record", "read")]
+)
+def test_a_record_of_asking_is_made_in_one_of_two_ways(given):
+    with pytest.raises(ValueError, match="either `record`, or `read` and `read_item`"):
+        AskingSpec(robot="a", user="b", **dict.fromkeys(given, print))
