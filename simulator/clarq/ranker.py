@@ -207,7 +207,7 @@ class Judged:
         best = int(np.argmax(nodes))
         if nodes[best] <= self.style.none[self.reading.language] * none:
             return -1
-        if self.style.ranking.leniency:
+        if self.style.ranking.leniency is not None:
             return best
         return min((int(np.argmax(self.logits >= self.logits.max() - LEVEL)), *self._fitting))
 

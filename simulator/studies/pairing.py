@@ -277,11 +277,12 @@ def taken(lobby: Lobby, seats: Sequence[str]) -> Counter[str]:
     Those are the ones that count, in every seat, and as many as people there are who have none yet; whoever
     has been silent for longer than the grace holds none: others would wait for them in vain.
     """
-    tasks = sum(lobby.counts().values())
+    places = [lobby.place_of(task) for task in lobby.tasks]
+    tasks = sum(counted(places, lobby.now, lobby.stale_after).values())
     busy = {
         guest.set
-        for task in lobby.tasks
-        if lobby.place_of(task).state != "returned"
+        for task, place in zip(lobby.tasks, places, strict=True)
+        if place.state != "returned"
         for guest in task.guests.values()
     }
     free = Counter(
