@@ -60,7 +60,7 @@ class Interval(NamedTuple):
 
     @property
     def missing(self) -> str:
-        """Why no interval is shown: of a single item, or of counts that are all the same; else empty."""
+        """The reason for showing no interval (a single item, counts that are all the same), or empty."""
         if self.low is None:
             return "n = 1"
         return "SD = 0" if math.isclose(*self.reach, rel_tol=1e-12) else ""

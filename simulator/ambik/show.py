@@ -94,10 +94,10 @@ def _blocks(table: graph.Table, state: graph.State, seat: str, stage: str) -> tu
         return (pair_form(item.draft),)
     # Only the scene and the step are given in this context (spec 5).
     whole = seat == USER or rules.context == "full_plan"
-    told = [(USER, item.instruction)] if whole else []
+    before = [(USER, item.instruction)] if whole else []
     for question, answer in exchange_of(item, rules.dialogue):
-        told += [(ROBOT, question), (USER, answer)]
-    talk = Talk([*(Move(who, "", text) for who, text in told if text), *moves])
+        before += [(ROBOT, question), (USER, answer)]
+    talk = Talk([*(Move(who, "", text) for who, text in before if text), *moves])
     beside = _side_blocks(item, item.previous if whole else ())
     if seat == USER:
         wish = request_of(item, rules.language)

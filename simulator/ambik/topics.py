@@ -222,15 +222,15 @@ def _alternatives(
     alternatives = {each.name: same_words(each.stems) for each in (*target, *group)}
     shared = frozenset.intersection(*alternatives.values()) if len(alternatives) > 1 else frozenset()
     goal = {each.name for each in target}
-    told = {word: False for words in alternatives.values() for word in words - shared}
-    told |= {word: True for name in goal for word in alternatives[name] - shared}
+    distinctive = {word: False for words in alternatives.values() for word in words - shared}
+    distinctive |= {word: True for name in goal for word in alternatives[name] - shared}
     # What the open step says itself tells nothing apart: the espresso of the espresso cup.
-    apart = {word: is_meant for word, is_meant in told.items() if word not in step}
-    told = apart if any(apart.values()) else told
+    apart = {word: is_meant for word, is_meant in distinctive.items() if word not in step}
+    distinctive = apart if any(apart.values()) else distinctive
     concepts = () if pair.intent is None else pair.intent.concepts
     unwanted = (way.text for concept in concepts if concept.negative for way in concept.alternatives)
-    told |= {word: False for text in unwanted for word in content_of(text) if word not in told}
-    return told, {each.name.lower(): each.name in goal for each in (*target, *group)}
+    distinctive |= {word: False for text in unwanted for word in content_of(text) if word not in distinctive}
+    return distinctive, {each.name.lower(): each.name in goal for each in (*target, *group)}
 
 
 def meant(pair: Pair) -> tuple[tuple[Thing, ...], tuple[Thing, ...]]:

@@ -30,7 +30,7 @@ def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) 
     """Return the episodes of runs that were played to their end, in the order in which they began.
 
     `aborted`: also those that a failing seat aborted, as unsuccessful: where nothing was decided they have a
-    decision without any action and without asking, which is right about neither, nor is anything in the end.
+    decision without any action and without asking, and nothing is right in the end.
     """
     episodes = list[PlayedItem]()
     for run in runs:

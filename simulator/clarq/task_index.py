@@ -42,7 +42,7 @@ class Rows(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """How much each topic says; of the nodes, the norms of their texts and of their foci."""
+    """The weights of topics, and with them the norms of the nodes' texts and of their foci."""
 
     topics: Floats
     squares: Floats

@@ -129,8 +129,8 @@ def _namesakes(reader: LogReader, runs: Sequence[str]) -> Iterator[str]:
         if other := sum(contents[first][name].isdisjoint(contents[second][name]) for name in shared):
             yield (
                 f"{first} and {second}: {other} of {len(shared)} items of one name have other contents in "
-                "the log. They are no pairs if they come of other data, or were made with another seed; they "
-                "are if a file of results left out some of their fields."
+                "the log. They are not pairs if they come from other data or were made with another seed; "
+                "they are if a results file left out some of their fields."
             )
 
 

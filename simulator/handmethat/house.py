@@ -190,8 +190,8 @@ class House:
         words = {value: observed(language)["value_words"][value] for value in _values(traits)}
         for field, truth in zip(traits.states, truths(self._state, traits, entity), strict=True):
             name, holds = State._fields[field], bool(truth)
-            told = holds in observed(language)["state_words"][name]
-            if told and not (name == "open" and self._lid(entity) is not None):
+            is_worded = holds in observed(language)["state_words"][name]
+            if is_worded and not (name == "open" and self._lid(entity) is not None):
                 words[name if holds else f"not-{name}"] = state_word(name, holds, language)
         return words
 

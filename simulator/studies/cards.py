@@ -35,7 +35,7 @@ REFUSALS: Final[Mapping[Code, Refusal]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyCard:
-    """What people may see of a study before they take part.
+    """The part of a study that people may see before they take part.
 
     Attributes:
         task: what participants do, as a key that the benchmark's pages turn into words.

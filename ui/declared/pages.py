@@ -263,7 +263,7 @@ def numbered(here: Here, lines: Sequence[Move]) -> list[tuple[int, Move]]:
 def in_words(here: Here, move: Move) -> Move:
     """Return a move as people read it: a choice that is all its text, in the words of its button."""
     chosen = [f"field.{name}" for name, value in move.payload.items() if str(value) == move.text]
-    words = (here.texts.get(f"{here.link.name}.{of}.{move.text}", "") for of in (*chosen, "choice"))
+    words = (here.texts.get(f"{here.link.name}.{name}.{move.text}", "") for name in (*chosen, "choice"))
     return move._replace(text=next(filter(None, words), move.text))
 
 

@@ -363,12 +363,12 @@ def _place(benchmark: Benchmark[Any, Any], desk: Callable[[], Desk[Any]], t: Str
 
 
 def _places(t: Strings) -> tuple[Place, ...]:
-    found = (
+    places = (
         attempt(f"a desk of {benchmark.name}", partial(_place, benchmark, desk, t))
         for benchmark in catalog.installed()
         for desk in benchmark.desks
     )
-    return tuple(place for place in found if place is not None)
+    return tuple(place for place in places if place is not None)
 
 
 def place_at(visit: Visit) -> Place:

@@ -133,7 +133,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """What a model, or some people, answered in one file or run, and what that comes to (`measured`).
+    """The answers of a model, or of some people, in one file or run, and their measures (`measured`).
 
     `kind` is of `wording.yaml`, `name` different within a kind; `records` are the rows of a file (``run
     NAME`` in `files`), and `run` is of those of the log; `exact` are those `tables` that are another with all

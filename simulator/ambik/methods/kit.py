@@ -50,7 +50,7 @@ def background_of(data: str = BUILTIN, dataset: Dataset = "ambik", similar: str 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kit:
-    """What a method is played on, with and how.
+    """The item, the models and the settings that a method is played with.
 
     Attributes:
         chooser: chooses, judges affordance and says how certain it is.

@@ -181,9 +181,9 @@ def _decided_by_the_way(now: Case) -> list[Topic]:
 
 def _is_fruitless(asked: Asked, now: Case) -> bool:
     """Return True if as many questions of a faint kind have been refused as anybody puts up with."""
-    told = dict(now.told)
+    informative = dict(now.told)
     refused = sum(
-        bool(together) and together[0].kind in _FAINT and line not in told
+        bool(together) and together[0].kind in _FAINT and line not in informative
         for line, together in enumerate(asked)
     )
     return refused >= _PATIENCE
@@ -206,9 +206,9 @@ def _topics_to_repeat(asked: Sequence[Topic], before: Asked, now: Case) -> list[
 
     None is repeated after a reply that told nothing.
     """
-    told = {line for line, _ in now.told}
+    informative = {line for line, _ in now.told}
     done: set[tuple[str, ...]] = set()
-    for line in sorted(told & set(range(len(before)))):
+    for line in sorted(informative & set(range(len(before)))):
         together = [topic for topic in before[line] if topic.slot not in done]
         if (first := answered_first(together, line, now)) is not None:
             done.add(first.slot)
@@ -217,7 +217,7 @@ def _topics_to_repeat(asked: Sequence[Topic], before: Asked, now: Case) -> list[
         for topic in asked
         if topic.slot not in done
         and tries(topic, before) < _TRIES["verbose"]
-        and _last_asked(topic, before) in told
+        and _last_asked(topic, before) in informative
     ]
 
 

@@ -42,7 +42,7 @@ def view(
     warning: str | None = None,
     ending: Ending | None = None,
 ) -> SeatPage:
-    """What somebody is shown at a stage; the task's are called by the move that is due, or ``wait``."""
+    """The page of a seat at a stage; the task's are called by the move that is due, or ``wait``."""
     item = milk() if item is None else item
     waits_for_user = stage == "answer" or (stage == "wait" and seat == "robot")
     said = (QUESTION if waits_for_user else ()) if said is None else said
@@ -117,7 +117,7 @@ def turn(seat: str, text: str, payload: dict[str, object]) -> Turn:
 
 
 def decided(action: str, *asked: tuple[str, str], marked: Sequence[str] = ()) -> list[Turn]:
-    """What is logged of a robot that acts after some questions."""
+    """The logged turns of a robot that acts after some questions."""
     decision = {"kind": "decide", "prediction_set": marked}
     turns = []
     for question, answer in asked:
