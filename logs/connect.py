@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import sqlite3
 import time
+from contextlib import closing, suppress
 from pathlib import Path
 
 from logs.errors import LogError, NewerLog, NotALog
@@ -112,6 +115,8 @@ def connect_for_writing(
         raise LogError(
             f"cannot make the folder of the log {path} ({error.strerror}). Name another file with --log."
         ) from error
+    if not path.exists():
+        _make(path, busy_seconds)
     _refuse_empty(path, min(busy_seconds, _MAKING_SECONDS))
     connection = _connect(path, "mode=rwc", busy_seconds)
     try:
@@ -149,6 +154,23 @@ def check_writable(path: Path) -> None:
         raise log_error(path, error) from error
     finally:
         connection.close()
+
+
+def _make(path: Path, busy_seconds: float) -> None:
+    """Make a database without tables, unless another process is first.
+
+    It is made beside its place: who is killed on the way would leave an empty file there, which is refused.
+    """
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with closing(_connect(beside, "mode=rwc", busy_seconds)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+        with suppress(OSError):  # another was first, or the disk knows no links: SQLite makes it in its place
+            os.link(beside, path)
+    except sqlite3.Error as error:
+        raise log_error(path, error) from error
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def _refuse_empty(path: Path, patience: float) -> None:

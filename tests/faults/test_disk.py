@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from contextlib import suppress
 
 import pytest
 from fastapi import FastAPI
@@ -70,6 +72,27 @@ def test_an_empty_file_is_no_new_log(tmp_path):
     path.unlink()
     LogWriter(path, durable=True).close()
     LogReader(path).close()
+
+
+class Killed(BaseException):
+    """The end of a process."""
+
+
+@pytest.mark.parametrize("error", [Killed(), OSError("the disk knows no links")])
+def test_a_log_that_was_being_made_is_no_empty_file(tmp_path, monkeypatch, error):
+    path = tmp_path / "log.sqlite"
+
+    def broken(*names: object) -> None:
+        assert not path.exists()
+        raise error
+
+    with monkeypatch.context() as patched, suppress(Killed):
+        patched.setattr(os, "link", broken)
+        LogWriter(path, durable=True).close()
+    assert path.exists() != isinstance(error, Killed)
+    LogWriter(path, durable=True).close()
+    LogReader(path).close()
+    assert not [*tmp_path.glob(f".{path.name}*")]
 
 
 def test_the_app_says_in_a_sentence_that_its_folder_cannot_be_written(tmp_path, monkeypatch):
