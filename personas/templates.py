@@ -156,6 +156,7 @@ def sources_of(benchmark: str, versions: Collection[str]) -> dict[str, str]:
     return texts
 
 
+@lru_cache(maxsize=4096)  # a prompt's examples are the same every time
 def quoted(text: str) -> str:
     """Return `text` on one line and without any run of ``<`` or ``>``, to stand between marks in a prompt."""
     return _MARK.sub(r"\1", " ".join(text.split()))

@@ -30,7 +30,6 @@ from simulator.ambibench.show import page_blocks
 from simulator.runner.machines import ActiveEpisode
 from simulator.runner.one_seat import AllAtOnce, OneSeatMachine, OneSeatTable, State
 from simulator.seats import Reply
-from simulator.seeds import derive_seed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,9 +64,7 @@ class Table(OneSeatTable[Item, Trial]):
         """Return the trial that is due, or the whole prompt for a seat that answers all that is left."""
         if at_once:
             assert not isinstance(self.item, AwsPrompt)
-            first = len(state["said"])
-            seeds = tuple(derive_seed(self.seed, number) for number in range(first, first + len(steps)))
-            return PromptKnows(self.item, steps, self.beliefs, seeds)
+            return PromptKnows(self.item, steps, self.beliefs, self.seed)
         (trial,) = steps
         return TrialKnows(trial.text, trial.answer, setting_of(self.item))
 

@@ -72,13 +72,13 @@ class PromptKnows:
     Attributes:
         trials: those that are still to be answered, in order.
         beliefs: what the Bayes-optimal learner thinks at each position of the prompt, from the first.
-        seeds: one per trial, for whoever guesses.
+        seed: of the episode, for whoever guesses.
     """
 
     prompt: Prompt
     trials: tuple[Trial, ...]
     beliefs: tuple[Belief, ...]
-    seeds: tuple[int, ...]
+    seed: int
 
 
 @runtime_checkable
@@ -108,7 +108,8 @@ def label_payload(
     learner's when this label is due. A `person` may answer in lower case.
     """
     assert trial.gold is not None
-    table = (reply.move or {}).get("table")
+    given = (reply.move or {}).get("table")
+    table = None if given is None else tuple((token, logprob) for token, logprob in given)
     reading = read_reply(
         reply.text, table, trial.gold, lower=person, mode=options.score_mode, tie=options.tie
     )
@@ -176,10 +177,12 @@ class OfflineParticipant:
     async def score_all(self, view: View) -> tuple[Reply, ...]:
         """See `ScoresAll`."""
         knows: PromptKnows = view.task
-        pairs = zip(knows.trials, knows.seeds, strict=True)
         return tuple(
-            Reply(text=self._say(knows.beliefs[trial.k - 1]) or self._guess(seed), seconds=0.0)
-            for trial, seed in pairs
+            Reply(
+                text=self._say(knows.beliefs[trial.k - 1]) or self._guess(derive_seed(knows.seed, number)),
+                seconds=0.0,
+            )
+            for number, trial in enumerate(knows.trials, start=view.number)
         )
 
     def _guess(self, seed: int) -> Label:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 from typing import Annotated, Any, Final, Literal
 
@@ -228,6 +229,8 @@ class Trial:
         return "answer" if self.answer == "label" else "text"
 
 
+# Asked for when an episode begins, and when it has ended.
+@lru_cache(maxsize=64)
 def trials(item: Item) -> tuple[Trial, ...]:
     """Return the trials of an item, in order; an episode has a turn for each."""
     if isinstance(item, AwsPrompt):

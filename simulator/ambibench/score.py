@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import exp, fsum, isclose
 from statistics import fmean
 from typing import Final, Literal, NamedTuple, get_args
@@ -82,7 +83,7 @@ def read_reply(
     for written answers. `lower`: whether a written x or y will do (people).
     """
     if table is not None:
-        return read_table(table, gold, mode, tie)
+        return _read_table(tuple(table), gold, mode, tie)
     written = read_answer(text, lower=lower)
     right = float(written.label == gold)
     return Reading(
@@ -145,6 +146,10 @@ def read_table(table: Table, gold: Label, mode: Mode = "strip", tie: Tie = "wron
         p_valid=p_x + p_y,
         mode=mode,
     )
+
+
+_read_table = lru_cache(maxsize=4096)(read_table)
+"""An answer is read twice: when it is logged, and when the episode is scored."""
 
 
 def excess(table: Table) -> bool:
