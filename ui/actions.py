@@ -113,13 +113,14 @@ class Actions:
     # Studies
 
     def _welcome(self, asked: PageCall) -> str:
-        frame, held = self._frame(asked), self._held_study(asked)
+        frame, held = self._frame(asked), self._held_study(asked, DeclaredActions.study)
         return study_message(frame, "unknown") if held is None else held[0].welcome(frame, held[1])
 
     async def enter_study(self, call: Mapping[str, Any]) -> Answer:
         """Ask for a place in a study; answers as `start` does, or with a page that says why there is none."""
         asked = PageCall.model_validate(call)
-        frame, held = self._frame(asked), self._held_study(asked)
+        # How many places are left, whoever enters is told by getting one.
+        frame, held = self._frame(asked), self._held_study(asked, DeclaredActions.card_of)
         if held is None:
             return {"html": study_message(frame, "unknown")}
         benchmark, card = held
@@ -129,10 +130,12 @@ class Actions:
             log.warning("a study could not be entered: %s", error)
             return {"problem": problem_text(strings(str(call.get("language", ""))), error)}
 
-    def _held_study(self, asked: PageCall) -> tuple[DeclaredActions, StudyCard] | None:
+    def _held_study(
+        self, asked: PageCall, find: Callable[[DeclaredActions, str], StudyCard | None]
+    ) -> tuple[DeclaredActions, StudyCard] | None:
         """Return the study that an address names, with the benchmark that holds it; None if there is none."""
         study_id = dict(parse_qsl(asked.query)).get("study", "")
-        cards = ((benchmark, benchmark.study(study_id)) for benchmark in self.served.values())
+        cards = ((benchmark, find(benchmark, study_id)) for benchmark in self.served.values())
         return next(((benchmark, card) for benchmark, card in cards if card is not None), None)
 
     # Episodes

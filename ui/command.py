@@ -41,6 +41,9 @@ from ui.limits import STARTS_PER_MINUTE, PatientProtocol, Starts
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+_KEEP_ALIVE = 75
+"""Seconds for which a connection waits for its next request: people think longer than uvicorn's 5."""
+
 
 def app_command(
     host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
@@ -228,6 +231,7 @@ def _serve(server: FastAPI, host: str, port: int) -> None:
         # A server whose start fails says so: the pages' queues begin with it.
         lifespan="on",
         http=PatientProtocol,
+        timeout_keep_alive=_KEEP_ALIVE,
     )
 
 

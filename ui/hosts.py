@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, cast
 
 from starlette.datastructures import Headers
@@ -148,6 +149,7 @@ def host_name(host: str) -> str:
     return name.lower().rstrip(".")
 
 
+@lru_cache(maxsize=1024)
 def is_address(name: str) -> bool:
     """Return True if `name` is an IP address."""
     try:

@@ -34,7 +34,7 @@ from simulator.clarq.experts import Experts, Situation
 from simulator.clarq.playing import PROVIDER, SEEKER, TURN_LIMIT
 from simulator.clarq.provider import Decision, ProviderTurn
 from simulator.errors import SeatError
-from simulator.runner.turns import make_turn, state_after, task_turns
+from simulator.runner.turns import is_aside, make_turn, state_after
 from simulator.seats import Kind, Line, Reply, Seat, View
 from simulator.seeds import derive_seed
 from trees import Background, Frontier, Language, Task
@@ -146,7 +146,9 @@ def rebuild(turns: Iterable[Turn]) -> State:
     lines: list[list[str]] = []
     given: list[str] = []
     opened = False
-    for turn in task_turns(turns):
+    for turn in turns:
+        if is_aside(turn):
+            continue
         lines.append([turn.seat, turn.text])
         indices = turn.payload.get("give", [])
         opened = opened or "0" in indices

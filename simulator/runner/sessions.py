@@ -156,8 +156,7 @@ class Sessions:
             await self._log.write(
                 Run(id=run_id, benchmark=self._machine.name, setup=setup, seed=0, config=config)
             )
-        await self._log.write(row)
-        await self._log.write(episode)
+        await asyncio.gather(self._log.write(row), self._log.write(episode))
         return episode.id
 
     def holders(self, episode_id: str) -> dict[str, str]:

@@ -335,8 +335,7 @@ class StudyDesk(Openings, Interventions):
     async def _introduce(self, person: Person, language: str) -> None:
         with suppress(LogConflict):  # known already, by another language
             await self._log.write(Participant(id=person.participant, language=language))
-        for identity in person.identities:
-            await self._log.write(identity)
+        await asyncio.gather(*map(self._log.write, person.identities))
 
     async def _come_back(self, mine: Sequence[Place]) -> Admission:
         place, resume = mine[-1], self.study.resume

@@ -125,6 +125,10 @@ class DeclaredActions:
             self._known[card.id] = card
         return card
 
+    def card_of(self, study_id: str) -> StudyCard | None:
+        """Return a study's card, whose places may have been counted a while ago."""
+        return (self._known.get(study_id) or self.study(study_id)) if study_id else None
+
     def welcome(self, frame: Frame, card: StudyCard) -> str:
         """Return the welcome page of a study. Nothing begins there."""
         return welcome_page(spoken(frame, card), self.link, card)
@@ -162,7 +166,7 @@ class DeclaredActions:
             entry = await self.sessions.next_set(seat.episode_id)
         except NotInLog:
             return self._gone_answer(frame, seat)
-        return self._seat_answer(spoken(frame, self._card_of(seat.study)), entry, seat.seat, seat.study)
+        return self._seat_answer(spoken(frame, self.card_of(seat.study)), entry, seat.seat, seat.study)
 
     async def page(self, frame: Frame, seat: Pass) -> Answer:
         """Return the page of an episode as it stands."""
@@ -264,7 +268,7 @@ class DeclaredActions:
             await self.sessions.withdraw(seat.episode_id)
         except NotInLog:
             return self._gone_answer(frame, seat)
-        return {"html": self._left_page(spoken(frame, self._card_of(seat.study)), seat, "withdrawn")}
+        return {"html": self._left_page(spoken(frame, self.card_of(seat.study)), seat, "withdrawn")}
 
     async def leave(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
         """End the set of somebody who is paired, before its end; what they did stays. Return the page.
@@ -327,7 +331,7 @@ class DeclaredActions:
         return Here(frame=frame, link=self.link, steps=self.steps(view), view=view, **more)
 
     async def _page_of(self, frame: Frame, seat: Pass, view: Any, notice: Notice | None = None) -> str:
-        card = self._card_of(seat.study)
+        card = self.card_of(seat.study)
         frame = spoken(frame, card)
         if view.stage == "instructions_again":
             view, notice = replace(view, stage="instructions"), Notice(frame.texts("study.questions.again"))
@@ -370,7 +374,7 @@ class DeclaredActions:
     def _gone_answer(self, frame: Frame, seat: Pass) -> Answer:
         if not seat.study:
             return {"html": plain_message_page(frame, "gone")}
-        return {"html": self._message(spoken(frame, self._card_of(seat.study)), "gone")}
+        return {"html": self._message(spoken(frame, self.card_of(seat.study)), "gone")}
 
     async def _replay(self, seat: Pass) -> Any:
         try:
@@ -387,10 +391,6 @@ class DeclaredActions:
             node=getattr(error, "node", ""),
         )
         return Notice(frame.texts("study.session.refused", message=refusal), "problem")
-
-    def _card_of(self, study_id: str) -> StudyCard | None:
-        """Return a study's card, whose places may have been counted a while ago."""
-        return (self._known.get(study_id) or self.study(study_id)) if study_id else None
 
 
 def broken_off(view: SeatPage) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, Final, Literal
 
+from markupsafe import Markup
 from pydantic import BaseModel
 
 from simulator.benchmark import Benchmark, Metric, Move
@@ -32,7 +34,7 @@ from simulator.studies.cards import StudyCard
 from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import COMMENT
 from simulator.tree_blocks import Tree
-from ui.i18n import DECLARED, DEFAULT, LANGUAGES, strings
+from ui.i18n import DECLARED, DEFAULT, LANGUAGES, Strings, strings
 from ui.render import BenchmarkLink, Frame, opponent_options, render
 from ui.study.pages import Here, Invitation, offer, session_page, whole
 
@@ -191,6 +193,7 @@ def task_page(here: Here, invitations: Mapping[str, Invitation]) -> str:
         blocks=[block for block in view.blocks if not isinstance(block, _AT_TALK)],
         waiting=waiting(here),
         cards=cards,
+        side=_drawn_side(_Side(repr(cards), texts, here.link, view.seat, view.language, view.study, cards)),
         tree=next((block for block in beside if isinstance(block, Tree)), None),
         drawn=any(isinstance(block, Places) for block in view.blocks),
         menus=[block for block in view.blocks if isinstance(block, Menu)],
@@ -220,6 +223,29 @@ def side_cards(here: Here) -> list[Card]:
         return cards
     goal = texts.get(name, "")
     return [Card(texts("declared.play.side"), [*([Text(goal, "muted")] if goal else []), *loose]), *cards]
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The cards beside a conversation, with what their templates ask for of the page and its view.
+
+    Attributes:
+        contents: says what is in them.
+    """
+
+    contents: str
+    texts: Strings
+    link: BenchmarkLink
+    seat: str
+    language: str
+    study: bool
+    cards: Sequence[Card] = field(compare=False)
+
+
+# Few of them change with a turn, and to draw them takes a third of a page's time.
+@lru_cache(maxsize=512)
+def _drawn_side(side: _Side) -> Markup:
+    return Markup(render("declared/side", side.texts, link=side.link, view=side, cards=side.cards))
 
 
 def _places(blocks: Sequence[Block]) -> dict[str, Sequence[Block]]:

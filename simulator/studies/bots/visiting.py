@@ -37,6 +37,7 @@ _PATIENCE: Final = 60.0
 """Seconds that a bot goes on asking a server that refuses it."""
 _AWAY: Final = 300.0
 """Seconds that it waits for one that is not there: a busy machine takes long to start it again."""
+_AS_BROWSERS: Final = httpx.Limits(keepalive_expiry=60.0)
 _POLL: Final = 1.5
 """Seconds after which a page that waits asks again (``play.js``)."""
 
@@ -268,7 +269,9 @@ async def play(address: str, study: Study, log: Path, n: int, habits: Habits, se
         for number in range(n):
             # Each has connections of its own, as a browser has: a client goes through all of its own at each
             # request. A model may sit opposite, which takes its time.
-            client = await stack.enter_async_context(httpx.AsyncClient(verify=secure, timeout=120.0))
+            client = await stack.enter_async_context(
+                httpx.AsyncClient(verify=secure, timeout=120.0, limits=_AS_BROWSERS)
+            )
             link = personal_link(study, key, address, f"bot-{seed}-{number}")
             chance = derive_seed(seed, "bot", number)
             bots.append(Bot(Site(address, client), study, link, player, habits, tally, chance))
