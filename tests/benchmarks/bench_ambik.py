@@ -258,7 +258,7 @@ def rows() -> Iterator[Row]:
         os.environ["ASKBACK_HOME"] = folder
         play(Path(folder) / "first.sqlite", 1)  # templates and libraries are loaded once
         played, loop = play(Path(folder) / "log.sqlite"), one_by_one()
-        quick = [play(Path(folder) / f"{number}.sqlite", QUICK_PAIRS, latency=0.0) for number in range(3)]
+        quick = [play(Path(folder) / f"{number}.sqlite", QUICK_PAIRS, latency=0.0) for number in range(5)]
     assert (played.prompts, played.decisions) == (loop.prompts, loop.decisions)
     tests, calibration = made_up(TEST_PAIRS, 1), made_up(100, 2, calibrating=True)
     calibrated = calibrate(calibration, DEFAULT)
