@@ -268,6 +268,18 @@ async def test_a_seekers_page_holds_nothing_of_the_tree() -> None:
     assert TREE.opening in html
 
 
+async def test_the_cards_beside_a_dialogue_speak_the_language_of_the_page() -> None:
+    sessions, id = await dialogue("seeker")
+    view = await sessions.view(id, "seeker")
+    headings = [
+        re.findall(r"<summary><h2>(.*?)</h2>", playing(Frame(strings(language)), view))
+        for language in (*LANGUAGES, *LANGUAGES)
+    ]
+    assert headings[:2] == headings[2:]
+    assert headings[0]
+    assert all(en != zh for en, zh in zip(*headings[:2], strict=True))
+
+
 async def test_before_the_opening_only_the_opening_can_be_given() -> None:
     sessions, episode = await dialogue("provider", Reply(text="Hm."))
     view = await sessions.view(episode, "provider")

@@ -342,6 +342,31 @@ async def test_two_tabs_that_come_back_too_late_go_on_with_one_place(office: Any
     assert (await desk.admit("carla")).place.number == 4
 
 
+async def test_only_of_places_that_look_stale_the_log_is_asked_when_their_holders_moved(
+    office: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, asked = office.desk(stale_after_minutes=1), []
+    moved = desk._ledger.moved
+    monkeypatch.setattr(
+        desk._ledger, "moved", lambda place: (asked.append(place.participant), moved(place))[1]
+    )
+    anna = await desk.admit("anna")
+    office.clock.now += timedelta(minutes=2)
+    berta = await desk.admit("berta")
+    asked.clear()
+    assert desk.places_left() == 3
+    assert asked == []
+    await desk.write_event("study.reload", berta.participant)
+    office.clock.now += timedelta(seconds=50)
+    await desk.write_event("study.reload", berta.participant)
+    office.clock.now += timedelta(seconds=50)
+    assert desk.places_left() == 3  # who has just loaded the page is there
+    assert set(asked) == {berta.participant}
+    office.clock.now += timedelta(minutes=2)
+    assert desk.places_left() == 4
+    assert anna.code == berta.code == "admitted"
+
+
 async def test_the_log_holds_what_a_reader_elsewhere_needs(office: Any) -> None:
     desk = office.desk(stale_after_minutes=1)
     admission = await desk.admit("anna")
