@@ -183,7 +183,9 @@ def task_page(here: Here, invitations: Mapping[str, Invitation]) -> str:
         shown |= {"kind": kind, "form": form, "head": head, "parts": parts, "waits": waiting(here)}
         return session_page("declared/sheet", here, **shown)
     cards = side_cards(here)
-    beside = [block for card in cards for block in card.blocks]
+    tree = next((block for card in cards for block in card.blocks if isinstance(block, Tree)), None)
+    drawn = any(isinstance(block, Places) for block in view.blocks)
+    aside = _Side(repr(cards), texts, here.link, view.seat, view.language, view.study, cards)
     return session_page(
         "declared/task",
         here,
@@ -193,9 +195,9 @@ def task_page(here: Here, invitations: Mapping[str, Invitation]) -> str:
         blocks=[block for block in view.blocks if not isinstance(block, _AT_TALK)],
         waiting=waiting(here),
         cards=cards,
-        side=_drawn_side(_Side(repr(cards), texts, here.link, view.seat, view.language, view.study, cards)),
-        tree=next((block for block in beside if isinstance(block, Tree)), None),
-        drawn=any(isinstance(block, Places) for block in view.blocks),
+        side=_drawn_side(aside) if tree or (cards and not drawn) else "",
+        tree=tree,
+        drawn=drawn,
         menus=[block for block in view.blocks if isinstance(block, Menu)],
         suggestions=next((block for block in view.blocks if isinstance(block, Suggestions)), None),
         closing=strings(view.language)(f"{here.link.name}.{view.due.closing}")
