@@ -27,7 +27,7 @@ test: $(VENV)/.dev
 # Every test, and everything in it as often as it is worth. Servers that are killed and pages that load keep a
 # worker waiting for a third of its time: there are half as many more as there are cores.
 test-all: $(VENV)/.dev
-	$(PYTEST) -n $$(( $$(nproc) * 3 / 2 )) $(TESTS)
+	$(PYTEST) -n $$(( $$(getconf _NPROCESSORS_ONLN) * 3 / 2 )) $(TESTS)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
