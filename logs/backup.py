@@ -7,8 +7,6 @@ are made with goes along (`logs.pseudonym`). Who is erased from the log afterwar
 from __future__ import annotations
 
 import contextlib
-import os
-import secrets
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -17,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from logs.connect import connect_for_writing, log_error
+from logs.drafts import drafted
 from logs.errors import LogError
 from logs.pseudonym import key_path
 from logs.reader import LogReader
@@ -103,15 +102,8 @@ def _require_unused(log: Path) -> None:
 @contextlib.contextmanager
 def _draft(target: Path) -> Iterator[Path]:
     """Give a file to be filled, which only its owner may read; it is at `target` once it is whole."""
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        yield draft
-        descriptor = os.open(draft, os.O_RDONLY)
-        os.fsync(descriptor)
-        os.close(descriptor)
-        os.link(draft, target)
+        with drafted(target) as draft:
+            yield draft
     except OSError as error:
         raise LogError(f"cannot write {target}: {error}") from error
-    finally:
-        draft.unlink(missing_ok=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 import sqlite3
 import time
 from contextlib import closing, suppress
 from pathlib import Path
 
+from logs.drafts import drafted
 from logs.errors import LogError, NewerLog, NotALog
 from logs.migrations import APPLICATION_ID, SCHEMA_VERSION, apply_migrations
 from logs.shorten import Connection, teach
@@ -116,7 +115,7 @@ def connect_for_writing(
             f"cannot make the folder of the log {path} ({error.strerror}). Name another file with --log."
         ) from error
     if not path.exists():
-        _make(path, busy_seconds)
+        _make(path)
     _refuse_empty(path, min(busy_seconds, _MAKING_SECONDS))
     connection = _connect(path, "mode=rwc", busy_seconds)
     try:
@@ -156,21 +155,17 @@ def check_writable(path: Path) -> None:
         connection.close()
 
 
-def _make(path: Path, busy_seconds: float) -> None:
-    """Make a database without tables, unless another process is first.
+def _make(path: Path) -> None:
+    """Make a database without tables, so that whoever is killed meanwhile leaves no empty file, which is refused.
 
-    It is made beside its place: who is killed on the way would leave an empty file there, which is refused.
+    Where it cannot be made in this way, or another process is first, SQLite says so when it opens the file.
     """
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with closing(_connect(beside, "mode=rwc", busy_seconds)) as connection:
-            connection.execute("PRAGMA journal_mode = WAL")
-        with suppress(OSError):  # another was first, or the disk knows no links: SQLite makes it in its place
-            os.link(beside, path)
-    except sqlite3.Error as error:
-        raise log_error(path, error) from error
-    finally:
-        beside.unlink(missing_ok=True)
+    with (
+        suppress(OSError, sqlite3.Error),
+        drafted(path, mode=0o666) as draft,
+        closing(sqlite3.connect(draft)) as connection,
+    ):
+        connection.execute("PRAGMA journal_mode = WAL")
 
 
 def _refuse_empty(path: Path, patience: float) -> None:

@@ -11,14 +11,13 @@ import base64
 import contextlib
 import hashlib
 import hmac
-import os
 import re
 import secrets
 import stat
 import sys
-import tempfile
 from pathlib import Path
 
+from logs.drafts import drafted
 from logs.errors import LogError
 from logs.reader import LogReader
 
@@ -73,13 +72,7 @@ def _make_key(path: Path) -> None:
     """Write a new key, whole or not at all; of several processes the first one's holds."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".key-", dir=path.parent) as folder:
-            draft = Path(folder) / path.name
-            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(secrets.token_bytes(_KEY_BYTES))
-                file.flush()
-                os.fsync(file.fileno())
-            with contextlib.suppress(FileExistsError):
-                os.link(draft, path)
+        with contextlib.suppress(FileExistsError), drafted(path) as draft:
+            draft.write_bytes(secrets.token_bytes(_KEY_BYTES))
     except OSError as error:
         raise LogError(f"cannot make the key {path}: {error}") from error
