@@ -108,8 +108,7 @@ def label_payload(
     learner's when this label is due. A `person` may answer in lower case.
     """
     assert trial.gold is not None
-    given = (reply.move or {}).get("table")
-    table = None if given is None else tuple((token, logprob) for token, logprob in given)
+    table = (reply.move or {}).get("table")
     reading = read_reply(
         reply.text, table, trial.gold, lower=person, mode=options.score_mode, tie=options.tie
     )

@@ -83,7 +83,7 @@ def read_reply(
     for written answers. `lower`: whether a written x or y will do (people).
     """
     if table is not None:
-        return _read_table(tuple(table), gold, mode, tie)
+        return _read_table(tuple((token, logprob) for token, logprob in table), gold, mode, tie)
     written = read_answer(text, lower=lower)
     right = float(written.label == gold)
     return Reading(

@@ -19,6 +19,7 @@ import operator
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
+from itertools import filterfalse
 from time import monotonic
 from typing import Annotated, Any, Final, Literal, TypedDict, get_args
 
@@ -146,9 +147,7 @@ def rebuild(turns: Iterable[Turn]) -> State:
     lines: list[list[str]] = []
     given: list[str] = []
     opened = False
-    for turn in turns:
-        if is_aside(turn):
-            continue
+    for turn in filterfalse(is_aside, turns):
         lines.append([turn.seat, turn.text])
         indices = turn.payload.get("give", [])
         opened = opened or "0" in indices

@@ -52,7 +52,7 @@ class Openings(Places):
             counts = self._taken_by_seat(now)
             return sum(max(0, self.items.total - count) for count in counts.values())
         in_cells = dict.fromkeys(self.quota.wanted, 0)
-        for cell, count in counted(self.looked_up(), now, self.study.stale_after).items():
+        for cell, count in counted(self._looked_up(now)[0], now, self.study.stale_after).items():
             in_cells[self.quota.coarse[cell]] += count
         return sum(max(0, wanted - in_cells[cell]) for cell, wanted in self.quota.wanted.items())
 

@@ -16,6 +16,7 @@ from simulator.errors import InputError
 from simulator.studies import Completion
 from simulator.studies.admission import Admission
 from simulator.studies.people import Person
+from simulator.studies.quota import Place
 
 
 async def test_a_person_gets_a_place_once(office: Any) -> None:
@@ -345,11 +346,14 @@ async def test_two_tabs_that_come_back_too_late_go_on_with_one_place(office: Any
 async def test_only_of_places_that_look_stale_the_log_is_asked_when_their_holders_moved(
     office: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk, asked = office.desk(stale_after_minutes=1), []
+    desk, asked = office.desk(stale_after_minutes=1), list[str]()
     moved = desk._ledger.moved
-    monkeypatch.setattr(
-        desk._ledger, "moved", lambda place: (asked.append(place.participant), moved(place))[1]
-    )
+
+    def noting(place: Place) -> Place:
+        asked.append(place.participant)
+        return moved(place)
+
+    monkeypatch.setattr(desk._ledger, "moved", noting)
     anna = await desk.admit("anna")
     office.clock.now += timedelta(minutes=2)
     berta = await desk.admit("berta")
