@@ -119,7 +119,7 @@ class Actions:
     async def enter_study(self, call: Mapping[str, Any]) -> Answer:
         """Ask for a place in a study; answers as `start` does, or with a page that says why there is none."""
         asked = PageCall.model_validate(call)
-        # How many places are left, whoever enters is told by getting one.
+        # Whether a place is left is found out on entering, so that it need not be counted here.
         frame, held = self._frame(asked), self._held_study(asked, DeclaredActions.card_of)
         if held is None:
             return {"html": study_message(frame, "unknown")}

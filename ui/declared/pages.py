@@ -185,7 +185,7 @@ def task_page(here: Here, invitations: Mapping[str, Invitation]) -> str:
     cards = side_cards(here)
     tree = next((block for card in cards for block in card.blocks if isinstance(block, Tree)), None)
     drawn = any(isinstance(block, Places) for block in view.blocks)
-    aside = _Side(repr(cards), texts, here.link, view.seat, view.language, view.study, cards)
+    shown_beside = tree is not None or (cards and not drawn)
     return session_page(
         "declared/task",
         here,
@@ -195,7 +195,7 @@ def task_page(here: Here, invitations: Mapping[str, Invitation]) -> str:
         blocks=[block for block in view.blocks if not isinstance(block, _AT_TALK)],
         waiting=waiting(here),
         cards=cards,
-        side=_drawn_side(aside) if tree or (cards and not drawn) else "",
+        side=_side(here, cards) if shown_beside else "",
         tree=tree,
         drawn=drawn,
         menus=[block for block in view.blocks if isinstance(block, Menu)],
@@ -229,10 +229,10 @@ def side_cards(here: Here) -> list[Card]:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """The cards beside a conversation, with what their templates ask for of the page and its view.
+    """The cards beside a conversation, with all that their templates ask for.
 
     Attributes:
-        contents: says what is in them.
+        contents: the cards as text, by which they are compared.
     """
 
     contents: str
@@ -244,9 +244,14 @@ class _Side:
     cards: Sequence[Card] = field(compare=False)
 
 
-# Few of them change with a turn, and to draw them takes a third of a page's time.
+def _side(here: Here, cards: Sequence[Card]) -> Markup:
+    view = here.view
+    return _draw(_Side(repr(cards), here.texts, here.link, view.seat, view.language, view.study, cards))
+
+
+# Most of them are the same at every turn, and to draw them takes a quarter of a page's time.
 @lru_cache(maxsize=512)
-def _drawn_side(side: _Side) -> Markup:
+def _draw(side: _Side) -> Markup:
     return Markup(render("declared/side", side.texts, link=side.link, view=side, cards=side.cards))
 
 
