@@ -24,8 +24,8 @@ app: $(VENV)/.app
 test: $(VENV)/.dev
 	$(PYTEST) -m 'not slow' --hypothesis-profile fast $(TESTS)
 
-# Every test, and everything in it as often as it is worth. Servers that are killed and pages that load keep a
-# worker waiting for a third of its time: there are half as many more as there are cores.
+# Every test, and everything in it as often as it is worth. Servers that are killed and pages that load keep
+# workers waiting: there are half as many more as there are cores.
 test-all: $(VENV)/.dev
 	$(PYTEST) -n $$(( $$(getconf _NPROCESSORS_ONLN) * 3 / 2 )) $(TESTS)
 
