@@ -156,7 +156,7 @@ def check_writable(path: Path) -> None:
 
 
 def _make(path: Path) -> None:
-    """Make a database without tables, so that whoever is killed meanwhile leaves no empty file, which is refused.
+    """Make a database without tables, so that who is killed meanwhile leaves no empty file, which is refused.
 
     Where it cannot be made in this way, or another process is first, SQLite says so when it opens the file.
     """
