@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 import app
 from simulator import catalog
 from simulator.ambibench import players as ambibench_players
-from simulator.ambient.players import offline as ambient_players
-from simulator.ambient.players.likelihoods import PREFIX
+from simulator.ambient import players as ambient_players
+from simulator.ambient.likelihoods import PREFIX
 from simulator.ambik.players.robots import ROBOTS
 from simulator.ambik.players.user import ITEM
 from simulator.clarq.players.experts_offline import OfflineExperts

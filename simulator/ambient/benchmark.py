@@ -30,7 +30,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     runs=attribute("simulator.ambient.runs:RUNS"),
     reports=(later("simulator.ambient.reporting.sections:report_sections"),),
     report=ReportSpec(
-        settings=attribute("simulator.ambient.reporting.settings:ReportSettings"),
+        settings=attribute("simulator.ambient.reporting.sources:ReportSettings"),
         files=True,
         summary=(later("simulator.ambient.reporting.runs:summary_sections"),),
         counts_aborted=later("simulator.ambient.reporting.runs:counts_aborted"),
@@ -50,13 +50,13 @@ BENCHMARK: Final = Benchmark[Any, Any](
     register=later("simulator.ambient.data_command:DATA.register"),
     desks=(
         attribute("simulator.ambient.annotation.consolidation:ANNOTATIONS"),
-        attribute("simulator.ambient.annotation.kinds:KINDS"),
-        attribute("simulator.ambient.annotation.marks:CLAIMS"),
+        attribute("simulator.ambient.annotation.marking:KINDS"),
+        attribute("simulator.ambient.annotation.marking:CLAIMS"),
     ),
     judging=(
         attribute("simulator.ambient.annotation.consolidation:CONSOLIDATION"),
-        attribute("simulator.ambient.annotation.kinds:SORTING"),
-        attribute("simulator.ambient.annotation.marks:MARKING"),
+        attribute("simulator.ambient.annotation.marking:SORTING"),
+        attribute("simulator.ambient.annotation.marking:MARKING"),
     ),
     studies=attribute("simulator.ambient.assignment:ExampleStudy"),
     sessions=attribute("simulator.ambient.sessions:AmbientSessions"),

@@ -16,8 +16,7 @@ from simulator.ambient.files.dataset import DATASET
 from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.items import BENCHMARK
 from simulator.ambient.prepare import is_new_sentence
-from simulator.ambient.reporting.datasets import categories_results, dataset_results, differences
-from simulator.ambient.statistics import statistics
+from simulator.ambient.reporting.datasets import categories_results, dataset_results, differences, statistics
 from simulator.reporting import Report, json_text, print_report
 from simulator.runner.options import DataOption, JsonOption
 from simulator.tables.registering import Registration

@@ -54,10 +54,19 @@ from simulator.ambient.annotation.rules import (
 )
 from simulator.ambient.items import ClaimItem, ContinueItem, GenerateItem, Item, NliItem, TrueFalseItem
 from simulator.ambient.labels import LABELS, SIDES, Label, in_order
-from simulator.ambient.playing import ANNOTATOR, Kind, Options, Step, statements, task_steps
+from simulator.ambient.playing import (
+    ANNOTATOR,
+    Kind,
+    Options,
+    ShownTexts,
+    Step,
+    shown_in,
+    shown_record,
+    statements,
+    task_steps,
+)
 from simulator.ambient.prompts import parse, prompt
 from simulator.ambient.true_false import read_scores, read_table, read_text
-from simulator.ambient.views import ShownTexts, shown_in, shown_record
 from simulator.errors import InputError, SeatError
 from simulator.forms import NO, YES, SeatFormError, checked_length, measured
 from simulator.seats import Reply

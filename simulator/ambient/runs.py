@@ -28,8 +28,8 @@ from simulator.ambient.items import (
     Task,
 )
 from simulator.ambient.labels import Side
-from simulator.ambient.players.likelihoods import PREFIX
-from simulator.ambient.players.offline import TASKS_OF
+from simulator.ambient.likelihoods import PREFIX
+from simulator.ambient.players import TASKS_OF
 from simulator.ambient.playing import ANNOTATOR, Options
 from simulator.ambient.prepare import (
     annotate_items,

@@ -10,7 +10,7 @@ from simulator.ambient.annotation.rules import MAX_REWRITES, Problem, check_anno
 from simulator.ambient.data import Guidelines, load_guidelines
 from simulator.ambient.items import Task
 from simulator.ambient.labels import SHOWN, Label, Side
-from simulator.ambient.views import ParticipantView, ShownTexts
+from simulator.ambient.playing import ParticipantView, ShownTexts
 from simulator.blocks import (
     Answered,
     Block,

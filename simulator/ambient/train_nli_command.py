@@ -79,8 +79,7 @@ def train_ambient_nli(
     require_local()
     import torch
 
-    from simulator.ambient.nli.seeds import train_seeds
-    from simulator.ambient.nli.train import Material, Stage
+    from simulator.ambient.nli.train import Material, Stage, train_seeds
 
     if threads is not None:
         torch.set_num_threads(threads)

@@ -28,7 +28,7 @@ from simulator.ambient.items import (
     TrueFalseItem,
 )
 from simulator.ambient.payloads import logged
-from simulator.ambient.playing import Options, Step, statements, task_steps
+from simulator.ambient.playing import Options, Step, shown_in, shown_record, statements, task_steps
 from simulator.ambient.prepare import claim_items
 from simulator.ambient.prompts import instruction, prompt, read_prompt
 from simulator.ambient.records import (
@@ -41,7 +41,6 @@ from simulator.ambient.records import (
     TrueFalseRecord,
 )
 from simulator.ambient.true_false import FALSE, TRUE, true_false_prompt
-from simulator.ambient.views import shown_in, shown_record
 from simulator.errors import InputError
 from simulator.jsonlines import FieldError
 from simulator.seats import Reply

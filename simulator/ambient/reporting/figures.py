@@ -18,8 +18,8 @@ from simulator.ambient.continuations import Sampled, log_odds
 from simulator.ambient.items import ContinueItem, NliItem
 from simulator.ambient.labels import LABELS, SHOWN, parse_labels
 from simulator.ambient.playing import ANNOTATOR
+from simulator.ambient.reporting.answers import template_phrases
 from simulator.ambient.reporting.measures import Results
-from simulator.ambient.reporting.models import template_phrases
 from simulator.ambient.trial_log import payloads, played_of, sampled_options
 from simulator.errors import InputError
 from simulator.figures import Bars, Figure, Level, Panel, Table, Venn

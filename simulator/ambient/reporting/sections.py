@@ -16,6 +16,15 @@ from simulator.ambient.files.kinds import TABLES, merge
 from simulator.ambient.nli.metrics import nli_measures
 from simulator.ambient.nli.results import inferred, nli_results
 from simulator.ambient.nli.table import Model
+from simulator.ambient.reporting.answers import (
+    claims_results,
+    continuation_results,
+    crowd_results,
+    evaluation_results,
+    generation_results,
+    linguists_results,
+    true_false_results,
+)
 from simulator.ambient.reporting.datasets import (
     categories_results,
     dataset_results,
@@ -31,18 +40,11 @@ from simulator.ambient.reporting.figures import (
     templates_figure,
 )
 from simulator.ambient.reporting.measures import Measure, Results, exact_table, paper
-from simulator.ambient.reporting.models import (
-    claims_results,
-    continuation_results,
-    generation_results,
-    true_false_results,
-)
-from simulator.ambient.reporting.people import crowd_results, evaluation_results, linguists_results
 from simulator.ambient.reporting.runs import export_runs, write_run_lines
-from simulator.ambient.reporting.settings import ReportSettings
 from simulator.ambient.reporting.sources import (
     Context,
     Files,
+    ReportSettings,
     answers_of_files,
     tasks_of_run,
     with_notes,

@@ -1,4 +1,7 @@
-"""The answers in runs of the log and in files, each kind of which is told by its content (spec 11, 13)."""
+"""What a report can be told, and the answers in runs of the log and in files (spec 11, 13).
+
+Files are told apart by their content.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +10,69 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+import typer
+from pydantic import Field
 
 from logs import LogReader
 from logs.rows import Run
+from simulator.ambient.crowd import Tie
 from simulator.ambient.examples import Example
 from simulator.ambient.files.dataset import CategoryRecord
 from simulator.ambient.files.results import join
 from simulator.ambient.items import BENCHMARK, Task, item_from_row
 from simulator.ambient.playing import ANNOTATOR
+from simulator.ambient.prompts import Parser
 from simulator.ambient.reporting.measures import Results, model_of
-from simulator.ambient.reporting.settings import ReportSettings
 from simulator.ambient.trial_log import JUDGED, played_of, records_of
-from simulator.duplicates import CODE, left_out, repeats_statement
+from simulator.duplicates import CODE, DuplicatesOption, left_out, repeats_statement
 from simulator.errors import InputError
+from simulator.fields import Fields
 from simulator.jsonlines import Read
 from simulator.runner.logged import PERSON, not_counting, required_run
+
+
+class ReportSettings(Fields):
+    """The settings of scoring runs and files, and what is written and drawn beside."""
+
+    data: str | None = Field(
+        default=None,
+        description="the dataset that results are of, a name or a path; default: one next to the files, or "
+        "the one registered as ambient",
+    )
+    tie: Tie = Field(
+        default="first",
+        description="votes: which label wins where they are split evenly (the paper's: first)",
+    )
+    votes: Annotated[
+        tuple[str, ...],
+        typer.Option(help="Table 1: show the votes on this example (or all); may be repeated"),
+    ] = ()
+    parser: Parser = Field(
+        default="reference",
+        description="generation: how rewrites are read for the headline (the paper's: reference)",
+    )
+    variants: bool = Field(
+        default=False, description="generation: EDIT-F1 by rules that are not the paper's, too"
+    )
+    duplicates: DuplicatesOption = "refuse"
+    instance: str | None = Field(
+        default=None,
+        description="draw the log-odds of this instance of a run's continuations (ID, or ID.premise)",
+    )
+    pair: str | None = Field(
+        default=None,
+        description="draw the label probabilities of this pair of a run (ID; ID:1, its first rewrite)",
+    )
+    lines: Path | None = Field(
+        default=None, description="write every form of the runs, and every item of models' tests, JSON lines"
+    )
+    export: Path | None = Field(
+        default=None, description="write the runs' answers in the published formats into this folder"
+    )
+    csv: Path | None = Field(default=None, description="write every measure there, with every digit")
+    latex: Path | None = Field(default=None, description="write the tables there, in LaTeX")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,10 +17,9 @@ from simulator.ambient.data import load_guidelines
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.items import AnnotateItem, Candidate, CrowdItem, Item
 from simulator.ambient.labels import LABELS
-from simulator.ambient.playing import ANNOTATOR
+from simulator.ambient.playing import ANNOTATOR, ParticipantView, ShownTexts
 from simulator.ambient.sessions import PlayedTask
 from simulator.ambient.show import SHOWN
-from simulator.ambient.views import ParticipantView, ShownTexts
 from simulator.benchmark import Due
 from simulator.blocks import Block, Card, Facts, Message, Points, Quotes, Revision, Verdict
 from simulator.form_blocks import Entries, Field, Form, Part

@@ -17,7 +17,7 @@ from simulator.ambient.continuations import continue_items
 from simulator.ambient.data import load_claims, load_examples
 from simulator.ambient.items import Item
 from simulator.ambient.machine import MACHINE
-from simulator.ambient.players.model import seat_for
+from simulator.ambient.players import seat_for
 from simulator.ambient.prepare import (
     claim_items,
     crowd_items,

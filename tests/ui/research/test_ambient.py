@@ -17,9 +17,9 @@ from pairs import CROWD, LINGUISTS, RUNS, SECRET, fill
 from logs import LogReader, LogWriter, erase_participant
 from simulator.ambient.crowd import crowd_measures
 from simulator.ambient.data import load_examples
+from simulator.ambient.reporting.datasets import label_sets
 from simulator.ambient.reporting.measures import wording
 from simulator.ambient.show import SHOWN
-from simulator.ambient.statistics import label_sets
 from simulator.ambient.trial_log import crowd_records, true_false_records
 from simulator.ambient.true_false import true_false_measures
 from ui.i18n import strings

@@ -9,7 +9,7 @@ import pytest
 
 from logs import erase_participant
 from logs.rows import Participant
-from simulator.ambient.annotation.kinds import (
+from simulator.ambient.annotation.marking import (
     KINDS,
     Sorted,
     category_agreement,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from logs.rows import Ending, Episode, Run, Turn
-from simulator.ambient.annotation.marks import CLAIMS, marked_claims, records_marked_by
+from simulator.ambient.annotation.marking import CLAIMS, marked_claims, records_marked_by
 from simulator.ambient.claims import claim_measures, flagged
 from simulator.ambient.items import ClaimItem, item_row
 from simulator.desks import judgments, next_work

@@ -15,9 +15,15 @@ from simulator.ambient.data import load_examples
 from simulator.ambient.data_command import stats_command, stats_report
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.files.dataset import CATEGORY_ROWS, category_record
-from simulator.ambient.reporting.datasets import differences, named_sets
+from simulator.ambient.reporting.datasets import (
+    category_statistics,
+    differences,
+    extra_words,
+    named_sets,
+    statistics,
+    two_rewrites,
+)
 from simulator.ambient.reporting.measures import paper
-from simulator.ambient.statistics import category_statistics, extra_words, statistics, two_rewrites
 from simulator.stats import Interval
 
 Rows = dict[str, dict[str, Any]]

@@ -23,7 +23,7 @@ from simulator.ambient.items import (
     TrueFalseItem,
 )
 from simulator.ambient.machine import MACHINE
-from simulator.ambient.players.model import seat_for
+from simulator.ambient.players import seat_for
 from simulator.ambient.playing import Qualification
 from simulator.ambient.sessions import AmbientSessions
 from simulator.runner.machines import ActiveEpisode

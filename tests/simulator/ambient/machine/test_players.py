@@ -9,8 +9,7 @@ from dataclasses import asdict
 import pytest
 
 from simulator.ambient.machine import MACHINE
-from simulator.ambient.players.model import seat_for
-from simulator.ambient.players.offline import TASKS_OF
+from simulator.ambient.players import TASKS_OF, seat_for
 from simulator.errors import InputError, SeatError
 from simulator.seats import Reply
 

@@ -15,8 +15,8 @@ from simulator.ambient.files.dataset import DATASET
 from simulator.ambient.files.results import GENERATION
 from simulator.ambient.generation import generation_measures
 from simulator.ambient.playing import Options
+from simulator.ambient.reporting.answers import generation_results
 from simulator.ambient.reporting.measures import Results
-from simulator.ambient.reporting.models import generation_results
 from simulator.ambient.reporting.runs import run_measures
 from simulator.ambient.reporting.sources import Context
 from simulator.ambient.runs import ExampleSelection, refusal, suited_stem

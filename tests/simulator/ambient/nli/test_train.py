@@ -21,8 +21,14 @@ from simulator.ambient.labels import LABELS  # noqa: E402
 from simulator.ambient.nli.families import CLASSES, FAMILIES, output_of  # noqa: E402
 from simulator.ambient.nli.metrics import nli_records  # noqa: E402
 from simulator.ambient.nli.predict import load_predictor  # noqa: E402
-from simulator.ambient.nli.seeds import train_seeds  # noqa: E402
-from simulator.ambient.nli.train import Stage, fit, loss_of, new_model, updates_of  # noqa: E402
+from simulator.ambient.nli.train import (  # noqa: E402
+    Stage,
+    fit,
+    loss_of,
+    new_model,
+    train_seeds,
+    updates_of,
+)
 from simulator.ambient.nli.training_data import TrainConfig, read_training  # noqa: E402
 from simulator.ambient.train_nli_command import dev_and_test, train_ambient_nli  # noqa: E402
 from simulator.errors import InputError  # noqa: E402

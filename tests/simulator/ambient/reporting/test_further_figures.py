@@ -14,12 +14,10 @@ from simulator.ambient.data import load_examples
 from simulator.ambient.files.results import CROWD, LINGUISTS
 from simulator.ambient.generation import TOKENIZERS
 from simulator.ambient.records import ClaimRecord, CrowdRecord, Paraphrase
+from simulator.ambient.reporting.answers import claims_results, kept_rewrites
 from simulator.ambient.reporting.measures import Results
-from simulator.ambient.reporting.models import claims_results
-from simulator.ambient.reporting.people import kept_rewrites
 from simulator.ambient.reporting.sections import read_contents
-from simulator.ambient.reporting.settings import ReportSettings
-from simulator.ambient.reporting.sources import Context
+from simulator.ambient.reporting.sources import Context, ReportSettings
 from simulator.duplicates import left_out
 from simulator.frames import Frames
 

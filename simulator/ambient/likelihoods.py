@@ -17,10 +17,9 @@ from simulator.ambient.items import ContinueItem, Item, NliItem, TrueFalseItem
 from simulator.ambient.labels import Label, format_labels, in_order
 from simulator.ambient.nli.families import CLASSES, Scores, label_set, plain_threshold
 from simulator.ambient.nli.predict import Predictor, load_predictor
-from simulator.ambient.playing import ANNOTATOR, Options, statements
+from simulator.ambient.playing import ANNOTATOR, Knows, Options, asked_in, request_of, statements
 from simulator.ambient.records import Paraphrase
 from simulator.ambient.true_false import FALSE, TRUE, true_false_prompt
-from simulator.ambient.views import Knows, asked_in, request_of
 from simulator.errors import SeatError
 from simulator.models import ChatModel, Likelihood, ScoreRequest, as_sent, sample
 from simulator.models.decoding import drawn

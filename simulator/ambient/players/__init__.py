@@ -1,1 +1,0 @@
-"""Who does AmbiEnt's tasks: built-in players, language models, models of natural language inference."""
