@@ -89,7 +89,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
             "Make new examples for linguists. The same command again continues where it stopped.",
         ),
         "generate ambient-distractors": Command(
-            "simulator.ambient.generate_command:generate_distractors",
+            "simulator.ambient.distractors_command:generate_distractors",
             (
                 "Translate ambiguous sentences there and back. The same command again continues where it "
                 "stopped."

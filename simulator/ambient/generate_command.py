@@ -1,17 +1,18 @@
 """`askback generate ambient`: new examples in the manner of a pool, for linguists to annotate (spec 2.2).
 
-`askback generate ambient-distractors`: back-translated distractors for crowdworkers (5.1).
+A model's pairs are filtered, judged by a model of inference and balanced; what each step keeps is told.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final
+from random import Random
+from typing import Annotated, Any, Final, Literal
 
 import typer
 from rich.console import Console
@@ -19,53 +20,217 @@ from rich.table import Table
 
 from logs.cli import LogOption
 from logs.paths import default_path
-from simulator.ambient.backtranslation import (
-    PIVOT,
-    TEMPERATURE,
-    FolderTranslator,
-    ModelTranslator,
-    Source,
-    Translator,
-    back_translate,
-    language_called,
-    sources,
-)
-from simulator.ambient.data import BUILTIN, Split, load_examples
-from simulator.ambient.examples import named, published_id
-from simulator.ambient.labels import LabelSet, letters
+from simulator.ambient.claims import second_highest
+from simulator.ambient.data import BUILTIN
+from simulator.ambient.examples import Example
+from simulator.ambient.files.dataset import DATASET
+from simulator.ambient.items import BENCHMARK
+from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet, letters
 from simulator.ambient.nli.predict import Predictor, load_predictor
-from simulator.ambient.pool.filters import Drawn
+from simulator.ambient.pool.filters import Drawn, FilterSet, filtered
 from simulator.ambient.pool.groups import (
     SIZE,
     Decoding,
+    Samples,
     draw,
     embed,
     in_drawn_order,
     make_groups,
+    pair_id,
     pool_of,
     prompts_of,
     samples_of,
 )
-from simulator.ambient.pool.making import (
-    PAIRS,
-    STUDY,
-    Made,
-    Probabilities,
-    Rules,
-    ask_judge,
-    make_pairs,
-    write_pairs_and_study,
-)
 from simulator.errors import InputError
 from simulator.field_options import options_of
-from simulator.generation import Journal, counted, each, key_of, open_model, resumable, say
-from simulator.models import Needs, Refused
-from simulator.models.fleet import address_of
-from simulator.runner.command import asked_how, refuse_idle_options, service_name
+from simulator.generation import Journal, counted, key_of, open_model, resumable, say, write_study
+from simulator.models import Needs
+from simulator.models.weights import fingerprint
+from simulator.runner.command import service_name
 from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models, takes
-from simulator.runner.options import FolderOption, SeedOption
+from simulator.runner.options import FolderOption
 from simulator.seeds import derive_seed
-from trees import Language
+
+THRESHOLD: Final = 0.05
+REFERENCE_THRESHOLD: Final = 0.04
+"""Of the reference's predicted sets in balancing."""
+Balancing = Literal["default", "reference"]
+_CE: Final[LabelSet] = frozenset({"contradiction", "entailment"})
+_CN: Final[LabelSet] = frozenset({"contradiction", "neutral"})
+_EN: Final[LabelSet] = frozenset({"entailment", "neutral"})
+
+
+def may_be_ambiguous(probabilities: Mapping[Label, float], which: Balancing = "default") -> bool:
+    """Return True if two labels are likely enough: the second-highest probability reaches the threshold.
+
+    The reference wants it to be strictly greater.
+    """
+    second = second_highest(probabilities)
+    return second >= THRESHOLD if which == "default" else second > THRESHOLD
+
+
+def predicted(probabilities: Mapping[Label, float], which: Balancing = "default") -> LabelSet:
+    """Return the label set that a pair counts with in balancing.
+
+    All labels from 5 % on, as in the filter; in the reference those above 4 %.
+    """
+    if which == "default":
+        return frozenset(label for label in LABELS if probabilities[label] >= THRESHOLD)
+    return frozenset(label for label in LABELS if probabilities[label] > REFERENCE_THRESHOLD)
+
+
+def balanced(sets: Sequence[LabelSet], *, seed: int, which: Balancing = "default") -> list[int]:
+    """Return the places of pairs chosen by their predicted sets; where there are too many, they are drawn.
+
+    By default all {C,E} and {C,E,N}, and as many {E,N} as {C,N}. In the reference all sets with C, and
+    then drawn ones with E and without C until both labels are in equally many.
+    """
+    random = Random(derive_seed(seed, "balance"))
+    return sorted(_default(sets, random) if which == "default" else _reference(sets, random))
+
+
+def _default(sets: Sequence[LabelSet], random: Random) -> list[int]:
+    several = [[place for place, labels in enumerate(sets) if labels == kind] for kind in (_EN, _CN)]
+    number = min(map(len, several))
+    chosen = [place for places in several for place in random.sample(places, number)]
+    return [place for place, labels in enumerate(sets) if labels >= _CE] + chosen
+
+
+def _reference(sets: Sequence[LabelSet], random: Random) -> list[int]:
+    kept = [place for place, labels in enumerate(sets) if "contradiction" in labels]
+    lacking = len(kept) - sum("entailment" in sets[place] for place in kept)
+    others = [
+        place for place, labels in enumerate(sets) if "entailment" in labels and "contradiction" not in labels
+    ]
+    return kept + random.sample(others, min(lacking, len(others)))
+
+
+_READ: Final = 256
+_ROUNDED: Final = 6
+Probabilities = Mapping[Label, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The rows that a step leaves; `dropped` is None where nothing is dropped but only counted."""
+
+    name: str
+    left: int
+    dropped: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """New pairs without labels, in the order in which they were drawn, and what each step has left.
+
+    `sets`: how many pairs each label set has before balancing and after; empty if nobody was asked for
+    probabilities.
+    """
+
+    examples: tuple[Example, ...]
+    steps: tuple[Step, ...]
+    sets: Mapping[LabelSet, tuple[int, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The choice between the two ways of each step."""
+
+    filters: Annotated[FilterSet, typer.Option(help='reference: without question marks and "said", too')] = (
+        "default"
+    )
+    selection: Annotated[Balancing, typer.Option(help="thresholds and balancing")] = "default"
+
+
+def make_pairs(
+    samples: Samples,
+    rules: Rules,
+    ask: Callable[[Sequence[Drawn]], list[Probabilities]] | None,
+    *,
+    model: str,
+    seed: int,
+) -> Made:
+    """Filter, ask a model of inference, balance.
+
+    `ask`: gives probabilities of pairs; None for neither the filter of ambiguity nor balancing.
+    """
+    steps = [
+        Step("prompts answered", samples.prompts - samples.refused),
+        Step("samples drawn", samples.texts),
+        Step("in two parts", len(samples.pairs), samples.texts - len(samples.pairs)),
+    ]
+    kept = filtered(samples.pairs, rules.filters)
+    left = len(samples.pairs)
+    for name, number in kept.dropped.items():
+        left -= number
+        steps.append(Step(f"not: {name}", left, number))
+    if ask is None:
+        return Made(tuple(_example(drawn, model) for drawn in kept.pairs), tuple(steps))
+    asked = list(zip(kept.pairs, ask(kept.pairs), strict=True))
+    likely = [(drawn, shares) for drawn, shares in asked if may_be_ambiguous(shares, rules.selection)]
+    steps.append(Step("two labels are likely", len(likely), len(asked) - len(likely)))
+    sets = [predicted(shares, rules.selection) for _, shares in likely]
+    places = balanced(sets, seed=seed, which=rules.selection)
+    steps.append(Step("label sets balanced", len(places), len(likely) - len(places)))
+    before, after = Counter(sets), Counter(sets[place] for place in places)
+    examples = tuple(_example(likely[place][0], model, likely[place][1]) for place in places)
+    every: Iterable[LabelSet] = (*LABEL_SETS, frozenset())
+    return Made(examples, tuple(steps), {labels: (before[labels], after[labels]) for labels in every})
+
+
+def ask_judge(
+    judge: Predictor, pairs: Sequence[Drawn], journal: Journal, tell: Callable[[int], None]
+) -> list[Probabilities]:
+    """Return the probabilities of pairs; a model is asked for what the journal does not have yet."""
+    folder = Path(judge.name)
+    name = key_of(judge.name, *(fingerprint(str(folder / part)) for part in (".", *LABELS)))
+    keys = [f"{name}-{pair_id(*drawn.pair)}" for drawn in pairs]
+    missing = [place for place, key in enumerate(keys) if key not in journal.rows]
+    tell(len(pairs) - len(missing))
+    for start in range(0, len(missing), _READ):
+        places = missing[start : start + _READ]
+        read = judge.probabilities([pairs[place].pair for place in places])
+        for place, shares in zip(places, read, strict=True):
+            journal.add(keys[place], {"probabilities": shares})
+        tell(len(places))
+    return [journal.rows[key]["probabilities"] for key in keys]
+
+
+def _example(drawn: Drawn, model: str, shares: Probabilities | None = None) -> Example:
+    meta: dict[str, Any] = {"source": "generated", "model": model, "examples": list(drawn.examples)}
+    if shares is not None:
+        meta["probabilities"] = {label: round(shares[label], _ROUNDED) for label in LABELS}
+    return Example(id=pair_id(*drawn.pair), premise=drawn.premise, hypothesis=drawn.hypothesis, meta=meta)
+
+
+PAIRS: Final = "pairs.jsonl"
+STUDY: Final = "study.yaml"
+SETS: Final = 200
+_HEAD: Final = """\
+# New pairs for linguists, {judgments} for each. Made together with {data}.
+# Before people are invited: add pay, completion codes and a completion URL, and the study's own texts.
+# The path of the data is absolute; change it where the folder moves.
+"""
+
+
+def write_pairs_and_study(examples: Sequence[Example], folder: Path, *, seed: int) -> tuple[Path, Path]:
+    """Write the file of pairs, at least one, and the study file; return both."""
+    pairs, study = folder / PAIRS, folder / STUDY
+    DATASET.write(pairs, examples)
+    write_study(
+        study,
+        head=_HEAD,
+        title="One pair of sentences, how many readings?",
+        benchmark=BENCHMARK,
+        data=pairs,
+        content="\n".join(example.id for example in examples),
+        sets=SETS,
+        seed=seed,
+    )
+    return pairs, study
+
+
+# ---- the command
 
 SAMPLES: Final = "samples.jsonl"
 PREDICTIONS: Final = "predictions.jsonl"
@@ -98,7 +263,7 @@ def generate_ambient(
         int, typer.Option(min=4, max=5, help="pairs in a prompt: 4, or 5 as in the text")
     ] = SIZE,
     decoding: Decoding = Decoding(),  # noqa: B008
-    rules: Rules = Rules(),  # noqa: B008
+    rules: Rules = Rules(),
     concurrency: Annotated[int, typer.Option(min=1, help="prompts at a time")] = 8,
     device: Annotated[str | None, typer.Option(help="of encoder and model of inference")] = None,
     flags: ModelFlags = NO_FLAGS,
@@ -191,114 +356,3 @@ def _sets_table(sets: Mapping[LabelSet, tuple[int, int]]) -> Table:
         if before:
             table.add_row(letters(labels) or "none", f"{before:,}", f"{after:,}")
     return table
-
-
-_ANOTHER: Final = "translator, language, seed or data"
-
-
-@asks_models
-def generate_distractors(
-    out: Annotated[Path, typer.Option(help="the file to write, JSON lines")],
-    model: Annotated[str | None, typer.Option(help="provider/model that translates")] = None,
-    translator: Annotated[
-        Path | None, typer.Option(help="instead: folder of a translation model such as NLLB")
-    ] = None,
-    data: Annotated[str, typer.Option(help="examples: builtin, added data, or a path")] = BUILTIN,
-    split: Annotated[Split, typer.Option(help="of the data")] = "all",
-    language: Annotated[str, typer.Option(help="through which it goes, such as yoruba")] = PIVOT,
-    prompts: Annotated[Language, typer.Option(help="language of the prompts for --model")] = "en",
-    temperature: Annotated[
-        float, typer.Option(min=0.01, help="where the way back has to be drawn; some models allow 1 at most")
-    ] = TEMPERATURE,
-    limit: Annotated[int | None, typer.Option(min=1, help="the first so many sentences")] = None,
-    seed: SeedOption = 0,
-    concurrency: Annotated[int, typer.Option(min=1, help="sentences at a time")] = 8,
-    device: Annotated[str | None, typer.Option(help="of the translation model")] = None,
-    flags: ModelFlags = NO_FLAGS,
-    log: LogOption = None,
-) -> None:
-    """Translate ambiguous sentences there and back. The same command again continues where it stopped."""
-    console = Console()
-    if (model is None) == (translator is None):
-        raise InputError("say either --model provider/model or --translator FOLDER")
-    pivot = language_called(language)
-    ambiguous = sources(load_examples(data, split))
-    if not ambiguous:
-        raise InputError(f"data {data!r}: no example has exactly one ambiguous side")
-    path = log or default_path()
-    options = flags.options(path, seed=seed)
-    refuse_idle_options(options, asked=model is not None)
-    how = asked_how(options)
-    about: list[Any] = [
-        str(model or translator),
-        address_of(options.base_url) or None,
-        language.lower(),
-        prompts,
-        temperature,
-        seed,
-    ]
-    about += [how] if how else []
-    keys = {
-        key_of(about, source.id, source.side, source.sentence, source.readings): source
-        for source in ambiguous
-    }
-    due = dict(list(keys.items())[:limit])
-
-    @asynccontextmanager
-    async def open_translator() -> AsyncIterator[Translator]:
-        if translator is not None:
-            yield FolderTranslator(translator, pivot, device=device, temperature=temperature)
-        elif model is not None:
-            async with open_model(model, options, path) as service:
-                yield ModelTranslator(service, pivot, prompts=prompts, temperature=temperature)
-
-    async def work(journal: Journal) -> None:
-        """Translate what the journal does not have yet."""
-        missing = [key for key in due if key not in journal.rows]
-        async with open_translator() as by:
-            with counted(console, "sentences", len(due), len(due) - len(missing)) as tell:
-
-                async def translate(key: str) -> None:
-                    journal.add(key, await row_of(by, due[key], seed))
-                    tell(1)
-
-                await each(iter(missing), translate, concurrency)
-
-    with resumable(out, console, done="translated", place=out) as journal:
-        journal.require_only(keys, _ANOTHER)
-        if due.keys() - journal.rows.keys():
-            asyncio.run(work(journal))
-        _report([journal.rows[key] for key in due], out, console)
-
-
-async def row_of(translator: Translator, source: Source, seed: int) -> dict[str, Any]:
-    """Return the row of a sentence; what a model refuses to translate has no distractor."""
-    row: dict[str, Any] = {
-        "id": published_id(source.id),
-        "side": source.side,
-        "sentence": source.sentence,
-        "distractor": None,
-        "translator": translator.name,
-    }
-    own = derive_seed(seed, "distractor", source.id, source.side)
-    try:
-        translated = await back_translate(translator, source.sentence, seed=own, readings=source.readings)
-    except Refused as refused:
-        return {**row, "refused": str(refused)}
-    return {**row, **asdict(translated)}
-
-
-def _report(rows: Sequence[Mapping[str, Any]], out: Path, console: Console) -> None:
-    without = [str(row["id"]) for row in rows if row["distractor"] is None]
-    resampled = sum(bool(row.get("resampled")) for row in rows)
-    say(
-        console,
-        f"{len(rows)} ambiguous sentences, {len(rows) - len(without)} with a distractor; {resampled} came "
-        f"back the same (or as a reading) and were drawn again. They are in {out}.",
-    )
-    if without:
-        say(
-            console,
-            f"None for {named(without)}: nothing that came back differs. Try another --language or write the "
-            "sentences into the file.",
-        )

@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 
 from personas.templates import describe
 from simulator import studies
-from simulator.ambient import assignment, generate_command
-from simulator.ambient.backtranslation import (
+from simulator.ambient import assignment, distractors_command
+from simulator.ambient.data import load_examples
+from simulator.ambient.distractors_command import (
     FolderTranslator,
     ModelTranslator,
     back_translate,
@@ -22,7 +23,6 @@ from simulator.ambient.backtranslation import (
     languages,
     sources,
 )
-from simulator.ambient.data import load_examples
 from simulator.ambient.files.dataset import DISTRACTORS, load_distractors
 from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.prepare import crowd_items
@@ -247,7 +247,7 @@ def run(tmp_path, monkeypatch):
 
         monkeypatch.setattr(ModelFlags, "options", options)
         app = typer.Typer()
-        app.command()(generate_command.generate_distractors)
+        app.command()(distractors_command.generate_distractors)
         line = ["--out", "d.jsonl", "--log", "log.sqlite", *map(str, words)]
         return CliRunner().invoke(app, line, catch_exceptions=False, env={"COLUMNS": "300"})
 

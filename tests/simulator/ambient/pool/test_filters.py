@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.ambient.generate_command import balanced, may_be_ambiguous, predicted
 from simulator.ambient.labels import LABEL_SETS, LABELS
 from simulator.ambient.pool.filters import (
     CLEANED,
@@ -19,7 +20,6 @@ from simulator.ambient.pool.filters import (
     load_lists,
     plain,
 )
-from simulator.ambient.pool.making import balanced, may_be_ambiguous, predicted
 
 LISTS = load_lists()
 GOOD = ("Some of the cats sleep.", "All of the cats sleep.")

@@ -1,4 +1,4 @@
-"""Distractors by translation into another language and back (spec 5.1).
+"""`askback generate ambient-distractors`: by translation into another language and back (spec 5.1).
 
 What comes back is near the sentence, and rarely one of its readings. If nothing has changed, the way back is
 drawn five times at a high temperature, and one that differs is taken at random.
@@ -7,24 +7,36 @@ drawn five times at a high temperature, and one that differs is taken at random.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any, Final, Protocol
+from typing import Annotated, Any, Final, Protocol
 
+import typer
 from pydantic import BaseModel
+from rich.console import Console
 
+from logs.cli import LogOption
+from logs.paths import default_path
 from personas.templates import render
+from simulator.ambient.data import BUILTIN, Split, load_examples
 from simulator.ambient.distractors import table
-from simulator.ambient.examples import Example
+from simulator.ambient.examples import Example, named, published_id
 from simulator.ambient.labels import Side
 from simulator.ambient.pool.filters import clean
 from simulator.errors import InputError
-from simulator.models import ChatModel, Message, Request, sample
+from simulator.generation import Journal, counted, each, key_of, open_model, resumable, say
+from simulator.models import ChatModel, Message, Refused, Request, sample
+from simulator.models.fleet import address_of
 from simulator.models.weights import imported, load_weights
+from simulator.runner.command import asked_how, refuse_idle_options
+from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
+from simulator.runner.options import SeedOption
 from simulator.seeds import derive_seed
+from trees import Language
 
 ENGLISH: Final = "english"
 PIVOT: Final = "yoruba"
@@ -37,7 +49,7 @@ _MAX_TOKENS: Final = 200
 PURPOSE: Final = "ambient.distractor"
 
 
-class Language(BaseModel, frozen=True):
+class KnownLanguage(BaseModel, frozen=True):
     """A language by its names in prompts, in their language, and its code for translation models."""
 
     en: str
@@ -100,12 +112,12 @@ async def back_translate(
 
 
 @cache
-def languages() -> Mapping[str, Language]:
+def languages() -> Mapping[str, KnownLanguage]:
     """Return the languages of `tables/languages.yaml` by their English names in small letters."""
-    return {name: Language.model_validate(language) for name, language in table("languages").items()}
+    return {name: KnownLanguage.model_validate(language) for name, language in table("languages").items()}
 
 
-def language_called(name: str) -> Language:
+def language_called(name: str) -> KnownLanguage:
     """Return a language to translate into.
 
     Raises:
@@ -121,7 +133,12 @@ class ModelTranslator:
     """Any model of the house, through the prompts ``ambient/translate`` and ``ambient/translate_back``."""
 
     def __init__(
-        self, model: ChatModel, language: Language, *, prompts: str = "en", temperature: float = TEMPERATURE
+        self,
+        model: ChatModel,
+        language: KnownLanguage,
+        *,
+        prompts: str = "en",
+        temperature: float = TEMPERATURE,
     ) -> None:
         self.name = model.name
         self._model = model
@@ -163,7 +180,7 @@ class FolderTranslator:
     def __init__(
         self,
         folder: str | Path,
-        language: Language,
+        language: KnownLanguage,
         *,
         device: str | None = None,
         temperature: float = TEMPERATURE,
@@ -219,3 +236,114 @@ def _strip_quotes(answer: str, text: str) -> str:
     """Return an answer on one line, without quotes and marks around it that the text does not have."""
     line = " ".join(answer.split())
     return clean(line.strip("<>")) if clean(text) == text else line
+
+
+_ANOTHER: Final = "translator, language, seed or data"
+
+
+@asks_models
+def generate_distractors(
+    out: Annotated[Path, typer.Option(help="the file to write, JSON lines")],
+    model: Annotated[str | None, typer.Option(help="provider/model that translates")] = None,
+    translator: Annotated[
+        Path | None, typer.Option(help="instead: folder of a translation model such as NLLB")
+    ] = None,
+    data: Annotated[str, typer.Option(help="examples: builtin, added data, or a path")] = BUILTIN,
+    split: Annotated[Split, typer.Option(help="of the data")] = "all",
+    language: Annotated[str, typer.Option(help="through which it goes, such as yoruba")] = PIVOT,
+    prompts: Annotated[Language, typer.Option(help="language of the prompts for --model")] = "en",
+    temperature: Annotated[
+        float, typer.Option(min=0.01, help="where the way back has to be drawn; some models allow 1 at most")
+    ] = TEMPERATURE,
+    limit: Annotated[int | None, typer.Option(min=1, help="the first so many sentences")] = None,
+    seed: SeedOption = 0,
+    concurrency: Annotated[int, typer.Option(min=1, help="sentences at a time")] = 8,
+    device: Annotated[str | None, typer.Option(help="of the translation model")] = None,
+    flags: ModelFlags = NO_FLAGS,
+    log: LogOption = None,
+) -> None:
+    """Translate ambiguous sentences there and back. The same command again continues where it stopped."""
+    console = Console()
+    if (model is None) == (translator is None):
+        raise InputError("say either --model provider/model or --translator FOLDER")
+    pivot = language_called(language)
+    ambiguous = sources(load_examples(data, split))
+    if not ambiguous:
+        raise InputError(f"data {data!r}: no example has exactly one ambiguous side")
+    path = log or default_path()
+    options = flags.options(path, seed=seed)
+    refuse_idle_options(options, asked=model is not None)
+    how = asked_how(options)
+    about: list[Any] = [
+        str(model or translator),
+        address_of(options.base_url) or None,
+        language.lower(),
+        prompts,
+        temperature,
+        seed,
+    ]
+    about += [how] if how else []
+    keys = {
+        key_of(about, source.id, source.side, source.sentence, source.readings): source
+        for source in ambiguous
+    }
+    due = dict(list(keys.items())[:limit])
+
+    @asynccontextmanager
+    async def open_translator() -> AsyncIterator[Translator]:
+        if translator is not None:
+            yield FolderTranslator(translator, pivot, device=device, temperature=temperature)
+        elif model is not None:
+            async with open_model(model, options, path) as service:
+                yield ModelTranslator(service, pivot, prompts=prompts, temperature=temperature)
+
+    async def work(journal: Journal) -> None:
+        """Translate what the journal does not have yet."""
+        missing = [key for key in due if key not in journal.rows]
+        async with open_translator() as by:
+            with counted(console, "sentences", len(due), len(due) - len(missing)) as tell:
+
+                async def translate(key: str) -> None:
+                    journal.add(key, await row_of(by, due[key], seed))
+                    tell(1)
+
+                await each(iter(missing), translate, concurrency)
+
+    with resumable(out, console, done="translated", place=out) as journal:
+        journal.require_only(keys, _ANOTHER)
+        if due.keys() - journal.rows.keys():
+            asyncio.run(work(journal))
+        _report([journal.rows[key] for key in due], out, console)
+
+
+async def row_of(translator: Translator, source: Source, seed: int) -> dict[str, Any]:
+    """Return the row of a sentence; what a model refuses to translate has no distractor."""
+    row: dict[str, Any] = {
+        "id": published_id(source.id),
+        "side": source.side,
+        "sentence": source.sentence,
+        "distractor": None,
+        "translator": translator.name,
+    }
+    own = derive_seed(seed, "distractor", source.id, source.side)
+    try:
+        translated = await back_translate(translator, source.sentence, seed=own, readings=source.readings)
+    except Refused as refused:
+        return {**row, "refused": str(refused)}
+    return {**row, **asdict(translated)}
+
+
+def _report(rows: Sequence[Mapping[str, Any]], out: Path, console: Console) -> None:
+    without = [str(row["id"]) for row in rows if row["distractor"] is None]
+    resampled = sum(bool(row.get("resampled")) for row in rows)
+    say(
+        console,
+        f"{len(rows)} ambiguous sentences, {len(rows) - len(without)} with a distractor; {resampled} came "
+        f"back the same (or as a reading) and were drawn again. They are in {out}.",
+    )
+    if without:
+        say(
+            console,
+            f"None for {named(without)}: nothing that came back differs. Try another --language or write the "
+            "sentences into the file.",
+        )
