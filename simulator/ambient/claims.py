@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from personas.templates import Rendered, render
 from simulator.ambient.generation import TOLERANCE
@@ -51,25 +51,39 @@ def second_highest(probabilities: Mapping[Label, float]) -> float:
     return sorted(probabilities.values())[-2]
 
 
+def with_scores(
+    paraphrases: Iterable[str], probabilities: Iterable[Mapping[Label, float]]
+) -> tuple[Paraphrase, ...]:
+    """Return paraphrases with their scores, out of the probabilities of each, the claim being the premise."""
+    pairs = zip(paraphrases, probabilities, strict=True)
+    return tuple(Paraphrase(text, second_highest(shares), shares) for text, shares in pairs)
+
+
 def score_paraphrases(
     predictor: Predictor, cleaned: str, paraphrases: Sequence[str]
 ) -> tuple[Paraphrase, ...]:
-    """Return the paraphrases of a claim with their scores, the claim being the premise."""
-    probabilities = predictor.probabilities([(cleaned, text) for text in paraphrases])
-    return tuple(
-        Paraphrase(text, second_highest(shares), shares)
-        for text, shares in zip(paraphrases, probabilities, strict=True)
-    )
+    """Return the paraphrases of a claim with their scores."""
+    return with_scores(paraphrases, predictor.probabilities([(cleaned, text) for text in paraphrases]))
 
 
-def score(record: ClaimRecord) -> float | None:
+def score(paraphrases: Iterable[Paraphrase]) -> float | None:
     """Return the score of a claim: the highest of its paraphrases; None if it has none."""
-    return max((paraphrase.score for paraphrase in record.paraphrases), default=None)
+    return max((paraphrase.score for paraphrase in paraphrases), default=None)
+
+
+def scored_move(paraphrases: Sequence[Paraphrase]) -> dict[str, Any]:
+    """Return what a turn says of a claim's paraphrases (`payloads`)."""
+    highest = score(paraphrases)
+    return {
+        "paraphrases": [paraphrase.payload() for paraphrase in paraphrases],
+        "score": highest,
+        "flagged": highest is not None and highest > THRESHOLD,
+    }
 
 
 def flagged(record: ClaimRecord, threshold: float = THRESHOLD) -> bool:
     """Return True if a claim is taken to be ambiguous: its score is strictly above the threshold."""
-    highest = score(record)
+    highest = score(record.paraphrases)
     return highest is not None and highest > threshold
 
 
@@ -112,7 +126,7 @@ def claim_measures(records: Sequence[ClaimRecord], threshold: float = THRESHOLD)
 
 def rescored(records: Iterable[ClaimRecord]) -> tuple[tuple[ClaimRecord, float | None], ...]:
     """Return claims whose stored score is not that of their paraphrases, with the latter."""
-    scores = ((record, score(record)) for record in records if record.stored_score is not None)
+    scores = ((record, score(record.paraphrases)) for record in records if record.stored_score is not None)
     return tuple(
         (record, now)
         for record, now in scores

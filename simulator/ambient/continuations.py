@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Final
+from typing import Final, Literal
 
 from simulator.ambient.distractors import DistractorRule, Relations, distractor_for
 from simulator.ambient.examples import Example
@@ -119,12 +119,20 @@ def kl_options(id: str, sentence: str, options: Sequence[Sampled], *, seed: int)
     )
 
 
+def rank(record: ContinuationRecord) -> Literal["missing", "first", "tied", "below"]:
+    """Return how the distractor's estimate stands to the largest of the rewrites'; what lacks is missing."""
+    estimates = {option.name: option.kl for option in record.options}
+    distractor, rewrites = estimates.pop(DISTRACTOR, None), list(estimates.values())
+    known = [kl for kl in rewrites if kl is not None and not math.isnan(kl)]
+    if distractor is None or math.isnan(distractor) or not rewrites or len(known) < len(rewrites):
+        return "missing"
+    largest = max(known)
+    return "first" if distractor > largest else "tied" if distractor == largest else "below"
+
+
 def ranks_first(record: ContinuationRecord) -> bool:
     """Return True if the distractor's estimate is larger than that of every rewrite, and none lacks."""
-    distractor, rewrites = _estimates(record)
-    if distractor is None or not rewrites:
-        return False
-    return all(kl is not None and distractor > kl for kl in rewrites)
+    return rank(record) == "first"
 
 
 def continuation_measures(records: Sequence[ContinuationRecord], examples: Iterable[Example] = ()) -> Values:
@@ -144,8 +152,8 @@ def continuation_measures(records: Sequence[ContinuationRecord], examples: Itera
     ]
     chances = [1 / len(record.options) for record in records]
     counts = [record.num_conts for record in records if record.num_conts is not None]
-    missing = [record.id for record in records if _is_missing(record)]
-    tied = [record.id for record in records if _is_tied(record)]
+    missing = [record.id for record in records if rank(record) == "missing"]
+    tied = [record.id for record in records if rank(record) == "tied"]
     return {
         "accuracy": clustered_interval(right, ids, instances),
         "right": Count(sum(right), number),
@@ -165,23 +173,3 @@ def chance_by_example(examples: Iterable[Example]) -> Interval | None:
     ambiguous = [example for example in examples if example.ambiguous]
     chances = [1 / (1 + len(example.disambiguations)) for example in ambiguous]
     return clustered_interval(chances, [example.id for example in ambiguous])
-
-
-def _estimates(record: ContinuationRecord) -> tuple[float | None, list[float | None]]:
-    """Return the distractor's and the rewrites'; what is not a number is None."""
-    estimates = {
-        option.name: None if option.kl is None or math.isnan(option.kl) else option.kl
-        for option in record.options
-    }
-    return estimates.pop(DISTRACTOR, None), list(estimates.values())
-
-
-def _is_missing(record: ContinuationRecord) -> bool:
-    distractor, rewrites = _estimates(record)
-    return distractor is None or not rewrites or None in rewrites
-
-
-def _is_tied(record: ContinuationRecord) -> bool:
-    distractor, rewrites = _estimates(record)
-    known = [kl for kl in rewrites if kl is not None]
-    return distractor is not None and len(known) == len(rewrites) and max(known, default=None) == distractor

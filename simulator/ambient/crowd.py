@@ -95,7 +95,7 @@ def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first") -> Values
     }
     known = intervals(measures)
     raters = {"original": modal_raters(original), "disambiguated": modal_raters(readings)}
-    ties = Counter(map(_count_tied, readings))
+    ties = Counter(len(most_chosen(votes)) for votes in readings)
     return {
         **known,
         "tie": tie,
@@ -132,9 +132,7 @@ def count_labels(votes: Sequence[Label]) -> dict[Label, int]:
 
 def wins(votes: Sequence[Label], label: Label, tie: Tie = "first") -> bool:
     """Return True if the plurality of votes is for a label."""
-    counts = count_labels(votes)
-    most = max(counts.values())
-    tied = [each for each in LABELS if counts[each] == most]
+    tied = most_chosen(votes)
     match tie:
         case "first":
             return tied[0] == label
@@ -143,7 +141,13 @@ def wins(votes: Sequence[Label], label: Label, tie: Tie = "first") -> bool:
         case "lenient":
             return label in tied
         case "majority":
-            return 2 * counts[label] > len(votes)
+            return 2 * votes.count(label) > len(votes)
+
+
+def most_chosen(votes: Sequence[Label]) -> list[Label]:
+    """Return the labels that have the most votes, in canonical order."""
+    counts = count_labels(votes)
+    return [label for label in LABELS if counts[label] == max(counts.values())]
 
 
 def is_plausible(votes: Sequence[bool]) -> bool:
@@ -170,12 +174,6 @@ def repeats_a_reading(record: CrowdRecord) -> bool:
     original = record.premise if record.side == "premise" else record.hypothesis
     others = (original, *(record.interpretations[slot] for slot in record.true_slots))
     return squeeze(record.interpretations[record.distractor]) in map(squeeze, others)
-
-
-def _count_tied(votes: Sequence[Label]) -> int:
-    """Return how many labels have the most votes."""
-    counts = count_labels(votes)
-    return sum(count == max(counts.values()) for count in counts.values())
 
 
 def _accepting(record: CrowdRecord) -> float:

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import Any, Final, Generic, TypeVar
 
-from simulator.ambient.claims import THRESHOLD, second_highest
+from simulator.ambient.claims import THRESHOLD, scored_move, with_scores
 from simulator.ambient.continuations import one_sentence
 from simulator.ambient.items import ContinueItem, Item, NliItem, TrueFalseItem
 from simulator.ambient.labels import Label, format_labels, in_order
@@ -259,9 +259,7 @@ class ClaimScorer:
 
     async def __call__(self, cleaned: str, paraphrases: Sequence[str]) -> tuple[Paraphrase, ...]:
         """Paraphrases with their scores, the claim being the premise."""
-        scored = await self._probabilities([(cleaned, text) for text in paraphrases])
-        pairs = zip(paraphrases, scored, strict=True)
-        return tuple(Paraphrase(text, second_highest(shares), shares) for text, shares in pairs)
+        return with_scores(paraphrases, await self._probabilities([(cleaned, text) for text in paraphrases]))
 
 
 def load_scorer(folder: str) -> ClaimScorer:
@@ -273,13 +271,6 @@ def load_scorer(folder: str) -> ClaimScorer:
 
 def scored_claim(paraphrases: Sequence[Paraphrase], service: str) -> Reply:
     """Return the reply of a claim's second step."""
-    score = max((paraphrase.score for paraphrase in paraphrases), default=None)
-    return Reply(
-        text="" if score is None else f"{score:.4f}",
-        move={
-            "paraphrases": [paraphrase.payload() for paraphrase in paraphrases],
-            "score": score,
-            "flagged": score is not None and score > THRESHOLD,
-            "decoding": {"service": service, "threshold": THRESHOLD},
-        },
-    )
+    move = scored_move(paraphrases)
+    text = "" if move["score"] is None else f"{move['score']:.4f}"
+    return Reply(text=text, move={**move, "decoding": {"service": service, "threshold": THRESHOLD}})

@@ -38,7 +38,7 @@ from simulator.ambient.items import (
     NliItem,
     TrueFalseItem,
 )
-from simulator.ambient.trial_log import continuation_record, payloads
+from simulator.ambient.trial_log import continuation_record, last_payload, payloads
 from simulator.runner import machines
 
 VERSION: Final = "1"
@@ -66,50 +66,45 @@ def values(item: Item, turns: Sequence[Turn]) -> Values:
         case ContinueItem():
             return {"ranked": float(ranks_first(continuation_record(item, turns)))}
         case ClaimItem():
-            return _claim(turns)
+            scored = last_payload(turns, "claim")
+            return {"score": scored["score"], "flagged": float(scored["flagged"])} if scored else {}
 
 
 def _crowd(item: CrowdItem, turns: Sequence[Turn]) -> Values:
     true = [place for place, candidate in enumerate(item.candidates) if candidate.label is not None]
     false = [place for place, candidate in enumerate(item.candidates) if candidate.label is None]
     values: Values = {}
-    for payload in payloads(turns, "label"):
-        values["label"] = float(payload["answer"] in item.gold)
-    for payload in payloads(turns, "plausible"):
-        answers = payload["answers"]
+    if label := last_payload(turns, "label"):
+        values["label"] = float(label["answer"] in item.gold)
+    if plausible := last_payload(turns, "plausible"):
+        answers = plausible["answers"]
         values["plausible"] = _mean([answers[place] for place in true])
         values["accepts_all"] = float(all(answers[place] for place in true))
         values["distractor"] = float(answers[false[0]]) if len(false) == 1 else None
-    for payload in payloads(turns, "relabel"):
-        values["relabel"] = _mean(
-            [payload["answers"][place] == item.candidates[place].label for place in true]
-        )
+    if relabel := last_payload(turns, "relabel"):
+        labels = [(relabel["answers"][place], item.candidates[place].label) for place in true]
+        values["relabel"] = _mean([answer == label for answer, label in labels])
     kept = ("plausible", "relabel") if item.task == "evaluate" else tuple(values)
     return {name: values[name] for name in kept if name in values}
 
 
 def _annotation_values(item: AnnotateItem, turns: Sequence[Turn]) -> Values:
-    values: Values = {}
-    for payload in payloads(turns, "annotate"):
-        labels = frozenset(payload["labels"])
-        known = bool(item.example.labels) and not payload["discard"]
-        values = {
-            "exact": float(labels == item.example.labels) if known else None,
-            "ambiguous": None if payload["discard"] else float(len(labels) > 1),
-            "discarded": float(payload["discard"] is not None),
-        }
-    return values
+    form = last_payload(turns, "annotate")
+    if not form:
+        return {}
+    labels, kept = frozenset(form["labels"]), not form["discard"]
+    return {
+        "exact": float(labels == item.example.labels) if item.example.labels and kept else None,
+        "ambiguous": float(len(labels) > 1) if kept else None,
+        "discarded": float(form["discard"] is not None),
+    }
 
 
 def _generation_values(item: GenerateItem, turns: Sequence[Turn]) -> Values:
-    values: Values = {}
+    read = last_payload(turns, "generate")
     original, gold = item.example.sentence(item.side), gold_rewrites(item.example, item.side)
-    for payload in payloads(turns, "generate"):
-        values = {
-            "edit_f1": item_edit_f1(original, gold, payload["rewrites"]),
-            "edit_f1_robust": item_edit_f1(original, gold, payload["robust"]),
-        }
-    return values
+    parsed = {"edit_f1": "rewrites", "edit_f1_robust": "robust"} if read else {}
+    return {metric: item_edit_f1(original, gold, read[name]) for metric, name in parsed.items()}
 
 
 def _true_false(turns: Sequence[Turn]) -> Values:
@@ -136,13 +131,6 @@ def _nli(item: NliItem, turns: Sequence[Turn]) -> Values:
     # Imported files may tell of original pairs alone.
     whole = all(payload.get("readings", True) for payload in pairs)
     return {"exact": float(right[0]), "group_exact": float(all(right)) if whole else None}
-
-
-def _claim(turns: Sequence[Turn]) -> Values:
-    values: Values = {}
-    for payload in payloads(turns, "claim"):
-        values = {"score": payload["score"], "flagged": float(payload["flagged"])}
-    return values
 
 
 def _mean(values: Sequence[bool]) -> float | None:

@@ -183,7 +183,7 @@ def table_6(
     There are `most` rows at most; with `all_claims` also those that are not flagged.
     """
     rows: list[list[Cell]] = []
-    for record in sorted(records, key=lambda record: -(score(record) or 0.0)):
+    for record in sorted(records, key=lambda record: -(score(record.paraphrases) or 0.0)):
         reason = explanation(record, threshold)
         if reason is None and not all_claims:
             continue
@@ -194,7 +194,7 @@ def table_6(
                 record.claim,
                 reason.text if reason else None,
                 None if labels is None else format_labels(labels),
-                score(record),
+                score(record.paraphrases),
                 None if record.marks is None else ", ".join(sorted(record.marks)),
             ]
         )

@@ -41,9 +41,9 @@ def payloads(turns: Iterable[Turn], kind: Kind) -> list[Mapping[str, Any]]:
     return [turn.payload for turn in turns if turn.payload.get("kind") == kind]
 
 
-def payload(played: PlayedItem, kind: Kind) -> Mapping[str, Any]:
+def last_payload(turns: Iterable[Turn], kind: Kind) -> Mapping[str, Any]:
     """Return the only payload of its kind in an episode; empty if there is none."""
-    return next(reversed(payloads(played.turns, kind)), {})
+    return next(reversed(payloads(turns, kind)), {})
 
 
 def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[PlayedItem, ...]:
@@ -75,8 +75,8 @@ def _played_episodes(reader: LogReader, run: str, aborted: bool) -> Iterator[Pla
 def _crowd(workers: Sequence[PlayedItem]) -> Iterator[CrowdRecord]:
     """Yield the votes on one item; its workers in the order of completion."""
     item = workers[0].item
-    plausible = [payload(worker, "plausible")["answers"] for worker in workers]
-    relabelled = [payload(worker, "relabel")["answers"] for worker in workers]
+    plausible = [last_payload(worker.turns, "plausible")["answers"] for worker in workers]
+    relabelled = [last_payload(worker.turns, "relabel")["answers"] for worker in workers]
     asked = item.task == "crowd"
     yield CrowdRecord(
         id=item.example_id,
@@ -85,7 +85,7 @@ def _crowd(workers: Sequence[PlayedItem]) -> Iterator[CrowdRecord]:
         side=item.side,
         interpretations=tuple(candidate.sentence for candidate in item.candidates),
         labels=tuple(candidate.label for candidate in item.candidates),
-        original=tuple(payload(worker, "label")["answer"] for worker in workers) if asked else (),
+        original=tuple(last_payload(worker.turns, "label")["answer"] for worker in workers) if asked else (),
         relabelled=tuple(zip(*relabelled, strict=True)),
         plausible=tuple(zip(*plausible, strict=True)),
         origin=item.origin,
@@ -95,7 +95,7 @@ def _crowd(workers: Sequence[PlayedItem]) -> Iterator[CrowdRecord]:
 def _linguists(annotators: Sequence[PlayedItem]) -> Iterator[LinguistRecord]:
     """Yield what was said of one example; who discarded it is not among its annotations."""
     example = annotators[0].item.example
-    forms = [(annotator.who(ANNOTATOR), payload(annotator, "annotate")) for annotator in annotators]
+    forms = [(each.who(ANNOTATOR), last_payload(each.turns, "annotate")) for each in annotators]
     kept = [(who, form) for who, form in forms if form["discard"] is None]
     yield LinguistRecord(
         id=example.id,
@@ -207,7 +207,7 @@ def _nli(played: PlayedItem) -> Iterator[NliRecord]:
 
 
 def _claim(played: PlayedItem) -> Iterator[ClaimRecord]:
-    item, scored = played.item, payload(played, "claim")
+    item, scored = played.item, last_payload(played.turns, "claim")
     texts = ("id", "claim", "cleaned", "justification", "rating", "person", "venue", "url")
     yield ClaimRecord(
         **{name: getattr(item, name) for name in texts},

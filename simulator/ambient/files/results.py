@@ -341,7 +341,7 @@ CLAIMS: Final = TableSpec[ClaimRecord](
     id="example_id",
     twice="example_id is that of an earlier row",
     line=lambda record: json.dumps(
-        {**_CLAIM_RECORDS.write(record), "ambiguity_score": score(record)}, ensure_ascii=False
+        {**_CLAIM_RECORDS.write(record), "ambiguity_score": score(record.paraphrases)}, ensure_ascii=False
     ),
 )
 CLAIM_ANNOTATIONS: Final = TableSpec[ClaimAnnotation](

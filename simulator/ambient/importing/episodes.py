@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from simulator.ambient.annotation.rules import Annotation, describe
-from simulator.ambient.claims import flagged, score
+from simulator.ambient.claims import scored_move
 from simulator.ambient.examples import Example, one_sided
 from simulator.ambient.items import (
     AnnotateItem,
@@ -211,8 +211,7 @@ def claim_episode(record: ClaimRecord) -> PublishedEpisode:
     """Return the one episode of a claim that was paraphrased and scored."""
     item = replace(claim_items([record])[0], cleaned=record.cleaned)
     texts = [paraphrase.text for paraphrase in record.paraphrases]
-    paraphrases = [paraphrase.payload() for paraphrase in record.paraphrases]
-    move = {"paraphrases": paraphrases, "score": score(record), "flagged": flagged(record)}
+    move = scored_move(record.paraphrases)
     written = Reply(text="\n".join(texts), move={"texts": texts, "kept": texts})
     more = {} if record.annotations is None else {"annotations": record.annotations}
     turns = _turn(item, Step("paraphrase"), written), _turn(item, Step("claim"), Reply(move=move), more)

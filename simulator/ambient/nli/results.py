@@ -23,12 +23,11 @@ from simulator.ambient.files.nli import (
     seed_of,
 )
 from simulator.ambient.generation import TOLERANCE
-from simulator.ambient.intervals import Count, Value
+from simulator.ambient.intervals import Count
 from simulator.ambient.labels import LABELS, LabelSet
 from simulator.ambient.nli.families import Pairs, Threshold, plain_threshold, threshold_ends
 from simulator.ambient.nli.metrics import (
     KEYS,
-    RANDOM_SET,
     Spread,
     nli_measures,
     nli_records,
@@ -294,22 +293,15 @@ def _model_json(model: Model) -> dict[str, Any]:
 
 
 def _measures(model: Model) -> tuple[Measure, ...]:
-    counted = "examples"
-    values: dict[str, Value] = {"em": RANDOM_SET, "f1": None, "group_em": None}
-    if model.seeds is not None:
-        spreads = {key: getattr(model.seeds, key) for key in KEYS}
-        values = {key: Count(spread.mean, len(model.seeds.seeds)) for key, spread in spreads.items()}
-        counted = "seeds"
-    elif model.measures is not None:
-        n = model.measures.n
-        values = {key: Count(getattr(model.measures, key), n) for key in KEYS}
+    n = len(model.seeds.seeds) if model.seeds else model.measures.n if model.measures else None
+    values = [Count(score.mean if isinstance(score, Spread) else score, n) for score in model.scores]
     return worded(
         "nli",
-        values,
+        dict(zip(KEYS, values, strict=True)),
         paper={key: spread.mean for key, spread in zip(KEYS, model.printed, strict=False) if spread},
         key=f"{model.name}.{{key}}",
         model=model.name,
-        counted=counted if model.seeds or model.measures else "",
+        counted="seeds" if model.seeds else "examples" if model.measures else "",
     )
 
 

@@ -44,6 +44,9 @@ class PaperRow:
     threshold: Annotated[Threshold, read_as(CheckedThreshold)] = None
 
 
+Score = Spread | Interval | float | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
     """A row of the tables: a model over its seeds, or what one training of it, or a constant, predicts.
@@ -63,6 +66,12 @@ class Model:
         """Return what the paper prints of it."""
         name = self.folder or self.name
         return next((row for row in paper_rows() if row.folder == name), None)
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """Exact match, F1 and group exact match over seeds or of predictions; else of a random set."""
+        source = self.seeds or self.measures
+        return tuple(getattr(source, key) for key in KEYS) if source else (RANDOM_SET, None, None)
 
     @property
     def printed(self) -> tuple[Spread | None, ...]:
@@ -90,7 +99,7 @@ def table_5(models: Sequence[Model]) -> Table:
     if any(model.printed for model in models):
         columns += [f"paper {name}" for name in _MEASURES]
     rows = [
-        [*_own_cells(model, ends=True), *(_spread(each, 1) for each in model.printed or (None,) * 3)]
+        [*_own_cells(model, ends=True), *(_cell(each, 1) for each in model.printed or (None,) * 3)]
         for model in models
     ]
     title = "Table 5: label sets, in %; mean (sd) over runs, or value [95 % interval over examples]"
@@ -124,7 +133,7 @@ def table_by_label(models: Sequence[Model]) -> Table:
 def _interval_table(
     values: Iterable[tuple[Model, Iterable[Interval | None]]], heads: Iterable[str], title: str
 ) -> Table:
-    return Table(["model", *heads], [[model.name, *map(_interval, row)] for model, row in values], title)
+    return Table(["model", *heads], [[model.name, *map(_cell, row)] for model, row in values], title)
 
 
 def table_5_long(models: Sequence[Model]) -> Table:
@@ -188,43 +197,38 @@ def _letter(label: Label) -> str:
 
 
 def _own_cells(model: Model, *, ends: bool) -> list[Cell]:
-    if model.seeds is not None:
-        spreads = [_spread(getattr(model.seeds, key), _PER_CENT) for key in KEYS]
-        return [model.name, len(model.seeds.seeds), *spreads]
-    if model.measures is not None:
-        return [model.name, None, *(_interval(getattr(model.measures, key), ends) for key in KEYS)]
-    return [model.name, None, f"{_PER_CENT * RANDOM_SET:.1f}", None, None]
+    runs = len(model.seeds.seeds) if model.seeds else None
+    return [model.name, runs, *(_cell(score, ends=ends) for score in model.scores)]
 
 
 def _long_cells(model: Model) -> list[Cell]:
     seeds, measures = model.seeds, model.measures
-    means = [getattr(seeds, key) if seeds else None for key in KEYS]
-    measured: list[Cell] = [None] * 8
-    if measures is not None:
-        by_label = [measures.f1_by_label[label] for label in LABELS]
-        measured = [measures.n, measures.empty, *(getattr(measures, key) for key in KEYS), *by_label]
-    elif seeds is None:
-        measured[2] = RANDOM_SET
+    counts = (measures.n, measures.empty) if measures else (None, None)
     printed = (number for spread in model.printed or (None,) * 3 for number in spread or (None, None))
     return [
         model.name,
         len(seeds.seeds) if seeds else None,
-        *(number for mean in means for number in (mean or (None, None))),
-        *measured,
+        *(
+            number
+            for score in model.scores
+            for number in (score if isinstance(score, Spread) else (None, None))
+        ),
+        *counts,
+        *(None if isinstance(score, Spread) else score for score in model.scores),
+        *(measures.f1_by_label[label] if measures else None for label in LABELS),
         *(None if number is None else number / _PER_CENT for number in printed),
     ]
 
 
-def _spread(spread: Spread | None, times: float) -> Cell:
-    if spread is None:
-        return None
-    sd = "" if spread.sd is None else f" ({times * spread.sd:.1f})"
-    return f"{times * spread.mean:.1f}{sd}"
-
-
-def _interval(interval: Interval | None, ends: bool = True) -> Cell:
-    if interval is None:
-        return None
-    if not ends:
-        return f"{_PER_CENT * interval.value:.1f}"
-    return interval.times(_PER_CENT).bracketed("{:.1f}".format)
+def _cell(score: Score, times: float = _PER_CENT, *, ends: bool = True) -> str | None:
+    """Return a score as people read it: ``51.2 (1.3)`` over seeds, else with the `ends` of its interval."""
+    match score:
+        case None:
+            return None
+        case Spread(mean, sd):
+            return f"{times * mean:.1f}" + ("" if sd is None else f" ({times * sd:.1f})")
+        case Interval(value) if not ends:
+            return f"{times * value:.1f}"
+        case Interval():
+            return score.times(times).bracketed("{:.1f}".format)
+    return f"{times * score:.1f}"

@@ -41,24 +41,23 @@ def load_lists() -> Lists:
 _APOSTROPHES: Final = ("'", "’")
 
 
-def clean(text: str, lists: Lists | None = None) -> str:
+def clean(text: str) -> str:
     """Strip a sentence of blanks, enclosing quotes or brackets, and of a single one at an end.
 
     What encloses a part only (``"Yes" and "no"``) stays, and so do apostrophes. Cleaned text is clean.
     """
-    known = lists or load_lists()
-    while (shorter := _drop_one_thing(text.strip(), known)) != text:
+    while (shorter := _drop_one_thing(text.strip())) != text:
         text = shorter
     return text
 
 
-def _drop_one_thing(text: str, lists: Lists) -> str:
+def _drop_one_thing(text: str) -> str:
     """Return a text with one thing less, if there is one."""
-    for opening, closing in lists.enclosing:
+    for opening, closing in load_lists().enclosing:
         if _encloses(text, opening, closing):
             return text[1:-1].strip()
-    for opening, closing in lists.enclosing:
-        if _dangles_first(text, opening, closing, lists):
+    for opening, closing in load_lists().enclosing:
+        if _dangles_first(text, opening, closing):
             return text[1:].strip()
         if _dangles_last(text, opening, closing):
             return text[:-1].strip()
@@ -75,8 +74,8 @@ def _encloses(text: str, opening: str, closing: str) -> bool:
     return not depths or (min(depths) >= 0 and depths[-1] == 0)
 
 
-def _dangles_first(text: str, opening: str, closing: str, lists: Lists) -> bool:
-    if not text.startswith(opening) or text.lower().startswith(lists.elisions):
+def _dangles_first(text: str, opening: str, closing: str) -> bool:
+    if not text.startswith(opening) or text.lower().startswith(load_lists().elisions):
         return False
     return not _marks(text[1:], closing)
 
@@ -120,7 +119,7 @@ class Drawn:
         return self.premise, self.hypothesis
 
 
-Filter = Callable[[Drawn, Lists], bool]
+Filter = Callable[[Drawn], bool]
 """Whether a pair is dropped."""
 
 
@@ -132,22 +131,22 @@ class Filtered:
     dropped: Mapping[str, int]
 
 
-def too_short(drawn: Drawn, lists: Lists) -> bool:
+def too_short(drawn: Drawn) -> bool:
     """Return True if a sentence has fewer than 5 characters."""
     return min(map(len, drawn.pair)) < SHORTEST
 
 
-def stem_and_hypothesis(drawn: Drawn, lists: Lists) -> bool:
+def stem_and_hypothesis(drawn: Drawn) -> bool:
     """Return True if the premise is a listed stem and then the hypothesis."""
     premise, hypothesis = plain(drawn.premise), plain(drawn.hypothesis)
-    return any(premise == f"{plain(stem)} {hypothesis}" for stem in lists.stems)
+    return any(premise == f"{plain(stem)} {hypothesis}" for stem in load_lists().stems)
 
 
-def swaps_words(drawn: Drawn, lists: Lists) -> bool:
+def swaps_words(drawn: Drawn) -> bool:
     """Return True if both sentences are equally long, and all words in which they differ are listed swaps."""
     premise, hypothesis = plain(drawn.premise).split(), plain(drawn.hypothesis).split()
     return len(premise) == len(hypothesis) and all(
-        word == other or any({word, other} <= group for group in lists.swaps)
+        word == other or any({word, other} <= group for group in load_lists().swaps)
         for word, other in zip(premise, hypothesis, strict=True)
     )
 
@@ -155,16 +154,16 @@ def swaps_words(drawn: Drawn, lists: Lists) -> bool:
 FILTERS: Final[Mapping[str, Filter]] = {
     "shorter than 5 characters": too_short,
     # But for case and punctuation.
-    "premise equals hypothesis": lambda drawn, lists: plain(drawn.premise) == plain(drawn.hypothesis),
-    "copies an example of its prompt": lambda drawn, lists: drawn.pair in drawn.shown,
-    "listed phrase": lambda drawn, lists: _has_any(drawn, lists.phrases),
+    "premise equals hypothesis": lambda drawn: plain(drawn.premise) == plain(drawn.hypothesis),
+    "copies an example of its prompt": lambda drawn: drawn.pair in drawn.shown,
+    "listed phrase": lambda drawn: _has_any(drawn, load_lists().phrases),
     "listed stem before the hypothesis": stem_and_hypothesis,
     "only listed words swapped": swaps_words,
 }
 """By name, in order; exact duplicates go before them."""
 REFERENCE_FILTERS: Final[Mapping[str, Filter]] = {
-    "question mark": lambda drawn, lists: any(mark in "".join(drawn.pair) for mark in lists.reference_marks),
-    'the word "said"': lambda drawn, lists: _has_any(drawn, lists.reference_words),
+    "question mark": lambda drawn: any(mark in "".join(drawn.pair) for mark in load_lists().reference_marks),
+    'the word "said"': lambda drawn: _has_any(drawn, load_lists().reference_words),
 }
 
 
@@ -173,36 +172,32 @@ def filters_of(which: FilterSet) -> Mapping[str, Filter]:
     return FILTERS if which == "default" else {**FILTERS, **REFERENCE_FILTERS}
 
 
-def filtered(pairs: Iterable[Drawn], which: FilterSet = "default", lists: Lists | None = None) -> Filtered:
+def filtered(pairs: Iterable[Drawn], which: FilterSet = "default") -> Filtered:
     """Return the pairs that no filter drops, cleaned.
 
     Cleaning can make two pairs the same, a pair one of its prompt, or a sentence too short. Such pairs are
     dropped as well, and counted apart.
     """
-    known = lists or load_lists()
     drawn = list(pairs)
-    left = distinct(drawn)
+    left = _distinct(drawn)
     dropped = {DUPLICATES: len(drawn) - len(left)}
     for name, drops in filters_of(which).items():
-        kept = [pair for pair in left if not drops(pair, known)]
+        kept = [pair for pair in left if not drops(pair)]
         dropped[name], left = len(left) - len(kept), kept
-    clean_pairs = distinct(cleaned(pair, known) for pair in left)
-    kept = [pair for pair in clean_pairs if not (too_short(pair, known) or pair.pair in pair.shown)]
+    cleaned = _distinct(
+        replace(pair, premise=clean(pair.premise), hypothesis=clean(pair.hypothesis)) for pair in left
+    )
+    kept = [pair for pair in cleaned if not (too_short(pair) or pair.pair in pair.shown)]
     dropped[CLEANED] = len(left) - len(kept)
     return Filtered(tuple(kept), dropped)
 
 
-def distinct(pairs: Iterable[Drawn]) -> list[Drawn]:
+def _distinct(pairs: Iterable[Drawn]) -> list[Drawn]:
     """Return the first of all pairs with the same sentences."""
     first: dict[tuple[str, str], Drawn] = {}
     for drawn in pairs:
         first.setdefault(drawn.pair, drawn)
     return list(first.values())
-
-
-def cleaned(drawn: Drawn, lists: Lists) -> Drawn:
-    """Return a pair with clean sentences."""
-    return replace(drawn, premise=clean(drawn.premise, lists), hypothesis=clean(drawn.hypothesis, lists))
 
 
 def plain(text: str) -> str:

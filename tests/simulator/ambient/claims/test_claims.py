@@ -69,10 +69,10 @@ def test_the_threshold_is_that_of_table_11_as_a_probability():
 
 
 def test_a_claim_has_the_score_of_its_most_ambiguous_paraphrase():
-    assert score(record(0.1, 0.4, 0.2)) == 0.4
+    assert score(record(0.1, 0.4, 0.2).paraphrases) == 0.4
     assert explanation(record(0.1, 0.4, 0.2)).text == "text 1"
     assert explanation(record(0.1)) is None
-    assert score(record()) is None
+    assert score(record().paraphrases) is None
     assert not flagged(record(), -1.0)
 
 

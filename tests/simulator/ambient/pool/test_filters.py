@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from simulator.ambient.generate_command import balanced, may_be_ambiguous, predicted
 from simulator.ambient.labels import LABEL_SETS, LABELS
+from simulator.ambient.pool import filters
 from simulator.ambient.pool.filters import (
     CLEANED,
     DUPLICATES,
@@ -29,7 +30,7 @@ SHOWN = (("The lamp is red.", "The lamp is on."),)
 def dropped_by(premise, hypothesis, which="reference"):
     """Names of all filters that would drop a pair."""
     drawn = Drawn(premise, hypothesis, shown=SHOWN)
-    return [name for name, drops in filters_of(which).items() if drops(drawn, LISTS)]
+    return [name for name, drops in filters_of(which).items() if drops(drawn)]
 
 
 @pytest.mark.each(
@@ -98,11 +99,12 @@ def test_a_pair_that_becomes_one_of_its_prompt_is_dropped():
     assert found.pairs == () and found.dropped[CLEANED] == 1
 
 
-def test_lists_are_ones_own():
+def test_lists_are_read_from_their_table(monkeypatch):
     lists = Lists(phrases=("cats",), swaps=(frozenset({"red", "blue"}),))
-    assert filtered([Drawn(*GOOD)], lists=lists).pairs == ()
-    assert filtered([Drawn("A red hat.", "A blue hat.")], lists=lists).pairs == ()
-    assert len(filtered([Drawn("He lost his hat.", "She lost her hat.")], lists=lists).pairs) == 1
+    monkeypatch.setattr(filters, "load_lists", lambda: lists)
+    assert filtered([Drawn(*GOOD)]).pairs == ()
+    assert filtered([Drawn("A red hat.", "A blue hat.")]).pairs == ()
+    assert len(filtered([Drawn("He lost his hat.", "She lost her hat.")]).pairs) == 1
 
 
 def test_lists_that_come_along_are_in_small_letters():
@@ -119,7 +121,7 @@ def test_what_is_left_passes_all_filters_and_nothing_is_lost_from_the_count(pair
     found = filtered(Drawn(*pair) for pair in pairs)
     assert len(pairs) == len(found.pairs) + sum(found.dropped.values())
     assert len({one.pair for one in found.pairs}) == len(found.pairs)
-    assert not any(drops(one, LISTS) for one in found.pairs for drops in FILTERS.values())
+    assert not any(drops(one) for one in found.pairs for drops in FILTERS.values())
     assert filtered(found.pairs).pairs == found.pairs
 
 
