@@ -111,24 +111,15 @@ Probabilities = Mapping[Label, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """The rows that a step leaves; `dropped` is None where nothing is dropped but only counted."""
-
-    name: str
-    left: int
-    dropped: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Made:
     """New pairs without labels, in the order in which they were drawn, and what each step has left.
 
-    `sets`: how many pairs each label set has before balancing and after; empty if nobody was asked for
-    probabilities.
+    `steps`: the name of each, what is left, and what was dropped, None where it only counts. `sets`: how many
+    pairs each label set has before balancing and after; empty if nobody was asked for probabilities.
     """
 
     examples: tuple[Example, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[tuple[str, int, int | None], ...]
     sets: Mapping[LabelSet, tuple[int, int]] = field(default_factory=dict)
 
 
@@ -154,24 +145,24 @@ def make_pairs(
 
     `ask`: gives probabilities of pairs; None for neither the filter of ambiguity nor balancing.
     """
-    steps = [
-        Step("prompts answered", samples.prompts - samples.refused),
-        Step("samples drawn", samples.texts),
-        Step("in two parts", len(samples.pairs), samples.texts - len(samples.pairs)),
+    steps: list[tuple[str, int, int | None]] = [
+        ("prompts answered", samples.prompts - samples.refused, None),
+        ("samples drawn", samples.texts, None),
+        ("in two parts", len(samples.pairs), samples.texts - len(samples.pairs)),
     ]
     kept = filtered(samples.pairs, rules.filters)
     left = len(samples.pairs)
     for name, number in kept.dropped.items():
         left -= number
-        steps.append(Step(f"not: {name}", left, number))
+        steps.append((f"not: {name}", left, number))
     if ask is None:
         return Made(tuple(_example(drawn, model) for drawn in kept.pairs), tuple(steps))
     asked = list(zip(kept.pairs, ask(kept.pairs), strict=True))
     likely = [(drawn, shares) for drawn, shares in asked if may_be_ambiguous(shares, rules.selection)]
-    steps.append(Step("two labels are likely", len(likely), len(asked) - len(likely)))
+    steps.append(("two labels are likely", len(likely), len(asked) - len(likely)))
     sets = [predicted(shares, rules.selection) for _, shares in likely]
     places = balanced(sets, seed=seed, which=rules.selection)
-    steps.append(Step("label sets balanced", len(places), len(likely) - len(places)))
+    steps.append(("label sets balanced", len(places), len(likely) - len(places)))
     before, after = Counter(sets), Counter(sets[place] for place in places)
     examples = tuple(_example(likely[place][0], model, likely[place][1]) for place in places)
     every: Iterable[LabelSet] = (*LABEL_SETS, frozenset())
@@ -332,8 +323,8 @@ def _ask_judge(
 
 def _finish(made: Made, out: Path, seed: int, console: Console) -> None:
     table = Table("step", "left", "dropped", title="New examples", title_justify="left")
-    for step in made.steps:
-        table.add_row(step.name, f"{step.left:,}", "" if step.dropped is None else f"{step.dropped:,}")
+    for name, left, dropped in made.steps:
+        table.add_row(name, f"{left:,}", "" if dropped is None else f"{dropped:,}")
     console.print(table)
     if made.sets:
         console.print(_sets_table(made.sets))

@@ -122,32 +122,6 @@ class Table(OneSeatTable[Item, Step]):
         return logged(self.item, step, reply, self.rules, person=self.person)
 
 
-def participant_view(
-    table: Table, state: State, ending: Ending | None = None, warning: str | None = None, stage: str = ""
-) -> ParticipantView:
-    """Return what a person may see after `state`; `stage` names a page without the task."""
-    step = None if ending or stage else step_due(table, state)
-    done = len(state["said"])
-    due = None if step is None else Due(ANNOTATOR, step.kind)
-    task = "done" if step is None else "qualification" if step.kind == "qualification" else "task"
-    return ParticipantView(
-        episode_id=table.episode_id,
-        seat=ANNOTATOR,
-        language="en",
-        number=done,
-        stage=stage or task,
-        due=due,
-        tested=bool(table.questions),
-        task=table.item.task,
-        done=done,
-        total=len(table.steps),
-        shown=table.shown(step) if step else ShownTexts(),
-        earlier=_earlier_answers(table.item, step, state),
-        ending=ending,
-        warning=warning,
-    )
-
-
 def _earlier_answers(item: Item, step: Step | None, state: State) -> tuple[tuple[str, str], ...]:
     """Return a crowdworker's earlier answers: ``("label", …)``, then each candidate with yes or no.
 
@@ -177,8 +151,26 @@ class AmbientMachine(OneSeatMachine[Table]):
     def view(
         self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
     ) -> ParticipantView:
-        """Return what a person may see now."""
-        shown = participant_view(self.table(live), state, ending, warning, live.stage)
+        """Return what a person may see now; a stage other than the task's is a page without the task."""
+        table = self.table(live)
+        step = None if ending or live.stage else step_due(table, state)
+        task = "done" if step is None else "qualification" if step.kind == "qualification" else "task"
+        shown = ParticipantView(
+            episode_id=table.episode_id,
+            seat=ANNOTATOR,
+            language="en",
+            number=len(state["said"]),
+            stage=live.stage or task,
+            due=None if step is None else Due(ANNOTATOR, step.kind),
+            tested=bool(table.questions),
+            task=table.item.task,
+            done=len(state["said"]),
+            total=len(table.steps),
+            shown=table.shown(step) if step else ShownTexts(),
+            earlier=_earlier_answers(table.item, step, state),
+            ending=ending,
+            warning=warning,
+        )
         return replace(shown, blocks=page_blocks(shown))
 
     def willing(self, options: Mapping[str, Any], turns: Sequence[Turn]) -> Reply | None:

@@ -269,10 +269,10 @@ class OfflineAnnotator:
         return self._say(knows.item, knows.steps[0], Random(derive_seed(view.seed, self.name)))
 
 
-def numbered(rewrites: Iterable[tuple[Label, str]]) -> str:
+def _written(rewrites: Iterable[tuple[Label, str]]) -> Reply:
     """Return rewrites as a model is asked to write them (spec 6.2)."""
-    pairs = enumerate(rewrites, start=1)
-    return "\n".join(f"{place}. {text} {VERBALIZERS[label]}" for place, (label, text) in pairs)
+    lines = (f"{place}. {text} {VERBALIZERS[label]}" for place, (label, text) in enumerate(rewrites, start=1))
+    return Reply(text="\n".join(lines), seconds=0.0)
 
 
 def _gold(item: Item, step: Step, random: Random) -> Reply:
@@ -284,9 +284,7 @@ def _gold(item: Item, step: Step, random: Random) -> Reply:
             return _form(gold.payload())
         case GenerateItem():
             readings = item.example.disambiguations
-            return _write_reply(
-                numbered((reading.label, reading.sentence(item.side)) for reading in readings)
-            )
+            return _written((reading.label, reading.sentence(item.side)) for reading in readings)
         case TrueFalseItem():
             return _form({"answer": statements(item)[step.number].answer})
         case NliItem():
@@ -311,9 +309,8 @@ def _random(item: Item, step: Step, random: Random) -> Reply:
             return _form(_random_annotation(item.example, random).payload())
         case GenerateItem():
             labels = random.sample(LABELS, random.choice((2, 3)))
-            return _write_reply(
-                numbered((label, _drop_word(_original_sentence(item), random)) for label in labels)
-            )
+            original = item.example.sentence(item.side)
+            return _written((label, _drop_word(original, random)) for label in labels)
         case TrueFalseItem():
             return _form({"answer": random.random() < 0.5})
         case NliItem():
@@ -349,11 +346,7 @@ def _random_annotation(example: Example, random: Random) -> Annotation:
 def _copy(item: Item, step: Step, random: Random) -> Reply:
     if not isinstance(item, GenerateItem):
         raise _cannot_play("offline/copy", item)
-    return _write_reply(numbered((label, _original_sentence(item)) for label in LABELS))
-
-
-def _original_sentence(item: GenerateItem) -> str:
-    return item.example.sentence(item.side)
+    return _written((label, item.example.sentence(item.side)) for label in LABELS)
 
 
 def _drop_word(sentence: str, random: Random) -> str:
@@ -365,10 +358,6 @@ def _drop_word(sentence: str, random: Random) -> str:
 
 def _form(move: dict[str, Any]) -> Reply:
     return Reply(move=move, seconds=0.0)
-
-
-def _write_reply(text: str) -> Reply:
-    return Reply(text=text, seconds=0.0)
 
 
 def _labelled(labels: LabelSet) -> Reply:

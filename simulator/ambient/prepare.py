@@ -170,11 +170,9 @@ def _ids(examples: Sequence[Example]) -> str:
     return f"example{'s' if len(examples) > 1 else ''} {named([example.id for example in examples])}"
 
 
-_log = logging.getLogger(__name__)
 ITEMS: Final = 50
 NEEDED: Final = 2
 """Labelled rewrites that a row needs to be correct: with fewer, nothing is disambiguated."""
-_Key = tuple[str, Side]
 
 
 def evaluation_items(
@@ -250,7 +248,7 @@ def results_of(names: Iterable[str], log: Path) -> dict[str, tuple[GenerationRec
     return results
 
 
-def distractors_of(examples: Iterable[Example]) -> dict[_Key, str]:
+def distractors_of(examples: Iterable[Example]) -> dict[tuple[str, Side], str]:
     """Return the distractors that examples bring, by id and side."""
     return {(example.id, side): text for example in examples for side, text in example.distractors.items()}
 

@@ -115,12 +115,9 @@ def with_distractors(examples: Iterable[Example], shown: Iterable[CrowdRecord]) 
 
 def _contradiction(known: Example, other: Example) -> str:
     """Return code and message of what two rows of one id disagree about; empty if nothing."""
-    for field in _COMMON:
-        if getattr(known, field) != getattr(other, field):
-            return f"differs {field}: not what another file says of the same id"
-    for field in _OWN:
+    for field in (*_COMMON, *_OWN):
         mine, its = getattr(known, field), getattr(other, field)
-        if mine and its and mine != its:
+        if mine != its and (field in _COMMON or (mine and its)):
             return f"differs {field}: not what another file says of the same id"
     if known.split and other.split and known.split != other.split:
         return f"split split: {other.split}, but the same id stands in {known.split}, too"
@@ -128,13 +125,8 @@ def _contradiction(known: Example, other: Example) -> str:
 
 
 def _unite_examples(known: Example, other: Example) -> Example:
-    return replace(
-        known,
-        split=known.split or other.split,
-        meta=known.meta or other.meta,
-        categories=known.categories or other.categories,
-        distractors=known.distractors or other.distractors,
-    )
+    own = {field: getattr(known, field) or getattr(other, field) for field in ("split", *_OWN)}
+    return replace(known, **own)
 
 
 def _uncovered_faults(reads: Mapping[Path, Read[Example]]) -> Iterator[Fault]:

@@ -24,14 +24,13 @@ from simulator.ambient.files.results import CLAIMS, CONTINUATIONS, CROWD, GENERA
 from simulator.ambient.generation import generation_measures
 from simulator.ambient.intervals import mean_interval
 from simulator.ambient.items import BENCHMARK, GenerateItem, Task, item_from_row
-from simulator.ambient.machine import MACHINE
 from simulator.ambient.nli.metrics import nli_measures
 from simulator.ambient.payloads import FORMS
 from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.prepare import evaluation_measures
 from simulator.ambient.prompts import prompt
 from simulator.ambient.reporting.measures import Results, wording
-from simulator.ambient.score import score_rows
+from simulator.ambient.score import values
 from simulator.ambient.trial_log import JUDGED, played_of, records_of
 from simulator.ambient.true_false import true_false_measures
 from simulator.figures import Cell, Column, Table
@@ -94,15 +93,11 @@ def _measure_task(played: Sequence[PlayedItem], task: Task) -> TaskMeasures:
 
 def _mean_scores(played: Sequence[PlayedItem]) -> dict[str, Interval | None]:
     """Return the mean scores of linguists' single annotations."""
+    scores = [(episode.item.id, values(episode.item, episode.turns)) for episode in played]
     measures: dict[str, Interval | None] = {}
     for title, metric in {"set is the dataset's": "exact", "several labels": "ambiguous"}.items():
-        pairs = [
-            (score.value, episode.item.id)
-            for episode in played
-            for score in MACHINE.score(episode.item, episode.turns, ())
-            if score.metric == metric and score.value is not None
-        ]
-        measures[title] = mean_interval([value for value, _ in pairs], [item for _, item in pairs])
+        known = [(item, value) for item, own in scores if (value := own.get(metric)) is not None]
+        measures[title] = mean_interval([value for _, value in known], [item for item, _ in known])
     return measures
 
 
@@ -247,7 +242,6 @@ def item_lines(reader: LogReader, run: str) -> Iterator[dict[str, Any]]:
             {name: value for name, value in turn.payload.items() if name != "kind"} for turn in played.turns
         ]
         generated = isinstance(item, GenerateItem)
-        scores = score_rows(episode.id, item, played.turns)
         yield {
             "task": item.task,
             "item_id": item.id,
@@ -256,7 +250,7 @@ def item_lines(reader: LogReader, run: str) -> Iterator[dict[str, Any]]:
             "in_context": [shot.id for shot in item.shots] if generated else [],
             "output": [turn.text for turn in played.turns],
             "results": results,
-            "scores": {score.metric: score.value for score in scores},
+            "scores": values(item, played.turns),
             "status": played.ending.status,
             "seed": episode.seed,
             "version": version,
