@@ -238,6 +238,8 @@ def _strip_quotes(answer: str, text: str) -> str:
     return clean(line.strip("<>")) if clean(text) == text else line
 
 
+# ---- the command
+
 _ANOTHER: Final = "translator, language, seed or data"
 
 

@@ -56,6 +56,9 @@ Kind = Literal[
 ]
 
 
+# ---- options and steps
+
+
 class Qualification(Fields):
     """A test in front of a person's first set.
 
@@ -159,6 +162,9 @@ def statements(item: TrueFalseItem) -> tuple[Statement, ...]:
         for rewrite in item.rewrites
         for template in range(len(TEMPLATES))
     )
+
+
+# ---- what is shown in a step, and to whom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

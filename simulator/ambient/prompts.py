@@ -51,11 +51,10 @@ _VERDICTS: Final[Mapping[Label, re.Pattern[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The contents of a continuation: rewrites by label, warnings (each once), pieces of its list."""
+    """The contents of a continuation: rewrites by label, and warnings, each once."""
 
     rewrites: Mapping[Label, str]
     warnings: tuple[ParseWarning, ...] = ()
-    items: int = 0
 
 
 def cut(generation: str) -> str:
@@ -124,9 +123,7 @@ def _parse_items(
 ) -> Parsed:
     rewrites: dict[Label, str] = {}
     met: dict[ParseWarning, None] = {"separator_repeated": None} if repeated else {}
-    count = 0
     for verdicts in items:
-        count += 1
         if len(verdicts) != 1:
             met["several_verdicts" if verdicts else "no_verdict"] = None
         for label, rewrite in verdicts:
@@ -136,7 +133,7 @@ def _parse_items(
                 if label in rewrites:
                     met["label_repeated"] = None
                 rewrites[label] = rewrite
-    return Parsed(rewrites, tuple(code for code in PARSE_WARNINGS if code in met), count)
+    return Parsed(rewrites, tuple(code for code in PARSE_WARNINGS if code in met))
 
 
 SHOTS: Final = 4

@@ -14,7 +14,7 @@ from logs.rows import Run, Turn
 from simulator.ambient.continuations import Sampled, kl_options
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.generation import gold_rewrites
-from simulator.ambient.items import BENCHMARK, TASKS, ContinueItem, Task, item_from_row
+from simulator.ambient.items import BENCHMARK, TASKS, ContinueItem, Item, Task, item_from_row
 from simulator.ambient.payloads import has_silence, with_silence
 from simulator.ambient.playing import ANNOTATOR, Kind
 from simulator.ambient.prompts import prompt
@@ -265,6 +265,11 @@ true_false_records = _reads(TrueFalseRecord, "true_false")
 continuation_records = _reads(ContinuationRecord, "continue")
 nli_records = _reads(NliRecord, "nli")
 claim_records = _reads(ClaimRecord, "claim")
+
+
+def items_of(reader: LogReader, run: str) -> dict[str, Item]:
+    """Return the items of a run by their hash, in its order; other benchmarks' are left out."""
+    return {row.hash: item_from_row(row) for row in reader.items(run) if row.benchmark == BENCHMARK}
 
 
 def tasks_of(reader: LogReader, run: Run) -> tuple[Task, ...]:

@@ -22,11 +22,11 @@ from logs import LogReader
 from simulator.ambient.annotation.rules import Annotation, read_annotation
 from simulator.ambient.examples import Example
 from simulator.ambient.intervals import Count, Values
-from simulator.ambient.items import BENCHMARK, AnnotateItem, item_from_row
+from simulator.ambient.items import AnnotateItem
 from simulator.ambient.labels import LABEL_SETS, LABELS, LabelSet
 from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.records import LinguistRecord
-from simulator.ambient.trial_log import played_of
+from simulator.ambient.trial_log import items_of, played_of
 from simulator.errors import InputError
 from simulator.judging.agreement import (
     Measure,
@@ -265,8 +265,7 @@ def _state(reader: LogReader, run_id: str) -> tuple[int, ...]:
 
 
 def _read(reader: LogReader, run_id: str) -> dict[str, Annotated]:
-    rows = [row for row in reader.items(run_id) if row.benchmark == BENCHMARK]
-    items = {row.hash: item_from_row(row) for row in rows}
+    items = items_of(reader, run_id)
     examples = {key: item.example for key, item in items.items() if isinstance(item, AnnotateItem)}
     if not examples:
         message = f"{run_id} has no examples that linguists annotate: run the task annotate first."

@@ -26,11 +26,11 @@ from simulator.ambient.data import BUILTIN, load_examples, load_guidelines
 from simulator.ambient.examples import Example
 from simulator.ambient.files.dataset import CATEGORY_ROWS, CategoryRecord, category_record
 from simulator.ambient.intervals import Values as Measures
-from simulator.ambient.items import BENCHMARK, AnnotateItem, ClaimItem, item_from_row, item_row
+from simulator.ambient.items import BENCHMARK, AnnotateItem, ClaimItem, item_row
 from simulator.ambient.labels import CATEGORIES, Category
 from simulator.ambient.records import ClaimRecord
 from simulator.ambient.reporting.measures import paper
-from simulator.ambient.trial_log import claim_records, runs_with
+from simulator.ambient.trial_log import claim_records, items_of, runs_with
 from simulator.blocks import Block, Cell, Heading, Revision, Text, message
 from simulator.blocks import Table as Rows
 from simulator.desk_forms import Field, Values
@@ -41,6 +41,8 @@ from simulator.judging import DecidingForm, Form, JudgingForm, Opinions
 from simulator.judging.agreement import alpha_measure, intervals, masi_distance, modal_subjects, set_measures
 from simulator.reporting import Section, slug
 from simulator.word_diff import word_diff
+
+# ---- kinds of ambiguity
 
 Kinds = tuple[Category, ...]
 """In the order of their priority, each once."""
@@ -229,6 +231,8 @@ KINDS: Final = Desk(
 )
 
 
+# ---- complaints of fact-checks
+
 MARKS: Final = (AMBIGUITY, FACTUALITY)
 CLAIM_MEASURES: Final = {"precision": "Precision for ambiguity, %", "recall": "Recall of ambiguity, %"}
 
@@ -254,8 +258,7 @@ def marked_claims(reader: LogReader, run_id: str) -> list[MarkedClaim]:
     """
     opinions = MARKING.read(reader, run_id)
     newest = {record.id: record for record in claim_records(reader, [run_id], aborted=False)}
-    rows = [row for row in reader.items(reader.run(run_id).id) if row.benchmark == BENCHMARK]
-    items = {row.hash: item_from_row(row) for row in rows}
+    items = items_of(reader, run_id)
     keys = {item.id: key for key, item in items.items() if isinstance(item, ClaimItem)}
     if not keys:
         raise InputError(f"{run_id} has no claims: run the task claim first.", code="no_claims", run=run_id)

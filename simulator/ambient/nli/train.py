@@ -49,6 +49,8 @@ from simulator.runner.spreading import in_order
 from simulator.seeds import derive_seed
 from simulator.tables.records import read_json
 
+# ---- learning
+
 Tell = Callable[[int, float], None]
 CURVE: Final = "curve.json"
 _PROBLEMS: Final[dict[Family, str]] = {
@@ -303,6 +305,8 @@ def as_json(value: Any) -> str:
     """Return what stands in the files of a training."""
     return json.dumps(value, indent=2, sort_keys=True, default=sorted)
 
+
+# ---- several seeds
 
 TRAINING: Final = "training.json"
 

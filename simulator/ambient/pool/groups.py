@@ -186,17 +186,8 @@ def read_pool_pair(row: Row) -> PoolPair:
 SIZE: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A seed with its nearest neighbours, by decreasing distance as in the prompt: the seed is the last."""
-
-    examples: tuple[PoolPair, ...]
-    distances: tuple[float, ...]
-
-    @property
-    def seed(self) -> PoolPair:
-        """The pair that annotators disagree on."""
-        return self.examples[-1]
+Group = tuple[PoolPair, ...]
+"""A seed, which is the last, behind its nearest neighbours by decreasing distance, as in the prompt."""
 
 
 def make_groups(pool: Sequence[PoolPair], vectors: Vectors, size: int = SIZE) -> tuple[Group, ...]:
@@ -222,10 +213,7 @@ def make_groups(pool: Sequence[PoolPair], vectors: Vectors, size: int = SIZE) ->
     for seed, *near in zip(seeds, np.atleast_2d(distances), np.atleast_2d(places), strict=True):
         others = sorted((float(distance), int(place)) for distance, place in zip(*near, strict=True))
         nearest = [other for other in others if other[1] != seed][: size - 1]
-        chosen = [*reversed(nearest), (0.0, seed)]
-        groups.append(
-            Group(tuple(pool[place] for _, place in chosen), tuple(distance for distance, _ in chosen))
-        )
+        groups.append((*(pool[place] for _, place in reversed(nearest)), pool[seed]))
     return tuple(groups)
 
 
@@ -301,7 +289,7 @@ class Samples:
 
 def prompts_of(groups: Iterable[Group], service: str, decoding: Decoding) -> tuple[GenerationPrompt, ...]:
     """Return a prompt for each group; `service` says which model answers, and where."""
-    prompts = ((group, new_pairs_prompt(group.examples, decoding.language)) for group in groups)
+    prompts = ((group, new_pairs_prompt(group, decoding.language)) for group in groups)
     return tuple(
         GenerationPrompt(group, prompt, key_of(service, prompt.text, asdict(decoding)))
         for group, prompt in prompts
@@ -332,7 +320,7 @@ async def draw(
             row: dict[str, Any] = {"texts": list(answer.samples)}
         except Refused as refused:
             row = {"texts": [], "refused": str(refused)}
-        journal.add(asked.key, {"examples": [pair.id for pair in asked.group.examples], **row})
+        journal.add(asked.key, {"examples": [pair.id for pair in asked.group], **row})
         tell()
 
     await each((asked for asked in prompts if asked.key not in journal.rows), ask, concurrency)
@@ -343,9 +331,8 @@ def samples_of(prompts: Iterable[GenerationPrompt], journal: Journal) -> Samples
     rows = [(asked, journal.rows[asked.key]) for asked in prompts if asked.key in journal.rows]
     pairs: list[Drawn] = []
     for asked, row in rows:
-        examples = asked.group.examples
-        ids = tuple(example.id for example in examples)
-        shown = tuple((example.premise, example.hypothesis) for example in examples)
+        ids = tuple(example.id for example in asked.group)
+        shown = tuple((example.premise, example.hypothesis) for example in asked.group)
         written = (parse_pair(text) for text in row["texts"])
         pairs += [Drawn(*pair, examples=ids, shown=shown) for pair in written if pair is not None]
     return Samples(
@@ -363,7 +350,7 @@ def _request(model: ChatModel, asked: GenerationPrompt, decoding: Decoding) -> R
         temperature=decoding.temperature,
         top_p=decoding.top_p,
         max_tokens=decoding.max_tokens,
-        seed=derive_seed(decoding.seed, "samples", asked.group.seed.id),
+        seed=derive_seed(decoding.seed, "samples", asked.group[-1].id),
         stop=(BLANK_LINE,),
         samples=decoding.samples,
         purpose=PURPOSE,

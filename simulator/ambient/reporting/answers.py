@@ -48,6 +48,8 @@ from simulator.ambient.true_false import TEMPLATES, inconsistent_pairs, true_fal
 from simulator.figures import Cell, Column, Table
 from simulator.stats import Interval
 
+# ---- models
+
 # Of flagged claims, so many are shown; files hold all.
 _CLAIMS: Final = 20
 
@@ -207,6 +209,8 @@ def claims_results(answers: Results, context: Context) -> Results:
         },
     )
 
+
+# ---- people
 
 _VOTES: Final = "crowdworker_annotations"
 _NO_DATASET: Final = "no dataset to compare with (name one with --data)"

@@ -248,6 +248,8 @@ def edit_cases_results(read: Read[EditCase], file: str) -> Results:
     )
 
 
+# ---- statistics, each by its counting rule
+
 Share = Interval | None
 
 

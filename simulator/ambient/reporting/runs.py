@@ -23,7 +23,7 @@ from simulator.ambient.files.nli import NLI_PREDICTIONS
 from simulator.ambient.files.results import CLAIMS, CONTINUATIONS, CROWD, GENERATION, LINGUISTS, TRUE_FALSE
 from simulator.ambient.generation import generation_measures
 from simulator.ambient.intervals import mean_interval
-from simulator.ambient.items import BENCHMARK, GenerateItem, Task, item_from_row
+from simulator.ambient.items import BENCHMARK, GenerateItem, Task
 from simulator.ambient.nli.metrics import nli_measures
 from simulator.ambient.payloads import FORMS
 from simulator.ambient.playing import ANNOTATOR
@@ -31,7 +31,7 @@ from simulator.ambient.prepare import evaluation_measures
 from simulator.ambient.prompts import prompt
 from simulator.ambient.reporting.measures import Results, wording
 from simulator.ambient.score import values
-from simulator.ambient.trial_log import JUDGED, played_of, records_of
+from simulator.ambient.trial_log import JUDGED, items_of, played_of, records_of
 from simulator.ambient.true_false import true_false_measures
 from simulator.figures import Cell, Column, Table
 from simulator.frames import Frames
@@ -141,7 +141,7 @@ def _aborted(task: Task, excluded: bool) -> str:
 
 def counts_aborted(source: Frames, run: str) -> bool:
     """Return True if aborted episodes of a run are in its figures: in those of judgments none are."""
-    return not {item_from_row(row).task for row in source.reader.items(run)} <= JUDGED
+    return not {item.task for item in items_of(source.reader, run).values()} <= JUDGED
 
 
 _PUBLISHED: Final[Mapping[str, tuple[str, TableSpec[Any]]]] = {
@@ -198,7 +198,7 @@ def form_lines(reader: LogReader, run_id: str) -> Iterator[dict[str, Any]]:
     """
     run = required_run(reader, run_id, BENCHMARK)
     gone = reader.erased_participants()
-    items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
+    items = items_of(reader, run_id)
     for episode, turns in reader.turns_of_run(run_id):
         if episode.participant_id in gone:
             continue

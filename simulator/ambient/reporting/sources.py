@@ -21,11 +21,11 @@ from simulator.ambient.crowd import Tie
 from simulator.ambient.examples import Example
 from simulator.ambient.files.dataset import CategoryRecord
 from simulator.ambient.files.results import join
-from simulator.ambient.items import BENCHMARK, Task, item_from_row
+from simulator.ambient.items import BENCHMARK, Task
 from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.prompts import Parser
 from simulator.ambient.reporting.measures import Results, model_of
-from simulator.ambient.trial_log import JUDGED, played_of, records_of
+from simulator.ambient.trial_log import JUDGED, items_of, played_of, records_of
 from simulator.duplicates import CODE, DuplicatesOption, left_out, repeats_statement
 from simulator.errors import InputError
 from simulator.fields import Fields
@@ -132,7 +132,7 @@ def tasks_of_run(reader: LogReader, run_id: str, *, aborted: bool = True) -> lis
             run=run_id,
             remarks=tuple(remarks),
         )
-        for task in dict.fromkeys(item_from_row(row).task for row in reader.items(run_id))
+        for task in dict.fromkeys(item.task for item in items_of(reader, run_id).values())
         if (records := records_of(played, task))
     ]
     if not tasks:
@@ -196,6 +196,8 @@ def _claims(files: Files) -> Iterator[Results]:
             remarks=(remark,),
         )
 
+
+# ---- remarks on rows
 
 # Kinds of files with a row per item, or several; the items of one file can be compared with another's.
 _ROW_PER_ID: Final = ("crowd", "generation", "nli_predictions", "linguists")

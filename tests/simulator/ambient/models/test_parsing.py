@@ -15,7 +15,7 @@ def test_two_labelled_rewrites() -> None:
     for parser in ("reference", "robust"):
         found = parse(text, parser)
         assert found.rewrites == {"entailment": "It rains now.", "neutral": "It rains often."}
-        assert (found.warnings, found.items) == ((), 2)
+        assert found.warnings == ()
 
 
 @pytest.mark.each(
@@ -58,7 +58,7 @@ def test_the_third_separator_counts_in_the_second_part_only() -> None:
     text = f"1. See 3. A {TRUE}\n2. B {FALSE}\n3. C {OPEN}"
     found = parse(text)
     assert found.rewrites == {"entailment": "See 3. A", "contradiction": "B", "neutral": "C"}
-    assert (found.warnings, found.items) == ((), 3)
+    assert found.warnings == ()
 
 
 def test_a_later_rewrite_of_a_label_counts() -> None:
@@ -99,7 +99,7 @@ def test_robust_takes_any_number_of_items_and_sloppy_verdicts() -> None:
         "contradiction": "B is so.",
         "neutral": "In 3.5 days.",
     }
-    assert (found.warnings, found.items) == (("no_verdict",), 4)
+    assert found.warnings == ("no_verdict",)
 
 
 def test_robust_does_not_split_inside_lines() -> None:

@@ -8,7 +8,6 @@ import pytest
 from simulator.ambient.data import PoolPair
 from simulator.ambient.pool.groups import (
     Decoding,
-    Group,
     draw,
     new_pairs_prompt,
     parse_pair,
@@ -27,7 +26,7 @@ def group(number):
         )
         for place in range(4)
     ]
-    return Group(tuple(pairs), (3.0, 2.0, 1.0, 0.0))
+    return tuple(pairs)
 
 
 GROUPS = [group(number) for number in range(3)]
@@ -46,7 +45,7 @@ def play(model, path, *, groups=GROUPS, decoding=DECODING, **options):
 
 
 def test_prompt():
-    assert new_pairs_prompt(GROUPS[0].examples).text == (
+    assert new_pairs_prompt(GROUPS[0]).text == (
         "Write pairs of sentences that are related to each other in the same way.\n\n"
         "Sentence 1: A 00.\nSentence 2: B 00.\n\n"
         "Sentence 1: A 01.\nSentence 2: B 01.\n\n"
@@ -54,7 +53,7 @@ def test_prompt():
         "Sentence 1: A 03.\nSentence 2: B 03.\n\n"
         "Sentence 1:"
     )
-    assert new_pairs_prompt(GROUPS[0].examples, "zh").text.endswith("Sentence 2: B 03.\n\nSentence 1:")
+    assert new_pairs_prompt(GROUPS[0], "zh").text.endswith("Sentence 2: B 03.\n\nSentence 1:")
 
 
 @pytest.mark.each(
