@@ -17,9 +17,9 @@ class Count(NamedTuple):
     n: int | None = None
 
 
-Value = Interval | Count | float | None
 Values = dict[str, Any]
-"""A `Value` for each measure that `reporting/wording.yaml` names, and whatever else is told beside."""
+"""An `Interval`, `Count`, number or None for each measure that `reporting/wording.yaml` names, and what is told
+beside."""
 
 
 def mean_interval(values: Sequence[float], items: Sequence[Hashable] | None = None) -> Interval | None:

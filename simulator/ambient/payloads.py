@@ -42,7 +42,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from logs.rows import Episode, Turn
 from simulator.ambient.annotation.rules import (
@@ -83,15 +83,8 @@ class FormError(SeatFormError[Problem]):
         super().__init__(problems, ANNOTATOR, code="annotation", said=listed)
 
 
-class Form(NamedTuple):
-    """A form that may be logged."""
-
-    text: str
-    answers: dict[str, Any]
-
-
-def read_form(kind: Kind, shown: ShownTexts, reply: Reply) -> Form:
-    """Return the form of a step that people do, too.
+def read_form(kind: Kind, shown: ShownTexts, reply: Reply) -> tuple[str, dict[str, Any]]:
+    """Return the text and the answers of the form of a step that people do, too.
 
     Raises:
         SeatError: if it is no form of this step, or breaks a rule.
@@ -100,21 +93,21 @@ def read_form(kind: Kind, shown: ShownTexts, reply: Reply) -> Form:
     match kind:
         case "label" | "qualification":
             label = _label(move.get("label"), "label")
-            return Form(label, {"answer": label})
+            return label, {"answer": label}
         case "plausible":
             answers = _list(move.get("plausible"), len(shown.candidates), "plausible")
             flags = [_flag(answer, "plausible") for answer in answers]
-            return Form(" ".join(YES if flag else NO for flag in flags), {"answers": flags})
+            return " ".join(YES if flag else NO for flag in flags), {"answers": flags}
         case "relabel":
             answers = _list(move.get("labels"), len(shown.pairs), "relabel")
             labels = [_label(answer, "relabel") for answer in answers]
-            return Form(", ".join(labels), {"answers": labels, "comment": _comment(move)})
+            return ", ".join(labels), {"answers": labels, "comment": _comment(move)}
         case "true_false":
             flag = _flag(move.get("answer"), "true_false")
-            return Form(TRUE if flag else FALSE, {"prediction": flag})
+            return TRUE if flag else FALSE, {"prediction": flag}
         case "annotate":
             annotation = _annotation(shown, move)
-            return Form(describe(annotation), annotation.payload())
+            return describe(annotation), annotation.payload()
     raise SeatError(f"Nobody fills in a form in the step {kind}.", ANNOTATOR, code="malformed")
 
 
@@ -228,9 +221,8 @@ def _fields(
 def _true_false(item: TrueFalseItem, step: Step, reply: Reply, answers: Mapping[str, Any]) -> dict[str, Any]:
     asked, move = statements(item)[step.number], reply.move or {}
     scores, table = move.get("scores"), move.get("table")
-    mass = None
     if answers:
-        prediction = answers["prediction"]
+        prediction, mass = answers["prediction"], None
     elif scores is not None:
         prediction, mass = read_scores(scores["True"], scores["False"])
     elif table is not None:

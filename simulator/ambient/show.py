@@ -292,10 +292,12 @@ def rewrites(shown: ShownTexts) -> Entries:
 def check_page(shown: ShownTexts, values: Mapping[str, Any], language: str) -> Checked:
     """Return what is wrong with a linguist's form as it stands."""
     annotation = read_annotation(values)
-    return Checked([told(each) for each in check_annotation(shown.premise, shown.hypothesis, annotation)])
+    return Checked(
+        [field_problem(each) for each in check_annotation(shown.premise, shown.hypothesis, annotation)]
+    )
 
 
-def told(problem: Problem) -> FieldProblem:
+def field_problem(problem: Problem) -> FieldProblem:
     """Return a problem in words, at the field of the page where it is said."""
     label = message(f"labels.{problem.label}") if problem.label else ""
     side = message(f"side.{problem.side}_within") if problem.side else ""

@@ -31,7 +31,7 @@ from simulator.ambient.intervals import Values as Measures
 from simulator.ambient.labels import LABELS, SHOWN, SIDES
 from simulator.ambient.reporting.figures import FlowDiagram
 from simulator.ambient.reporting.measures import paper
-from simulator.ambient.show import COLOURS, told
+from simulator.ambient.show import COLOURS, field_problem
 from simulator.ambient.trial_log import linguist_records, runs_with
 from simulator.blocks import Block, Heading, Text, message
 from simulator.desk_forms import Field, Offer, Values
@@ -212,7 +212,7 @@ def read_consolidation(case: Case[Consolidated], values: Values, deciding: bool)
     example: Example = case.thing
     problems = check_annotation(example.premise, example.hypothesis, annotation, consolidated=True)
     if problems:
-        raise DeskFormError([told(problem) for problem in problems])
+        raise DeskFormError([field_problem(problem) for problem in problems])
     ticked = values.get("checklist") or ()
     points = tuple(name for name in _checklist("en") if name in ticked)
     return Consolidated(**annotation.payload(), checklist=points, decides=deciding)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 
@@ -47,13 +47,6 @@ def warn_of(problems: Sequence[object], good: Sequence[object], place: object) -
 
 
 # ---- examples
-
-
-class CheckedFile(NamedTuple):
-    """A file of examples as `askback check` sees it: rows that can be read, and all faults."""
-
-    read: Read[Example]
-    faults: tuple[Fault, ...]
 
 
 def is_dataset(row: Mapping[str, Any]) -> bool:
@@ -96,8 +89,8 @@ DATASET: Final = TableSpec[Example](
 )
 
 
-def check_dataset(file: Path) -> CheckedFile:
-    """Return the rows that can be read, contradict themselves or not, and what is wrong with all rows."""
+def check_dataset(file: Path) -> Read[Example]:
+    """Return the rows that can be read, contradict themselves or not, and what is wrong with any row."""
     raw: dict[str, Mapping[str, Any]] = {}
 
     def parse(row: Row) -> Example:
@@ -114,7 +107,7 @@ def check_dataset(file: Path) -> CheckedFile:
         *_unknown_fields(raw),
     ]
     faults = (Fault(str(file), id, lines[id], each.code, each.message, each.severity) for id, each in by_row)
-    return CheckedFile(read, (*read.faults, *faults))
+    return read._replace(faults=(*read.faults, *faults))
 
 
 def _repeated_labels(

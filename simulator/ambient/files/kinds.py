@@ -13,7 +13,6 @@ from simulator.ambient.files.dataset import (
     DATASET,
     DISTRACTORS,
     CategoryRecord,
-    CheckedFile,
     check_dataset,
     has_sentence,
 )
@@ -151,9 +150,8 @@ def _missing_items(
                 yield Fault(str(file), example.id, line, "cover", message)
 
 
-def _check_datasets(files: Mapping[Path, CheckedFile]) -> tuple[Fault, ...]:
-    merged = merge({path: file.read for path, file in files.items()})
-    return (*(fault for file in files.values() for fault in file.faults), *merged.faults)
+def _check_datasets(files: Mapping[Path, Read[Example]]) -> tuple[Fault, ...]:
+    return (*(fault for file in files.values() for fault in file.faults), *merge(files).faults)
 
 
 def _check_other(path: Path, spec: TableSpec[Any]) -> tuple[Fault, ...]:

@@ -70,7 +70,7 @@ class PairScores:
 
     @model_validator(mode="before")
     @classmethod
-    def _require_known_label(cls, row: Any) -> Any:
+    def _value_as_logits(cls, row: Any) -> Any:
         return {**row, "logits": {VALUE: row[VALUE]}} if VALUE in row else row
 
 

@@ -79,7 +79,7 @@ class Measure:
         return self.value.n if self.n is None and isinstance(self.value, Interval) else self.n
 
     @property
-    def told(self) -> Interval | float | None:
+    def in_unit(self) -> Interval | float | None:
         """The value in its unit, with every digit."""
         if self.value is None or self.unit != "%":
             return self.value
@@ -88,7 +88,7 @@ class Measure:
     @property
     def rounded(self) -> str:
         """The value as people read it, without interval and unit."""
-        value = self.told
+        value = self.in_unit
         number = value.value if isinstance(value, Interval) else value
         return "–" if number is None else half_up(number, _DIGITS[self.unit])
 
@@ -101,7 +101,7 @@ class Measure:
     @property
     def interval(self) -> str:
         """The interval as people read it; empty if there is none."""
-        value, digits = self.told, _DIGITS[self.unit]
+        value, digits = self.in_unit, _DIGITS[self.unit]
         return (
             value.in_brackets(lambda number: half_up(number, digits)) if isinstance(value, Interval) else ""
         )
@@ -113,7 +113,7 @@ class Measure:
 
     def to_json(self) -> dict[str, Any]:
         """Return value, ends of the interval and denominator, in the unit; what is not known is left out."""
-        measured = self.told
+        measured = self.in_unit
         value, low, high = measured[:3] if isinstance(measured, Interval) else (measured, None, None)
         plain = {
             "title": self.title,
@@ -264,7 +264,7 @@ def exact_table(results: Iterable[Results]) -> Table:
             result.name,
             measure.key,
             measure.unit,
-            measure.told,
+            measure.in_unit,
             measure.of,
             measure.counted,
             measure.paper,

@@ -330,7 +330,7 @@ def table_4(frame: pd.DataFrame) -> tuple[Table, Table] | None:
         has_any = any(value is not None for value in printed)
         rounded = [cell.rounded if cell else "" for cell in row]
         shown.append([name, *rounded, *([beside if has_any else ""] if known else [])])
-        exact.append([name, *(cell.told if cell else None for cell in row), *printed])
+        exact.append([name, *(cell.in_unit if cell else None for cell in row), *printed])
     title, heads = "Table 4: tests of language models, in %", [*wide]
     columns = [Column(head, 4) for head in (*heads, *(f"paper {head}" for head in heads))]
     return (
@@ -389,7 +389,7 @@ def _measure_results(
 
 def _exact_rows(wide: pd.DataFrame, sizes: Mapping[str, int]) -> list[list[Cell]]:
     rows = zip(wide.index, wide.to_numpy(), strict=True)
-    return [[name, *(cell.told for cell in row), sizes[name]] for name, row in rows]
+    return [[name, *(cell.in_unit for cell in row), sizes[name]] for name, row in rows]
 
 
 def _pivot(frame: pd.DataFrame, columns: str, order: Sequence[str]) -> pd.DataFrame:

@@ -206,13 +206,13 @@ def test_every_problem_has_words_and_a_place() -> None:
     fields = ("labels", "labels.neutral", "rewrites", "rewrites[3]", "rewrites[0].premise", "hypothesis")
     for code in get_args(Code):
         for field in fields:
-            problem = show.told(Problem(code, field))
+            problem = show.field_problem(Problem(code, field))
             assert isinstance(problem.text, Message)
             for language in LANGUAGES:
                 text = strings(language).say("benchmark.ambient", problem.text)
                 assert text
                 assert "{" not in text
-    places = [show.told(Problem("same", field)).field for field in fields]
+    places = [show.field_problem(Problem("same", field)).field for field in fields]
     assert places == ["labels", "labels", "rewrites", "rewrites[3].label", "rewrites[0].premise", "rewrites"]
     entries = show.rewrites(ShownTexts(premise="A.", hypothesis="B."))
     assert isinstance(entries, Entries)
