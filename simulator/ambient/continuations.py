@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final, Literal
 
-from simulator.ambient.distractors import DistractorRule, Relations, distractor_for
 from simulator.ambient.examples import Example
 from simulator.ambient.intervals import Count, Values, clustered_interval
-from simulator.ambient.items import ContinueItem
 from simulator.ambient.records import DISTRACTOR, ContinuationOption, ContinuationRecord
 from simulator.seeds import derive_seed
 from simulator.stats import Interval
@@ -26,38 +24,6 @@ STEMS: Final[Mapping[str, str]] = {"plain": '"', "instructed": "Write a story.\n
 """What stands before every conditioning sentence: for plain models, and for instruction-tuned ones."""
 _ENDS: Final = ".!?"
 _SHORTEST: Final = 2
-
-
-def continue_items(
-    examples: Iterable[Example],
-    *,
-    seed: int,
-    stem: str = STEMS["plain"],
-    wanted: int = 100,
-    distractor: DistractorRule = "paper",
-    relations: Relations | None = None,
-) -> tuple[ContinueItem, ...]:
-    """Return an item for every flagged sentence; its distractor depends on `seed` and its id only.
-
-    Raises:
-        InputError: if a sentence has no word.
-    """
-    return tuple(
-        ContinueItem(
-            id=(name := f"{example.id}.{side}"),
-            example_id=example.id,
-            side=side,
-            sentence=example.sentence(side),
-            rewrites=example.rewrites(side),
-            distractor=distractor_for(
-                example.sentence(side), seed=derive_seed(seed, name), rule=distractor, relations=relations
-            ).text,
-            stem=stem,
-            wanted=wanted,
-        )
-        for example in examples
-        for side in example.sides
-    )
 
 
 def one_sentence(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What crowdworkers' votes say of the dataset (spec 5.3; paper 3 and Table 1).
+"""What crowdworkers' votes say of the dataset (spec 5.3; paper 3 and Table 1), and of models' rewrites (6.5).
 
 All measures come from `CrowdRecord`s, of a published file or of the log. A *reading* is a candidate with a
 label, a true slot; the distractor has none. Rows are resampled whole for the intervals, so the readings of
@@ -26,7 +26,7 @@ from statistics import fmean
 from typing import Final, Literal, NamedTuple, get_args
 
 from simulator.ambient.examples import squeeze
-from simulator.ambient.intervals import Values
+from simulator.ambient.intervals import Values, mean_interval
 from simulator.ambient.labels import LABELS, Label
 from simulator.ambient.records import CrowdRecord
 from simulator.judging.agreement import (
@@ -195,3 +195,39 @@ def _why_undefined(name: str, any_rows: bool) -> str:
     if name == "distractor_plausible_told_apart":
         return "no row has two readings and a distractor that is none of them"
     return "nothing has two votes, or all votes are for one label"
+
+
+# ---- judgments of models' rewrites (spec 6.5)
+
+NEEDED: Final = 2
+"""Labelled rewrites that a row needs to be correct: with fewer, nothing is disambiguated."""
+
+
+def is_correct(record: CrowdRecord, tie: Tie = "first") -> bool:
+    """Return True if a row has two labelled rewrites or more, and the votes agree with each of them."""
+    return len(record.true_slots) >= NEEDED and agrees(record, tie)
+
+
+def evaluation_measures(records: Sequence[CrowdRecord], tie: Tie = "first") -> dict[str, Values]:
+    """Return model -> how many of its rows are correct, models in the order of their first row.
+
+    Rows with ``few_rewrites`` are wrong whatever the votes are; ``correct`` leaves out those
+    ``without_votes``.
+    """
+    by_model: dict[str, list[CrowdRecord]] = {}
+    for record in records:
+        by_model.setdefault(record.origin, []).append(record)
+    return {model: _evaluation(rows, tie) for model, rows in by_model.items()}
+
+
+def _evaluation(records: Sequence[CrowdRecord], tie: Tie) -> Values:
+    few = [record for record in records if len(record.true_slots) < NEEDED]
+    asked = [record for record in records if len(record.true_slots) >= NEEDED]
+    judged = [record for record in asked if record.workers]
+    return {
+        "correct": mean_interval([0.0] * len(few) + [float(is_correct(record, tie)) for record in judged]),
+        "rows": len(records),
+        "few_rewrites": len(few),
+        "without_votes": len(asked) - len(judged),
+        "workers": worker_counts(records),
+    }

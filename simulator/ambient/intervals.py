@@ -18,8 +18,7 @@ class Count(NamedTuple):
 
 
 Values = dict[str, Any]
-"""An `Interval`, `Count`, number or None for each measure that `reporting/wording.yaml` names, and what is told
-beside."""
+"""By measure of `reporting/wording.yaml`: an `Interval`, `Count`, number or None; and what else is told."""
 
 
 def mean_interval(values: Sequence[float], items: Sequence[Hashable] | None = None) -> Interval | None:

@@ -1,4 +1,4 @@
-"""Items out of examples: what is shown to crowdworkers, linguists and models (spec 3, 5.1, 7, 9, 10).
+"""Items out of examples: what is shown to crowdworkers, linguists and models (spec 3, 5.1, 6.2, 7 to 10).
 
 In the evaluation of models' disambiguations (6.5) workers do the second and third step of the crowdworkers'
 task. The candidates are a model's rewrites; what is left of the three slots is filled up with the
@@ -15,22 +15,32 @@ from typing import Final
 
 from logs import LogError, LogReader
 from simulator.ambient.claims import clean_claim
-from simulator.ambient.crowd import Tie, agrees, worker_counts
+from simulator.ambient.continuations import STEMS
 from simulator.ambient.data import Claim
+from simulator.ambient.distractors import DistractorRule, Relations, distractor_for
 from simulator.ambient.examples import Example, named, squeeze
 from simulator.ambient.files.dataset import warn_of
-from simulator.ambient.files.results import GENERATION
-from simulator.ambient.intervals import Values, mean_interval
-from simulator.ambient.items import AnnotateItem, Candidate, ClaimItem, CrowdItem, NliItem, TrueFalseItem
+from simulator.ambient.files.results import CANDIDATES, GENERATION
+from simulator.ambient.items import (
+    AnnotateItem,
+    Candidate,
+    ClaimItem,
+    ContinueItem,
+    CrowdItem,
+    GenerateItem,
+    InstructionText,
+    NliItem,
+    TrueFalseItem,
+)
 from simulator.ambient.labels import LABELS, SIDES, Label, Side
 from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.prompts import Parser, parse
-from simulator.ambient.records import ClaimRecord, CrowdRecord, GenerationRecord
+from simulator.ambient.records import ClaimRecord, GenerationRecord
 from simulator.ambient.trial_log import generation_records
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
 
-CANDIDATES: Final = 3
+SHOTS: Final = 4
 _MISSING: Final = (
     "no distractor for the ambiguous side; give the examples a field "
     '"distractors": {"premise": …} with a sentence near the ambiguous one that is no reading of it, '
@@ -97,6 +107,66 @@ def true_false_items(examples: Iterable[Example]) -> tuple[TrueFalseItem, ...]:
             side=side,
             sentence=example.sentence(side),
             rewrites=example.rewrites(side),
+        )
+        for example in examples
+        for side in example.sides
+    )
+
+
+def generate_items(
+    examples: Iterable[Example], *, seed: int, shots: int = SHOTS, instruction: InstructionText = "published"
+) -> tuple[GenerateItem, ...]:
+    """Return an item for every example of which exactly one side is ambiguous.
+
+    The worked examples of each are drawn anew, without replacement, from the *other* examples given that are
+    ambiguous on the same side alone; the draw depends on `seed` and the example's id only.
+
+    Raises:
+        InputError: if there are fewer others than `shots`.
+    """
+    chosen = tuple(example for example in examples if example.xor)
+    pools = {side: [example for example in chosen if example.flagged(side)] for side in SIDES}
+
+    def item(example: Example) -> GenerateItem:
+        side = example.sides[0]
+        others = [other for other in pools[side] if other.id != example.id]
+        if len(others) < shots:
+            raise InputError(
+                f"{example.id}: {shots} worked examples are wanted, and {len(others)} other examples are "
+                f"ambiguous in the {side} alone; give more examples, or ask for fewer worked ones"
+            )
+        drawn = tuple(Random(derive_seed(seed, example.id)).sample(others, shots))
+        return GenerateItem(id=example.id, example=example, side=side, shots=drawn, instruction=instruction)
+
+    return tuple(map(item, chosen))
+
+
+def continue_items(
+    examples: Iterable[Example],
+    *,
+    seed: int,
+    stem: str = STEMS["plain"],
+    wanted: int = 100,
+    distractor: DistractorRule = "paper",
+    relations: Relations | None = None,
+) -> tuple[ContinueItem, ...]:
+    """Return an item for every flagged sentence; its distractor depends on `seed` and its id only.
+
+    Raises:
+        InputError: if a sentence has no word.
+    """
+    return tuple(
+        ContinueItem(
+            id=(name := f"{example.id}.{side}"),
+            example_id=example.id,
+            side=side,
+            sentence=example.sentence(side),
+            rewrites=example.rewrites(side),
+            distractor=distractor_for(
+                example.sentence(side), seed=derive_seed(seed, name), rule=distractor, relations=relations
+            ).text,
+            stem=stem,
+            wanted=wanted,
         )
         for example in examples
         for side in example.sides
@@ -171,8 +241,6 @@ def _ids(examples: Sequence[Example]) -> str:
 
 
 ITEMS: Final = 50
-NEEDED: Final = 2
-"""Labelled rewrites that a row needs to be correct: with fewer, nothing is disambiguated."""
 
 
 def evaluation_items(
@@ -257,36 +325,6 @@ def labelled_rewrites(record: GenerationRecord, parser: Parser = "reference") ->
     """Return what a model wrote, label by label; a rewrite without words is none."""
     texts = parse(record.generation, parser).rewrites
     return {label: texts[label].strip() for label in LABELS if texts.get(label, "").strip()}
-
-
-def is_correct(record: CrowdRecord, tie: Tie = "first") -> bool:
-    """Return True if a row has two labelled rewrites or more, and the votes agree with each of them."""
-    return len(record.true_slots) >= NEEDED and agrees(record, tie)
-
-
-def evaluation_measures(records: Sequence[CrowdRecord], tie: Tie = "first") -> dict[str, Values]:
-    """Return model -> how many of its rows are correct, models in the order of their first row.
-
-    Rows with ``few_rewrites`` are wrong whatever the votes are; ``correct`` leaves out those
-    ``without_votes``.
-    """
-    by_model: dict[str, list[CrowdRecord]] = {}
-    for record in records:
-        by_model.setdefault(record.origin, []).append(record)
-    return {model: _measures(rows, tie) for model, rows in by_model.items()}
-
-
-def _measures(records: Sequence[CrowdRecord], tie: Tie) -> Values:
-    few = [record for record in records if len(record.true_slots) < NEEDED]
-    asked = [record for record in records if len(record.true_slots) >= NEEDED]
-    judged = [record for record in asked if record.workers]
-    return {
-        "correct": mean_interval([0.0] * len(few) + [float(is_correct(record, tie)) for record in judged]),
-        "rows": len(records),
-        "few_rewrites": len(few),
-        "without_votes": len(asked) - len(judged),
-        "workers": worker_counts(records),
-    }
 
 
 def _item(record: GenerationRecord, model: str, number: int, distractor: str, seed: int) -> CrowdItem | None:

@@ -24,7 +24,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from random import Random
 from typing import Final, Literal, get_args
 
 from personas.templates import Rendered, render
@@ -32,7 +31,6 @@ from simulator.ambient.examples import Example, one_sided
 from simulator.ambient.items import GenerateItem, InstructionText
 from simulator.ambient.labels import SIDES, VERBALIZERS, Label, Side
 from simulator.errors import InputError
-from simulator.seeds import derive_seed
 
 Parser = Literal["reference", "robust"]
 ParseWarning = Literal[
@@ -136,7 +134,6 @@ def _parse_items(
     return Parsed(rewrites, tuple(code for code in PARSE_WARNINGS if code in met))
 
 
-SHOTS: Final = 4
 _PARTS: Final[dict[Side, str]] = {"premise": "context", "hypothesis": "claim"}
 _SLIP: Final = ("affects whether its correctness", "affects whether it is correct")
 _QUESTION: Final = "Given the context alone, is this claim true, false, or inconclusive?"
@@ -185,34 +182,6 @@ def prompt(item: GenerateItem, *, language: str = "en") -> str:
     first = instruction(item.side, item.instruction, language=language).text
     worked = (worked_example(shot, item.side) for shot in item.shots)
     return "\n\n".join((first, *worked, question(item.example, item.side)))
-
-
-def generate_items(
-    examples: Iterable[Example], *, seed: int, shots: int = SHOTS, instruction: InstructionText = "published"
-) -> tuple[GenerateItem, ...]:
-    """Return an item for every example of which exactly one side is ambiguous.
-
-    The worked examples of each are drawn anew, without replacement, from the *other* examples given that are
-    ambiguous on the same side alone; the draw depends on `seed` and the example's id only.
-
-    Raises:
-        InputError: if there are fewer others than `shots`.
-    """
-    chosen = tuple(example for example in examples if example.xor)
-    pools = {side: [example for example in chosen if example.flagged(side)] for side in SIDES}
-
-    def item(example: Example) -> GenerateItem:
-        side = example.sides[0]
-        others = [other for other in pools[side] if other.id != example.id]
-        if len(others) < shots:
-            raise InputError(
-                f"{example.id}: {shots} worked examples are wanted, and {len(others)} other examples are "
-                f"ambiguous in the {side} alone; give more examples, or ask for fewer worked ones"
-            )
-        drawn = tuple(Random(derive_seed(seed, example.id)).sample(others, shots))
-        return GenerateItem(id=example.id, example=example, side=side, shots=drawn, instruction=instruction)
-
-    return tuple(map(item, chosen))
 
 
 @dataclass(frozen=True, slots=True)

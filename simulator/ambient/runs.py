@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 from pydantic import Field
 
 from logs.paths import default_path
-from simulator.ambient.continuations import STEMS, continue_items
+from simulator.ambient.continuations import STEMS
 from simulator.ambient.data import BUILTIN, Split, load_claims, load_examples
 from simulator.ambient.distractors import DistractorRule, Relations, read_relations
 from simulator.ambient.examples import Example
@@ -32,16 +32,18 @@ from simulator.ambient.likelihoods import PREFIX
 from simulator.ambient.players import TASKS_OF
 from simulator.ambient.playing import ANNOTATOR, Options
 from simulator.ambient.prepare import (
+    SHOTS,
     annotate_items,
     claim_items,
+    continue_items,
     crowd_items,
     distractors_of,
     evaluation_items,
+    generate_items,
     nli_items,
     results_of,
     true_false_items,
 )
-from simulator.ambient.prompts import SHOTS, generate_items
 from simulator.errors import InputError
 from simulator.field_options import logged_values
 from simulator.models import Capabilities, Needs

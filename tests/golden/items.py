@@ -12,10 +12,16 @@ from simulator.ambibench.generation import (
     generate_multiple,
     generate_verbalise,
 )
-from simulator.ambient.continuations import continue_items
 from simulator.ambient.data import load_claims, load_examples
-from simulator.ambient.prepare import annotate_items, claim_items, crowd_items, nli_items, true_false_items
-from simulator.ambient.prompts import generate_items
+from simulator.ambient.prepare import (
+    annotate_items,
+    claim_items,
+    continue_items,
+    crowd_items,
+    generate_items,
+    nli_items,
+    true_false_items,
+)
 from simulator.ambik.data import load_drafts, load_pairs, load_scenarios
 from simulator.ambik.selection import calibration_items, draft_items, pair_items, scenario_items
 from simulator.clarq.data import load_items

@@ -10,7 +10,7 @@ from simulator.ambient.annotation.linguists import linguist_measures, single_ann
 from simulator.ambient.claims import THRESHOLD, claim_measures, flagged
 from simulator.ambient.claims import rescored as rescored_claims
 from simulator.ambient.continuations import chance_by_example, continuation_measures
-from simulator.ambient.crowd import count_labels, crowd_measures, slot_votes
+from simulator.ambient.crowd import count_labels, crowd_measures, evaluation_measures, slot_votes
 from simulator.ambient.examples import Example, named
 from simulator.ambient.generation import (
     edit_f1_variants,
@@ -22,7 +22,6 @@ from simulator.ambient.generation import (
 )
 from simulator.ambient.intervals import Count, Values, clustered_interval, mean_interval
 from simulator.ambient.labels import LABELS, Category, letters
-from simulator.ambient.prepare import evaluation_measures
 from simulator.ambient.records import (
     ClaimRecord,
     ContinuationRecord,

@@ -18,7 +18,7 @@ from logs.rows import Turn
 from simulator.ambient.annotation.linguists import linguist_measures
 from simulator.ambient.claims import claim_measures
 from simulator.ambient.continuations import continuation_measures
-from simulator.ambient.crowd import crowd_measures
+from simulator.ambient.crowd import crowd_measures, evaluation_measures
 from simulator.ambient.files.nli import NLI_PREDICTIONS
 from simulator.ambient.files.results import CLAIMS, CONTINUATIONS, CROWD, GENERATION, LINGUISTS, TRUE_FALSE
 from simulator.ambient.generation import generation_measures
@@ -27,7 +27,6 @@ from simulator.ambient.items import BENCHMARK, GenerateItem, Task
 from simulator.ambient.nli.metrics import nli_measures
 from simulator.ambient.payloads import FORMS
 from simulator.ambient.playing import ANNOTATOR
-from simulator.ambient.prepare import evaluation_measures
 from simulator.ambient.prompts import prompt
 from simulator.ambient.reporting.measures import Results, wording
 from simulator.ambient.score import values

@@ -4,14 +4,12 @@ from collections import Counter
 
 import pytest
 
-from simulator.ambient.crowd import TIES, Tie
+from simulator.ambient.crowd import TIES, Tie, evaluation_measures, is_correct
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.labels import LABELS, Label, Side
 from simulator.ambient.prepare import (
     distractors_of,
     evaluation_items,
-    evaluation_measures,
-    is_correct,
     labelled_rewrites,
 )
 from simulator.ambient.records import CrowdRecord, GenerationRecord

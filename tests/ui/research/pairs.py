@@ -13,20 +13,20 @@ from logs.rows import Ending, Episode, Run, Turn
 from simulator.ambient.annotation.rules import Annotation
 from simulator.ambient.benchmark import BENCHMARK
 from simulator.ambient.claims import THRESHOLD, second_highest
-from simulator.ambient.continuations import continue_items
 from simulator.ambient.data import load_claims, load_examples
 from simulator.ambient.items import Item
 from simulator.ambient.machine import MACHINE
 from simulator.ambient.players import seat_for
 from simulator.ambient.prepare import (
     claim_items,
+    continue_items,
     crowd_items,
     distractors_of,
     evaluation_items,
+    generate_items,
     nli_items,
     true_false_items,
 )
-from simulator.ambient.prompts import generate_items
 from simulator.ambient.sessions import AmbientSessions
 from simulator.ambient.trial_log import generation_records
 from simulator.runner.machines import ActiveEpisode

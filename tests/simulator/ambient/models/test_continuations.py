@@ -8,13 +8,13 @@ from simulator.ambient.continuations import (
     STEMS,
     Sampled,
     continuation_measures,
-    continue_items,
     kl_options,
     log_odds,
     one_sentence,
     ranks_first,
 )
 from simulator.ambient.examples import Disambiguation, Example
+from simulator.ambient.prepare import continue_items
 from simulator.ambient.records import ContinuationOption, ContinuationRecord
 from simulator.ambient.reporting.figures import log_odds_bars
 

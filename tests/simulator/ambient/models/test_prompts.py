@@ -7,7 +7,8 @@ import pytest
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.items import GenerateItem
 from simulator.ambient.labels import Label
-from simulator.ambient.prompts import bridge, generate_items, instruction, prompt, read_prompt
+from simulator.ambient.prepare import generate_items
+from simulator.ambient.prompts import bridge, instruction, prompt, read_prompt
 from simulator.errors import InputError
 
 SOUP = Example(

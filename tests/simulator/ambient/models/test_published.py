@@ -11,7 +11,8 @@ from simulator.ambient.examples import Example
 from simulator.ambient.files.results import CONTINUATIONS, GENERATION, TRUE_FALSE
 from simulator.ambient.generation import gold_differences
 from simulator.ambient.items import GenerateItem
-from simulator.ambient.prompts import generate_items, prompt, read_prompt
+from simulator.ambient.prepare import generate_items
+from simulator.ambient.prompts import prompt, read_prompt
 from simulator.ambient.records import GenerationRecord, TrueFalseRecord
 from simulator.ambient.true_false import expected, true_false_prompt
 
