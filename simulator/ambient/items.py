@@ -25,6 +25,8 @@ from simulator.fields import Key, Said, Whole
 
 Task = Literal["crowd", "evaluate", "annotate", "generate", "true_false", "continue", "nli", "claim"]
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
+JUDGED: Final = frozenset[Task](("crowd", "evaluate", "annotate"))
+"""Tasks of judgments, which have no wrong answer: who breaks off has given none (`payloads.with_silence`)."""
 InstructionText = Literal["published", "corrected"]
 
 

@@ -52,7 +52,7 @@ from simulator.ambient.annotation.rules import (
     describe,
     read_annotation,
 )
-from simulator.ambient.items import ClaimItem, ContinueItem, GenerateItem, Item, NliItem, TrueFalseItem
+from simulator.ambient.items import ContinueItem, GenerateItem, Item, NliItem, TrueFalseItem
 from simulator.ambient.labels import LABELS, SIDES, Label, in_order
 from simulator.ambient.playing import (
     ANNOTATOR,
@@ -270,11 +270,6 @@ _NOTHING: Final = Reply(
         "flagged": False,
     }
 )
-
-
-def has_silence(item: Item) -> bool:
-    """Return True if an item is one of the models' tasks, in which no answer is a wrong one."""
-    return isinstance(item, GenerateItem | TrueFalseItem | ContinueItem | NliItem | ClaimItem)
 
 
 def with_silence(item: Item, episode: Episode, turns: Sequence[Turn]) -> tuple[Turn, ...]:

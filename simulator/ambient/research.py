@@ -15,7 +15,7 @@ from simulator.ambient.crowd import TIES, agrees, count_labels, crowd_measures, 
 from simulator.ambient.data import load_guidelines, read_examples
 from simulator.ambient.examples import findings
 from simulator.ambient.files.results import CROWD, LINGUISTS
-from simulator.ambient.items import Task
+from simulator.ambient.items import JUDGED
 from simulator.ambient.labels import SHOWN, letters
 from simulator.ambient.records import CrowdRecord
 from simulator.ambient.reporting.datasets import dataset_results
@@ -43,7 +43,6 @@ from simulator.reporting import Section
 from simulator.research import DataPages, Entry, Link, Look, Part, ResearchPages, RunFile, Shown
 from simulator.stats import Interval
 
-PEOPLE: Final[frozenset[Task]] = frozenset(("crowd", "evaluate", "annotate"))
 _NOTHING: Final = "–"
 
 
@@ -229,7 +228,7 @@ def _crowd(reader: LogReader, run: str, path: Path) -> None:
 RESEARCH: Final = ResearchPages(
     episode=episode,
     parts=(
-        Part(name="people", show=people, where=lambda reader, run: bool(PEOPLE & set(tasks_of(reader, run)))),
+        Part(name="people", show=people, where=lambda reader, run: bool(JUDGED & set(tasks_of(reader, run)))),
     ),
     links=_links,
     files=(

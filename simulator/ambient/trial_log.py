@@ -6,7 +6,7 @@ item as it was played, so a log can be scored without its data set.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 from logs import LogReader
@@ -14,8 +14,8 @@ from logs.rows import Run, Turn
 from simulator.ambient.continuations import Sampled, kl_options
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.generation import gold_rewrites
-from simulator.ambient.items import BENCHMARK, TASKS, ContinueItem, Item, Task, item_from_row
-from simulator.ambient.payloads import has_silence, with_silence
+from simulator.ambient.items import BENCHMARK, JUDGED, TASKS, ContinueItem, Item, Task, item_from_row
+from simulator.ambient.payloads import with_silence
 from simulator.ambient.playing import ANNOTATOR, Kind
 from simulator.ambient.prompts import prompt
 from simulator.ambient.records import (
@@ -65,14 +65,14 @@ def _played_episodes(reader: LogReader, run: str, aborted: bool) -> Iterator[Pla
     for played in played_items(reader, run, item_from_row, aborted=aborted):
         if played.ending.status in ENDED:
             yield played
-        elif has_silence(played.item):
+        elif played.item.task not in JUDGED:
             yield played._replace(turns=with_silence(played.item, played.episode, tuple(played.turns)))
 
 
 # ---- records, one for each row of a results file
 
 
-def _crowd(workers: Sequence[PlayedItem]) -> Iterator[CrowdRecord]:
+def _crowd(*workers: PlayedItem) -> Iterator[CrowdRecord]:
     """Yield the votes on one item; its workers in the order of completion."""
     item = workers[0].item
     plausible = [last_payload(worker.turns, "plausible")["answers"] for worker in workers]
@@ -92,7 +92,7 @@ def _crowd(workers: Sequence[PlayedItem]) -> Iterator[CrowdRecord]:
     )
 
 
-def _linguists(annotators: Sequence[PlayedItem]) -> Iterator[LinguistRecord]:
+def _linguists(*annotators: PlayedItem) -> Iterator[LinguistRecord]:
     """Yield what was said of one example; who discarded it is not among its annotations."""
     example = annotators[0].item.example
     forms = [(each.who(ANNOTATOR), last_payload(each.turns, "annotate")) for each in annotators]
@@ -217,35 +217,31 @@ def _claim(played: PlayedItem) -> Iterator[ClaimRecord]:
     )
 
 
-_OF_ITEM: Final[Mapping[Task, Callable[[Sequence[PlayedItem]], Iterator[Any]]]] = {
+_RECORDS: Final[Mapping[Task, Callable[..., Iterator[Any]]]] = {
     "crowd": _crowd,
     "evaluate": _crowd,
     "annotate": _linguists,
-}
-"""Tasks in which several people answer to one item; their answers are one record."""
-_OF_EPISODE: Final[Mapping[Task, Callable[[PlayedItem], Iterator[Any]]]] = {
     "generate": _generation,
     "true_false": _true_false,
     "continue": _continuation,
     "nli": _nli,
     "claim": _claim,
 }
-JUDGED: Final = frozenset(_OF_ITEM)
-"""Tasks of judgments, which have no wrong answer that silence could be (`payloads.has_silence`)."""
+"""What makes records of an episode; in tasks of judgments, of all episodes on one item."""
 
 
 def records_of(played: Iterable[PlayedItem], task: Task) -> tuple[Any, ...]:
     """Return the records of the episodes of a task: by item where people judge, else episode by episode."""
     episodes = [episode for episode in played if episode.item.task == task]
-    if task in _OF_EPISODE:
-        return tuple(record for episode in episodes for record in _OF_EPISODE[task](episode))
-    items: dict[str, list[PlayedItem]] = {}
-    for episode in episodes:
-        items.setdefault(episode.episode.item_hash, []).append(episode)
-    ordered = sorted(
-        items.values(), key=lambda group: (getattr(group[0].item, "origin", ""), group[0].item.id)
-    )
-    return tuple(record for group in ordered for record in _OF_ITEM[task](group))
+    groups = [[episode] for episode in episodes]
+    if task in JUDGED:
+        items: dict[str, list[PlayedItem]] = {}
+        for episode in episodes:
+            items.setdefault(episode.episode.item_hash, []).append(episode)
+        groups = sorted(
+            items.values(), key=lambda group: (getattr(group[0].item, "origin", ""), group[0].item.id)
+        )
+    return tuple(record for group in groups for record in _RECORDS[task](*group))
 
 
 def _reads(kind: type[RecordT], *tasks: Task) -> Callable[..., tuple[RecordT, ...]]:

@@ -13,14 +13,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import yaml
-
 from simulator.ambient.intervals import Count
 from simulator.figures import Cell, Column, Table
 from simulator.reporting import Section, file_section
 from simulator.stats import Interval
+from simulator.tables.builtin import read_yaml
 
-_PAPER: Final = Path(__file__).parent / "paper.yaml"
+_FOLDER: Final = Path(__file__).parent
 _SHOTS: Final = "-n4"
 # Files that are called so are named after their folder.
 _PLAIN: Final = ("results", "predictions")
@@ -29,7 +28,7 @@ _PLAIN: Final = ("results", "predictions")
 @lru_cache(maxsize=1)
 def paper() -> Mapping[str, Any]:
     """Return the figures, as `paper.yaml` has them."""
-    printed: Mapping[str, Any] = yaml.safe_load(_PAPER.read_text(encoding="utf-8"))
+    printed: Mapping[str, Any] = read_yaml(_FOLDER / "paper.yaml")
     return printed
 
 
@@ -191,7 +190,7 @@ class Results:
 @lru_cache(maxsize=1)
 def wording() -> Mapping[str, Any]:
     """Return the texts of `wording.yaml`."""
-    words: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("wording.yaml").read_text("utf-8"))
+    words: Mapping[str, Any] = read_yaml(_FOLDER / "wording.yaml")
     return words
 
 

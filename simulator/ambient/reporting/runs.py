@@ -23,14 +23,14 @@ from simulator.ambient.files.nli import NLI_PREDICTIONS
 from simulator.ambient.files.results import CLAIMS, CONTINUATIONS, CROWD, GENERATION, LINGUISTS, TRUE_FALSE
 from simulator.ambient.generation import generation_measures
 from simulator.ambient.intervals import mean_interval
-from simulator.ambient.items import BENCHMARK, GenerateItem, Task
+from simulator.ambient.items import BENCHMARK, JUDGED, GenerateItem, Task
 from simulator.ambient.nli.metrics import nli_measures
 from simulator.ambient.payloads import FORMS
 from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.prompts import prompt
 from simulator.ambient.reporting.measures import Results, wording
 from simulator.ambient.score import values
-from simulator.ambient.trial_log import JUDGED, items_of, played_of, records_of
+from simulator.ambient.trial_log import items_of, played_of, records_of
 from simulator.ambient.true_false import true_false_measures
 from simulator.figures import Cell, Column, Table
 from simulator.frames import Frames

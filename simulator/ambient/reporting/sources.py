@@ -21,11 +21,11 @@ from simulator.ambient.crowd import Tie
 from simulator.ambient.examples import Example
 from simulator.ambient.files.dataset import CategoryRecord
 from simulator.ambient.files.results import join
-from simulator.ambient.items import BENCHMARK, Task
+from simulator.ambient.items import BENCHMARK, JUDGED, Task
 from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.prompts import Parser
 from simulator.ambient.reporting.measures import Results, model_of
-from simulator.ambient.trial_log import JUDGED, items_of, played_of, records_of
+from simulator.ambient.trial_log import items_of, played_of, records_of
 from simulator.duplicates import CODE, DuplicatesOption, left_out, repeats_statement
 from simulator.errors import InputError
 from simulator.fields import Fields
