@@ -52,7 +52,7 @@ from simulator.ambient.annotation.rules import (
     describe,
     read_annotation,
 )
-from simulator.ambient.items import ContinueItem, GenerateItem, Item, NliItem, TrueFalseItem
+from simulator.ambient.items import ContinueItem, GenerateItem, Item, TrueFalseItem
 from simulator.ambient.labels import LABELS, SIDES, Label, in_order
 from simulator.ambient.playing import (
     ANNOTATOR,
@@ -193,28 +193,25 @@ def _fields(
     item: Item, step: Step, reply: Reply, options: Options, answers: dict[str, Any]
 ) -> dict[str, Any]:
     move = reply.move or {}
-    if step.kind == "qualification" and options.qualification is not None:
-        gold = options.qualification.questions[step.number].label
-        return {"number": step.number, **answers, "gold": gold, "correct": answers["answer"] == gold}
-    if isinstance(item, TrueFalseItem) and step.kind == "true_false":
-        return _true_false(item, step, reply, answers)
-    if isinstance(item, GenerateItem) and step.kind == "generate":
-        return _generation_payload(item, reply.text)
-    if isinstance(item, ContinueItem) and step.kind == "continue":
-        name, sentence = item.options[step.number]
-        lists = {key: list(move[key]) for key in ("continuations", "own", "original", "tokens")}
-        return {"option": name, "sentence": sentence, **lists}
-    if isinstance(item, NliItem) and step.kind == "nli":
-        return {
-            "pair": step.number,
-            "prediction": in_order(move["prediction"]),
-            "logits": move.get("logits"),
-            "threshold": move.get("threshold"),
-        }
-    if step.kind == "paraphrase":
-        return {"texts": list(move["texts"]), "kept": list(move["kept"])}
-    if step.kind == "claim":
-        return {key: move[key] for key in ("paraphrases", "score", "flagged")}
+    match item, step.kind:
+        case _, "qualification" if options.qualification is not None:
+            gold = options.qualification.questions[step.number].label
+            return {"number": step.number, **answers, "gold": gold, "correct": answers["answer"] == gold}
+        case TrueFalseItem(), "true_false":
+            return _true_false(item, step, reply, answers)
+        case GenerateItem(), "generate":
+            return _generation_payload(item, reply.text)
+        case ContinueItem(), "continue":
+            name, sentence = item.options[step.number]
+            lists = {key: list(move[key]) for key in ("continuations", "own", "original", "tokens")}
+            return {"option": name, "sentence": sentence, **lists}
+        case _, "nli":
+            numbers = {key: move.get(key) for key in ("logits", "threshold")}
+            return {"pair": step.number, "prediction": in_order(move["prediction"]), **numbers}
+        case _, "paraphrase":
+            return {key: list(move[key]) for key in ("texts", "kept")}
+        case _, "claim":
+            return {key: move[key] for key in ("paraphrases", "score", "flagged")}
     return answers
 
 

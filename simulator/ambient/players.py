@@ -276,54 +276,46 @@ def _written(rewrites: Iterable[tuple[Label, str]]) -> Reply:
 
 
 def _gold(item: Item, step: Step, random: Random) -> Reply:
-    match item:
-        case CrowdItem():
-            return _form(_gold_crowd(item, step, random))
-        case AnnotateItem():
+    match item, step.kind:
+        case CrowdItem(), "label":
+            return _form({"label": random.choice(in_order(item.gold) or LABELS)})
+        case CrowdItem(), "plausible":
+            return _form({"plausible": [candidate.label is not None for candidate in item.candidates]})
+        case CrowdItem(), _:
+            # Nobody says what a distractor's pair is labelled.
+            return _form({"labels": [candidate.label or "neutral" for candidate in item.candidates]})
+        case AnnotateItem(), _:
             gold = Annotation(labels=item.example.labels, rewrites=item.example.disambiguations)
             return _form(gold.payload())
-        case GenerateItem():
+        case GenerateItem(), _:
             readings = item.example.disambiguations
             return _written((reading.label, reading.sentence(item.side)) for reading in readings)
-        case TrueFalseItem():
+        case TrueFalseItem(), _:
             return _form({"answer": statements(item)[step.number].answer})
-        case NliItem():
+        case NliItem(), _:
             return _labelled(item.gold[step.number])
     raise _cannot_play("offline/gold", item)
 
 
-def _gold_crowd(item: CrowdItem, step: Step, random: Random) -> dict[str, Any]:
-    if step.kind == "label":
-        return {"label": random.choice(in_order(item.gold) or LABELS)}
-    if step.kind == "plausible":
-        return {"plausible": [candidate.label is not None for candidate in item.candidates]}
-    # Nobody says what a distractor's pair is labelled.
-    return {"labels": [candidate.label or "neutral" for candidate in item.candidates]}
-
-
 def _random(item: Item, step: Step, random: Random) -> Reply:
-    match item:
-        case CrowdItem():
-            return _form(_random_crowd(item, step, random))
-        case AnnotateItem():
+    match item, step.kind:
+        case CrowdItem(), "label":
+            return _form({"label": random.choice(LABELS)})
+        case CrowdItem(), "plausible":
+            return _form({"plausible": [random.random() < 0.5 for _ in item.candidates]})
+        case CrowdItem(), _:
+            return _form({"labels": [random.choice(LABELS) for _ in item.candidates]})
+        case AnnotateItem(), _:
             return _form(_random_annotation(item.example, random).payload())
-        case GenerateItem():
+        case GenerateItem(), _:
             labels = random.sample(LABELS, random.choice((2, 3)))
             original = item.example.sentence(item.side)
             return _written((label, _drop_word(original, random)) for label in labels)
-        case TrueFalseItem():
+        case TrueFalseItem(), _:
             return _form({"answer": random.random() < 0.5})
-        case NliItem():
+        case NliItem(), _:
             return _labelled(random.choice(LABEL_SETS))
     raise _cannot_play("offline/random", item)
-
-
-def _random_crowd(item: CrowdItem, step: Step, random: Random) -> dict[str, Any]:
-    if step.kind == "label":
-        return {"label": random.choice(LABELS)}
-    if step.kind == "plausible":
-        return {"plausible": [random.random() < 0.5 for _ in item.candidates]}
-    return {"labels": [random.choice(LABELS) for _ in item.candidates]}
 
 
 def _random_annotation(example: Example, random: Random) -> Annotation:

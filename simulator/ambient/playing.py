@@ -189,28 +189,21 @@ _SHOWN: Final = Codec[ShownTexts](ShownTexts)
 
 def shown_in(item: Item, step: Step, questions: Sequence[Question] = ()) -> ShownTexts:
     """Return what is shown in a step."""
-    if step.kind == "qualification":
-        question = questions[step.number]
-        return ShownTexts(premise=question.premise, hypothesis=question.hypothesis)
-    if isinstance(item, CrowdItem):
-        return _crowd(item, step)
-    if isinstance(item, AnnotateItem) and step.kind == "annotate":
-        return ShownTexts(premise=item.example.premise, hypothesis=item.example.hypothesis)
-    if isinstance(item, TrueFalseItem) and step.kind == "true_false":
-        return ShownTexts(sentence=item.sentence, statement=statements(item)[step.number].text)
-    return ShownTexts()
-
-
-def _crowd(item: CrowdItem, step: Step) -> ShownTexts:
-    places = range(len(item.candidates))
-    if step.kind == "label":
-        return ShownTexts(premise=item.premise, hypothesis=item.hypothesis)
-    if step.kind == "plausible":
-        return ShownTexts(
-            sentence=item.sentence, candidates=tuple(candidate.sentence for candidate in item.candidates)
-        )
-    if step.kind == "relabel":
-        return ShownTexts(pairs=tuple(item.pair(place) for place in places), side=item.side)
+    match item, step.kind:
+        case _, "qualification":
+            question = questions[step.number]
+            return ShownTexts(premise=question.premise, hypothesis=question.hypothesis)
+        case CrowdItem(), "label":
+            return ShownTexts(premise=item.premise, hypothesis=item.hypothesis)
+        case CrowdItem(), "plausible":
+            candidates = tuple(candidate.sentence for candidate in item.candidates)
+            return ShownTexts(sentence=item.sentence, candidates=candidates)
+        case CrowdItem(), "relabel":
+            return ShownTexts(pairs=tuple(map(item.pair, range(len(item.candidates)))), side=item.side)
+        case AnnotateItem(), "annotate":
+            return ShownTexts(premise=item.example.premise, hypothesis=item.example.hypothesis)
+        case TrueFalseItem(), "true_false":
+            return ShownTexts(sentence=item.sentence, statement=statements(item)[step.number].text)
     return ShownTexts()
 
 
