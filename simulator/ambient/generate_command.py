@@ -51,6 +51,21 @@ from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models, take
 from simulator.runner.options import FolderOption
 from simulator.seeds import derive_seed
 
+SAMPLES: Final = "samples.jsonl"
+PREDICTIONS: Final = "predictions.jsonl"
+PAIRS: Final = "pairs.jsonl"
+STUDY: Final = "study.yaml"
+SETS: Final = 200
+_HEAD: Final = """\
+# New pairs for linguists, {judgments} for each. Made together with {data}.
+# Before people are invited: add pay, completion codes and a completion URL, and the study's own texts.
+# The path of the data is absolute; change it where the folder moves.
+"""
+_DIFFERS: Final = "model, server, pool, encoder, prompt or decoding"
+_READ: Final = 256
+_ROUNDED: Final = 6
+Probabilities = Mapping[Label, float]
+
 THRESHOLD: Final = 0.05
 REFERENCE_THRESHOLD: Final = 0.04
 """Of the reference's predicted sets in balancing."""
@@ -60,7 +75,7 @@ _CN: Final[LabelSet] = frozenset({"contradiction", "neutral"})
 _EN: Final[LabelSet] = frozenset({"entailment", "neutral"})
 
 
-def may_be_ambiguous(probabilities: Mapping[Label, float], which: Balancing = "default") -> bool:
+def may_be_ambiguous(probabilities: Probabilities, which: Balancing = "default") -> bool:
     """Return True if two labels are likely enough: the second-highest probability reaches the threshold.
 
     The reference wants it to be strictly greater.
@@ -69,7 +84,7 @@ def may_be_ambiguous(probabilities: Mapping[Label, float], which: Balancing = "d
     return second >= THRESHOLD if which == "default" else second > THRESHOLD
 
 
-def predicted(probabilities: Mapping[Label, float], which: Balancing = "default") -> LabelSet:
+def predicted(probabilities: Probabilities, which: Balancing = "default") -> LabelSet:
     """Return the label set that a pair counts with in balancing.
 
     All labels from 5 % on, as in the filter; in the reference those above 4 %.
@@ -86,28 +101,23 @@ def balanced(sets: Sequence[LabelSet], *, seed: int, which: Balancing = "default
     then drawn ones with E and without C until both labels are in equally many.
     """
     random = Random(derive_seed(seed, "balance"))
-    return sorted(_default(sets, random) if which == "default" else _reference(sets, random))
+    return sorted(_balance_pairs(sets, random) if which == "default" else _balance_labels(sets, random))
 
 
-def _default(sets: Sequence[LabelSet], random: Random) -> list[int]:
+def _balance_pairs(sets: Sequence[LabelSet], random: Random) -> list[int]:
     several = [[place for place, labels in enumerate(sets) if labels == kind] for kind in (_EN, _CN)]
     number = min(map(len, several))
     chosen = [place for places in several for place in random.sample(places, number)]
     return [place for place, labels in enumerate(sets) if labels >= _CE] + chosen
 
 
-def _reference(sets: Sequence[LabelSet], random: Random) -> list[int]:
+def _balance_labels(sets: Sequence[LabelSet], random: Random) -> list[int]:
     kept = [place for place, labels in enumerate(sets) if "contradiction" in labels]
     lacking = len(kept) - sum("entailment" in sets[place] for place in kept)
     others = [
         place for place, labels in enumerate(sets) if "entailment" in labels and "contradiction" not in labels
     ]
     return kept + random.sample(others, min(lacking, len(others)))
-
-
-_READ: Final = 256
-_ROUNDED: Final = 6
-Probabilities = Mapping[Label, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,16 +204,6 @@ def _example(drawn: Drawn, model: str, shares: Probabilities | None = None) -> E
     return Example(id=pair_id(*drawn.pair), premise=drawn.premise, hypothesis=drawn.hypothesis, meta=meta)
 
 
-PAIRS: Final = "pairs.jsonl"
-STUDY: Final = "study.yaml"
-SETS: Final = 200
-_HEAD: Final = """\
-# New pairs for linguists, {judgments} for each. Made together with {data}.
-# Before people are invited: add pay, completion codes and a completion URL, and the study's own texts.
-# The path of the data is absolute; change it where the folder moves.
-"""
-
-
 def write_pairs_and_study(examples: Sequence[Example], folder: Path, *, seed: int) -> tuple[Path, Path]:
     """Write the file of pairs, at least one, and the study file; return both."""
     pairs, study = folder / PAIRS, folder / STUDY
@@ -222,10 +222,6 @@ def write_pairs_and_study(examples: Sequence[Example], folder: Path, *, seed: in
 
 
 # ---- the command
-
-SAMPLES: Final = "samples.jsonl"
-PREDICTIONS: Final = "predictions.jsonl"
-_DIFFERS: Final = "model, server, pool, encoder, prompt or decoding"
 
 
 @asks_models
