@@ -26,7 +26,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
         ),
     ),
     metrics=(Metric("exact", "exact match"), Metric("accuracy", "accuracy", unsuccessful=0.0)),
-    machine=attribute("simulator.ambient.machine:MACHINE"),
+    machine=attribute("simulator.ambient.graph:MACHINE"),
     runs=attribute("simulator.ambient.runs:RUNS"),
     reports=(later("simulator.ambient.reporting.sections:report_sections"),),
     report=ReportSpec(

@@ -14,8 +14,8 @@ from simulator.ambient.annotation.rules import Annotation
 from simulator.ambient.benchmark import BENCHMARK
 from simulator.ambient.claims import THRESHOLD, second_highest
 from simulator.ambient.data import load_claims, load_examples
+from simulator.ambient.graph import MACHINE
 from simulator.ambient.items import Item
-from simulator.ambient.machine import MACHINE
 from simulator.ambient.players import seat_for
 from simulator.ambient.prepare import (
     claim_items,

@@ -11,6 +11,7 @@ import pytest
 from logs.rows import Ending, Episode, Turn
 from simulator.ambient.data import Question
 from simulator.ambient.examples import Disambiguation, Example
+from simulator.ambient.graph import MACHINE
 from simulator.ambient.items import (
     AnnotateItem,
     Candidate,
@@ -22,7 +23,6 @@ from simulator.ambient.items import (
     NliItem,
     TrueFalseItem,
 )
-from simulator.ambient.machine import MACHINE
 from simulator.ambient.players import seat_for
 from simulator.ambient.playing import Qualification
 from simulator.ambient.sessions import AmbientSessions

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from simulator.ambient.continuations import log_odds, ranks_first
+from simulator.ambient.graph import MACHINE
 from simulator.ambient.likelihoods import ClaimScorer, NliAnnotator
-from simulator.ambient.machine import MACHINE
 from simulator.ambient.players import ModelAnnotator
 from simulator.ambient.prompts import prompt
 from simulator.ambient.trial_log import continuation_record, sampled_options

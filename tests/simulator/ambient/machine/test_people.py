@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from simulator.ambient.annotation.rules import read_annotation
-from simulator.ambient.machine import MACHINE
+from simulator.ambient.graph import MACHINE
 from simulator.ambient.payloads import FormError
 from simulator.ambient.playing import Options, statements
 from simulator.ambient.sessions import AmbientSessions

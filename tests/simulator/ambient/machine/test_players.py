@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 import pytest
 
-from simulator.ambient.machine import MACHINE
+from simulator.ambient.graph import MACHINE
 from simulator.ambient.players import TASKS_OF, seat_for
 from simulator.errors import InputError, SeatError
 from simulator.seats import Reply
