@@ -12,9 +12,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
-import yaml
-
-from simulator.handmethat.hierarchy import STATE_OF_ABILITY, STATES, TABLES
+from simulator.handmethat.hierarchy import STATE_OF_ABILITY, STATES, read_table
 from simulator.handmethat.world import HUMAN, NOTHING, State, World, is_reachable, is_unlocked
 
 Domain = Literal["human", "robot", "teleport"]
@@ -76,7 +74,7 @@ class Schema:
 @cache
 def domain(which: Domain) -> Mapping[str, Schema]:
     """Return the schemas of a domain by name."""
-    table = yaml.safe_load((TABLES / "actions.yaml").read_text(encoding="utf-8"))
+    table = read_table("actions")
     if which == "teleport":
         return MappingProxyType({name: _schema(name, row) for name, row in table["teleport"].items()})
     rows: dict[str, Any] = dict(table["agent"])

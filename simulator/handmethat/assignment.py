@@ -20,10 +20,8 @@ from pydantic import PositiveInt
 
 from simulator.errors import InputError
 from simulator.handmethat.data import BUILTIN, draw_tasks
-from simulator.handmethat.items import BENCHMARK
+from simulator.handmethat.items import BENCHMARK, Sample, Task
 from simulator.handmethat.playing import GIVER, HUMAN, PARTNER, ROBOT, EpisodeRules, Posed, Protocol
-from simulator.handmethat.sample import Sample
-from simulator.handmethat.task import Task
 from simulator.studies import Cell
 from simulator.studies.opposite import OppositeSettings, OppositeStudy
 from trees import Language

@@ -76,7 +76,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
             "Generate HandMeThat episodes. The same command again continues where it stopped.",
         ),
         "stats handmethat": Command(
-            "simulator.handmethat.stats_command:stats_command",
+            "simulator.handmethat.generate_command:stats_command",
             "Statistics of HandMeThat episodes: levels, lengths, objects, meanings, utterances, rejections.",
         ),
     },

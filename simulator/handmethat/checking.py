@@ -35,9 +35,8 @@ from simulator.handmethat.files.split import (
 from simulator.handmethat.goals.formula import parse_goal, to_formula
 from simulator.handmethat.goals.model import goal_holds
 from simulator.handmethat.goals.templates import templates
-from simulator.handmethat.items import BENCHMARK
+from simulator.handmethat.items import BENCHMARK, LEVELS, Task
 from simulator.handmethat.meanings.model import Grounding, Meaning, matching
-from simulator.handmethat.task import LEVELS, Task
 from simulator.handmethat.world import State, entities
 from simulator.runner.run_summary import say
 from simulator.tables.registering import refuse_faulty

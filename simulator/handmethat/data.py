@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
-from itertools import islice
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final
 
 from simulator import datasets
 from simulator.errors import InputError
@@ -22,16 +21,22 @@ from simulator.handmethat.files.episode import read_file
 from simulator.handmethat.files.packed import Packed, is_packed
 from simulator.handmethat.files.split import FOLDER, PARTS, SPLIT_FILE, parse_name, read_split
 from simulator.handmethat.hierarchy import TABLES
-from simulator.handmethat.items import BENCHMARK, stratum_of, task_from_row
+from simulator.handmethat.items import (
+    BENCHMARK,
+    LEVELS,
+    Sample,
+    Stratum,
+    Task,
+    stratum,
+    stratum_of,
+    task_from_row,
+)
 from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.handmethat.planner.rewards import Rewards
-from simulator.handmethat.sample import Sample, Stratum, stratum
-from simulator.handmethat.task import LEVELS, Task
 
 BUILTIN: Final = "builtin"
 _MOST_KEPT: Final = 512
 """Tasks of a folder that are kept once they have been read."""
-_Fits = Callable[[Stratum], bool]
 
 
 class NoEpisodeError(InputError):
@@ -65,17 +70,34 @@ class Drawn:
 # ---- where tasks come from
 
 
-class TaskSource(Protocol):
-    """Numbered tasks, sorted by level, quest type, goal and number."""
+class TaskSource:
+    """Numbered tasks, sorted by level, quest type, goal and number, each read when it is asked for.
 
-    @property
-    def ids(self) -> Sequence[str]:
-        """Their ids."""
+    Args:
+        ids: theirs.
+        task: returns the task with a number.
+        strata: what each is; where that is not given, what published names of files say.
+    """
 
-    def __len__(self) -> int: ...
+    def __init__(
+        self, ids: Iterable[str], task: Callable[[int], Task], strata: Iterable[Stratum] | None = None
+    ) -> None:
+        self.ids = tuple(ids)
+        self.task = task
+        self._strata = None if strata is None else list(strata)
 
-    def task(self, number: int) -> Task:
-        """Return the task with this number."""
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """Id -> number."""
+        return {name: number for number, name in enumerate(self.ids)}
+
+    @cached_property
+    def strata(self) -> Sequence[Stratum | None]:
+        """What each is as far as is known without reading it; None if nothing is."""
+        return self._strata or [name and name.stratum for name in map(parse_name, self.ids)]
 
     def named(self, task_id: str) -> Task:
         """Return the task with this id.
@@ -83,25 +105,9 @@ class TaskSource(Protocol):
         Raises:
             InputError: if there is none.
         """
-
-
-class _Numbered:
-    """Tasks by number, each made when it is asked for; `strata` if more is known before than their ids."""
-
-    def __init__(
-        self, ids: Iterable[str], task: Callable[[int], Task], strata: Iterable[Stratum] | None = None
-    ) -> None:
-        self.ids = tuple(ids)
-        self.task = task
-        self.strata = None if strata is None else tuple(strata)
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def named(self, task_id: str) -> Task:
-        if task_id not in self.ids:
+        if task_id not in self.numbers:
             raise InputError(f"options task {task_id!r}: no such task; one is {self.ids[0]!r}")
-        return self.task(self.ids.index(task_id))
+        return self.task(self.numbers[task_id])
 
 
 def task_source(data: str | Path | Task | Sequence[Task], split: str | None = None) -> TaskSource:
@@ -121,17 +127,18 @@ def task_source(data: str | Path | Task | Sequence[Task], split: str | None = No
         tasks = (data,) if isinstance(data, Task) else tuple(data)
         if not tasks:
             raise InputError("tasks: there is none; give at least one task, a file or a folder")
-        return _Numbered((task.id for task in tasks), tasks.__getitem__, map(stratum, tasks))
+        return TaskSource((task.id for task in tasks), tasks.__getitem__, map(stratum, tasks))
     if data == BUILTIN:
         if split is not None:
             raise InputError(f"split {split!r}: the built-in episodes have no split; leave it out")
         rows = builtin_rows()
         ids = tuple(rows)
         strata = (stratum_of(row["episode"]) for row in rows.values())
-        return _Numbered(ids, lambda number: builtin_task(ids[number]), strata)
+        return TaskSource(ids, lambda number: builtin_task(ids[number]), strata)
     place = datasets.locate(data, BENCHMARK, BUILTIN, "HandMeThat episodes", f"{FOLDER}/").path
     if is_packed(place):
-        return Packed(place, split)
+        packed = Packed(place, split)
+        return TaskSource(packed.ids, packed.task)
     files = [place] if place.is_file() else episode_files(episode_folder(place))
     if split is not None:
         split_file = find_split(place)
@@ -142,14 +149,7 @@ def task_source(data: str | Path | Task | Sequence[Task], split: str | None = No
     if not files:
         raise NoEpisodeError(f"{place}: holds no episode file" + (f" of split {split!r}" if split else ""))
     read = lru_cache(maxsize=_MOST_KEPT)(read_file)
-    return _Numbered([file.stem for file in files], lambda number: read(files[number]))
-
-
-def strata_of(source: TaskSource) -> list[Stratum | None]:
-    """Return what each task is as far as is known without reading it; None if nothing is."""
-    if isinstance(source, _Numbered) and source.strata is not None:
-        return list(source.strata)
-    return [name and name.stratum for name in map(parse_name, source.ids)]
+    return TaskSource([file.stem for file in files], lambda number: read(files[number]))
 
 
 def episode_files(folder: Path) -> list[Path]:
@@ -192,30 +192,10 @@ def _order(file: Path) -> tuple[object, ...]:
 
 
 def load_tasks(
-    data: str | Path = BUILTIN,
-    *,
-    levels: Iterable[int] | None = None,
-    quests: Iterable[str] | None = None,
-    goals: Iterable[int] | None = None,
-    split: str | None = None,
-    limit: int | None = None,
-    replay: bool = False,
+    data: str | Path = BUILTIN, *, levels: Iterable[int] | None = None, split: str | None = None
 ) -> tuple[Task, ...]:
-    """Return the episodes to play, sorted by level, quest type, goal and number.
-
-    `replay`: their current states are made by performing the human's actions, instead of the file's, which
-    keep what the human has undone (stale states).
-
-    Raises:
-        NoEpisodeError: if nothing is left to play.
-        InputError: if the data do not exist, a file is faulty, or an action cannot be performed.
-    """
-    if limit is not None and limit < 1:
-        raise InputError(f"limit {limit}: must be 1 or more")
-    fits, source = _filter(levels, quests, goals), task_source(data, split)
-    return _require_tasks(
-        tuple(islice(_read(source, _fitting_numbers(source, fits), fits, replay), limit)), data
-    )
+    """Return all episodes of some data, or of some `levels`; see `draw_tasks`."""
+    return draw_tasks(data, levels=levels, split=split).tasks
 
 
 def draw_tasks(
@@ -226,62 +206,41 @@ def draw_tasks(
     split: str | None = None,
     replay: bool = False,
 ) -> Drawn:
-    """Return a sample of the episodes of `load_tasks`, which explains the arguments; all if `sample` is None.
+    """Return the episodes to play, sorted by level, quest type, goal and number: a sample, or all.
 
     Of files with published names only those drawn are read.
 
+    `replay`: their current states are made by performing the human's actions, instead of the file's, which
+    keep what the human has undone (stale states).
+
     Raises:
         NoEpisodeError: if nothing is left to play.
-        InputError: if the data do not exist, or a file is faulty.
+        InputError: if the data do not exist, a file is faulty, or an action cannot be performed.
     """
-    fits, source = _filter(levels, None, None), task_source(data, split)
-    numbers, strata = _fitting_numbers(source, fits), strata_of(source)
+    allowed = frozenset(LEVELS if levels is None else levels)
+    if unknown := allowed.difference(LEVELS):
+        raise InputError(f"level {min(unknown)!r}: must be one of {', '.join(map(str, LEVELS))}")
+    source = task_source(data, split)
+    strata = source.strata
+    numbers = [number for number, known in enumerate(strata) if known is None or known.level in allowed]
+
+    def read(some: Iterable[int]) -> tuple[Task, ...]:
+        tasks = (task for task in map(source.task, some) if task.level in allowed)
+        return tuple(map(_replay_actions, tasks) if replay else tasks)
+
     known = [named for number in numbers if (named := strata[number]) is not None]
     if sample is not None and len(known) == len(numbers):
         drawn = sample.draw(known)
-        tasks = tuple(_read(source, [numbers[i] for i in drawn], fits, replay))
+        tasks = read(numbers[i] for i in drawn)
         # The file need not say its template.
         if [stratum(task)[:2] for task in tasks] == [known[i][:2] for i in drawn]:
             return Drawn(tasks=_require_tasks(tasks, data), population=len(numbers), sample=sample)
     # All are taken, or names say nothing, or something else than their files: the files are believed.
-    tasks = _require_tasks(tuple(_read(source, numbers, fits, replay)), data)
+    tasks = _require_tasks(read(numbers), data)
     if sample is None:
         return Drawn(tasks=tasks, population=len(tasks))
     drawn = sample.draw([stratum(task) for task in tasks])
     return Drawn(tasks=tuple(tasks[i] for i in drawn), population=len(tasks), sample=sample)
-
-
-def _filter(levels: Iterable[int] | None, quests: Iterable[str] | None, goals: Iterable[int] | None) -> _Fits:
-    allowed = [
-        None if chosen is None else _require_known(what, chosen, known)
-        for what, chosen, known in (
-            ("level", levels, LEVELS),
-            ("quest", quests, QUESTS),
-            ("goal", goals, None),
-        )
-    ]
-    return lambda stratum: all(
-        values is None or value in values for value, values in zip(stratum, allowed, strict=True)
-    )
-
-
-def _require_known(what: str, chosen: Iterable[Any], known: Collection[object] | None) -> frozenset[Any]:
-    values = frozenset(chosen)
-    for value in values:
-        if known is not None and value not in known:
-            raise InputError(f"{what} {value!r}: must be one of {', '.join(map(str, known))}")
-    return values
-
-
-def _fitting_numbers(source: TaskSource, fits: _Fits) -> list[int]:
-    """Return the numbers of the tasks that may fit, as far as is known without reading them."""
-    return [number for number, known in enumerate(strata_of(source)) if known is None or fits(known)]
-
-
-def _read(source: TaskSource, numbers: Iterable[int], fits: _Fits, replay: bool) -> Iterator[Task]:
-    for task in map(source.task, numbers):
-        if fits(stratum(task)):
-            yield _replay_actions(task) if replay else task
 
 
 def _replay_actions(task: Task) -> Task:
@@ -294,7 +253,7 @@ def _replay_actions(task: Task) -> Task:
 def _require_tasks(tasks: tuple[Task, ...], data: str | Path) -> tuple[Task, ...]:
     if not tasks:
         raise NoEpisodeError(
-            f"data {str(data)!r} hold no episode of the levels, quests, goals, split asked for",
+            f"data {str(data)!r} hold no episode of the levels and split asked for",
             code="no_episodes",
             data=str(data),
         )
@@ -304,29 +263,14 @@ def _require_tasks(tasks: tuple[Task, ...], data: str | Path) -> tuple[Task, ...
 # ---- what pages list
 
 
-class Listed(NamedTuple):
-    """An episode in a list to choose from.
-
-    Attributes:
-        name: of the episode: its file's, without ``.json``.
-        goal: number of its template; None if unknown.
-    """
-
-    name: str
-    level: int
-    quest: str
-    goal: int | None
-
-
-def list_episodes(data: str) -> tuple[Listed, ...]:
-    """Return every episode of a data set of which something is known without reading it, in order.
+def list_episodes(data: str) -> dict[str, Stratum]:
+    """Return name -> what it is, in order, of every episode of which that is known without reading it.
 
     Raises:
         InputError: if there are no such data.
     """
     source = task_source(data)
-    known = zip(source.ids, strata_of(source), strict=True)
-    return tuple(Listed(name, *stratum) for name, stratum in known if stratum is not None)
+    return {name: known for name, known in zip(source.ids, source.strata, strict=True) if known is not None}
 
 
 def load_episode(data: str, name: str) -> Task:
@@ -336,7 +280,7 @@ def load_episode(data: str, name: str) -> Task:
         InputError: if it is not there or its file is faulty.
     """
     source = task_source(data)
-    if name not in source.ids:
+    if name not in source.numbers:
         raise InputError(
             f"data {data!r} hold no episode called {name!r}", code="no_episode_in", data=data, episode=name
         )
@@ -351,11 +295,6 @@ def load_episode(data: str, name: str) -> Task:
 
 
 _TABLE: Final = TABLES / "builtin.jsonl.gz"
-
-
-def builtin_tasks() -> tuple[Task, ...]:
-    """Return the built-in episodes, by level, quest type and template, each with a demonstration."""
-    return tuple(map(builtin_task, builtin_rows()))
 
 
 @cache

@@ -29,8 +29,15 @@ from langgraph.types import Command
 from logs.rows import Turn
 from personas.templates import render
 from simulator.errors import SeatError
-from simulator.handmethat.players.knows import AskedKnows, InsiderKnows, RobotKnows, robot_knows
-from simulator.handmethat.players.listening import HeardQuestion, hear, reveals
+from simulator.handmethat.players.knows import (
+    AskedKnows,
+    HeardQuestion,
+    InsiderKnows,
+    RobotKnows,
+    hear,
+    reveals,
+    robot_knows,
+)
 from simulator.handmethat.playing import HUMAN, ROBOT, Play, Step, as_command
 from simulator.runner.turns import make_turn, state_after, task_turns
 from simulator.seats import Line, Reply, Seat, View

@@ -1,4 +1,7 @@
-"""The types of things in a household: class, subclass, abilities (tables/objects.yaml; spec 1.1 to 1.3)."""
+"""The types of things in a household: class, subclass, abilities (tables/objects.yaml; spec 1.1 to 1.3).
+
+Beside them stand the words that people read for identifiers (tables/words.<language>.yaml).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,17 @@ from typing import Any, Final, Literal
 
 import yaml
 
+from simulator.errors import InputError
+
 TABLES: Final = Path(__file__).parent / "tables"
+
+
+@cache
+def read_table(name: str) -> Mapping[str, Any]:
+    """Read tables/<name>.yaml."""
+    return MappingProxyType(yaml.safe_load((TABLES / f"{name}.yaml").read_text(encoding="utf-8")))
+
+
 CLASSES: Final = ("LOCATION", "RECEPTACLE", "FOOD", "TOOL", "THING")
 # Dynamic states in the order in which texts and descriptions name them; colour and size come last there.
 STATES: Final = ("open", "cooked", "frozen", "sliced", "soaked", "toggled", "dusty", "stained")
@@ -110,7 +123,7 @@ class Hierarchy:
 @cache
 def hierarchy() -> Hierarchy:
     """Return the hierarchy of HandMeThat."""
-    table = yaml.safe_load((TABLES / "objects.yaml").read_text(encoding="utf-8"))
+    table = read_table("objects")
     order = [*table["abilities"], *(f"{tool}-cleanable" for tool in table["cleaners"])]
     kinds = {kind.name: kind for kind in (*_locations(table, order), *_movables(table, order))}
     return Hierarchy(
@@ -195,3 +208,54 @@ def _ranges(value: Any) -> dict[Rules, tuple[int, int]]:
     if isinstance(value, list):
         return {"v1": (value[0], value[1]), "v2": (value[0], value[1])}
     return {rules: (low, high) for rules, (low, high) in value.items()}
+
+
+# ---- words that people read
+#
+# A key is an identifier of the hierarchy (``gym_shoe``, ``footwear``, ``THING``), a state (``open``; with
+# ``not`` in front its opposite, ``not open``), a colour, a size, or ``h`` for the human.
+
+
+LANGUAGES: Final = ("en", "zh")
+
+
+def word(key: str, language: str) -> str:
+    """Return the word for `key`.
+
+    Raises:
+        InputError: if there is no such language, or no word for `key`.
+    """
+    words = all_words(language)
+    if key not in words:
+        raise InputError(
+            f"There is no word for {key!r} in {TABLES.name}/words.{language}.yaml; it has words for the "
+            "types, subclasses, classes, states, colours and sizes of tables/objects.yaml."
+        )
+    return words[key]
+
+
+def state_word(state: str, value: bool, language: str) -> str:
+    """Return the word for a state that holds or does not: ``open`` or ``closed``.
+
+    Raises:
+        InputError: as `word` does.
+    """
+    return word(state if value else f"not {state}", language)
+
+
+@cache
+def all_words(language: str) -> Mapping[str, str]:
+    """Return key -> word.
+
+    Raises:
+        InputError: if there is no such language.
+    """
+    if language not in LANGUAGES:
+        raise InputError(f"No words in the language {language!r}; there are {' and '.join(LANGUAGES)}.")
+    table = dict(read_table(f"words.{language}"))
+    words: dict[str, str] = {}
+    for state, (true, false) in table.pop("states").items():
+        words |= {state: true, f"not {state}": false}
+    for group in table.values():
+        words |= group
+    return MappingProxyType(words)

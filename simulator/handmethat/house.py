@@ -6,19 +6,14 @@ Where the furniture stands is these pages' own; the data say only that there are
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any, Final
-
-import yaml
 
 from simulator.blocks import Words, message
 from simulator.handmethat.env.observe import Traits, traits_of, truths, visible
 from simulator.handmethat.env.observe import wording as observed
-from simulator.handmethat.hierarchy import TABLES, hierarchy
+from simulator.handmethat.hierarchy import hierarchy, read_table, state_word, word
 from simulator.handmethat.meanings.render import label
 from simulator.handmethat.playing import Play
-from simulator.handmethat.words import state_word, word
 from simulator.handmethat.world import HUMAN, NOTHING, State, entities, is_unlocked
 from simulator.plan_blocks import Area, Offer, Pile, Place, Places, Shape, Thing, Tone, Trait
 from trees import Language
@@ -37,19 +32,14 @@ _TONES: Final[Mapping[str, Tone]] = {
 }
 
 
-@cache
 def pictures() -> Mapping[str, Any]:
-    """Read pictures.yaml."""
-    text = (Path(__file__).parent / "pictures.yaml").read_text(encoding="utf-8")
-    table: Mapping[str, Any] = yaml.safe_load(text)
-    return table
+    """Read tables/pictures.yaml."""
+    return read_table("pictures")
 
 
-@cache
 def wording(language: Language) -> Mapping[str, Any]:
     """Read tables/play.<language>.yaml."""
-    table: Mapping[str, Any] = yaml.safe_load((TABLES / f"play.{language}.yaml").read_text(encoding="utf-8"))
-    return table
+    return read_table(f"play.{language}")
 
 
 def sentence(text: str) -> str:

@@ -1,15 +1,194 @@
-"""Tasks as rows of the log, compact and whole enough to be played and scored again from the row alone."""
+"""HandMeThat's items: the household, what the human did, said and meant; how they are sampled.
+
+In Askback's words it is an item; the published files call it an episode (spec 10.1). A row of the log holds
+what is needed to play and score it again, compactly. Left out is what an expert reads before each of its
+commands (the environment makes it again).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+from pydantic import (
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    model_serializer,
+)
 
 from logs.rows import Item, content_hash
 from simulator.codecs import Codec
 from simulator.errors import InputError
-from simulator.handmethat.sample import Stratum
-from simulator.handmethat.task import Task
+from simulator.handmethat.actions import Action
+from simulator.handmethat.hierarchy import STATES, hierarchy, make_kind, role_of
+from simulator.handmethat.meanings.model import QUESTS, Grounding, Meaning, describe
+from simulator.handmethat.world import NOTHING, State, World, bit_set, entities, start_state
+from simulator.sampling import balanced, stratified
+
+Level = Literal[1, 2, 3, 4]
+LEVELS: Final[tuple[Level, ...]] = (1, 2, 3, 4)
+
+
+# ---- a household in a row of the log: names, and numbers of entities where there are many
+
+
+def _write_world(world: World) -> dict[str, Any]:
+    known = hierarchy().kinds
+    kinds = {
+        name: [kind.cls, kind.subclass, list(kind.abilities)]
+        for name, kind in zip(world.names, world.kinds, strict=True)
+        if known.get(kind.name) != kind
+    }
+    written: dict[str, Any] = {
+        "names": list(world.names),
+        "colors": _known_values(world.names, world.colors),
+        "sizes": _known_values(world.names, world.sizes),
+    }
+    return {**written, "kinds": kinds} if kinds else written
+
+
+def _known_values(names: Sequence[str], values: Sequence[str | None]) -> dict[str, str]:
+    return {name: value for name, value in zip(names, values, strict=True) if value is not None}
+
+
+def _read_world(data: Mapping[str, Any]) -> World:
+    names = tuple(data["names"])
+    known, own = hierarchy().kinds, {}
+    for name, (cls, subclass, abilities) in data.get("kinds", {}).items():
+        kind = name.partition("#")[0]
+        own[name] = make_kind(kind, cls, subclass, tuple(abilities), role_of(kind))
+    return World(
+        names=names,
+        kinds=tuple(own.get(name) or known[name.partition("#")[0]] for name in names),
+        colors=tuple(data["colors"].get(name) for name in names),
+        sizes=tuple(data["sizes"].get(name) for name in names),
+    )
+
+
+def _write_state(world: World, state: State) -> dict[str, Any]:
+    return {
+        "at": world.name(state.at),
+        "holding": None if state.holding == NOTHING else world.name(state.holding),
+        "places": [state.container(i) for i in range(len(world))],
+        "given": list(entities(state.given)),
+        "waiting": state.waiting,
+        **{name: list(entities(getattr(state, name))) for name in STATES},
+    }
+
+
+def _read_state(data: Mapping[str, Any], world: World) -> State:
+    state = start_state(world, data["places"], {name: bit_set(data[name]) for name in STATES})
+    holding = NOTHING if data["holding"] is None else world.index[data["holding"]]
+    return state._replace(
+        at=world.entity(data["at"]), holding=holding, given=bit_set(data["given"]), waiting=data["waiting"]
+    )
+
+
+def _write_actions(world: World, actions: Iterable[Action]) -> list[list[str]]:
+    return [[action.name, *map(world.name, action.args)] for action in actions]
+
+
+def _read_actions(rows: Iterable[Sequence[str]], world: World) -> tuple[Action, ...]:
+    return tuple(Action(name, tuple(map(world.entity, args))) for name, *args in rows)
+
+
+def _read_meaning(triple: Sequence[Any]) -> Meaning:
+    quest, description, argument = triple
+    return Meaning(quest, describe(description), argument)
+
+
+def _read_by(read: Callable[..., Any], value: Any, *args: Any) -> Any:
+    try:
+        return read(value, *args)
+    except (KeyError, IndexError, TypeError, AttributeError, InputError) as error:
+        raise ValueError(f": {error!r}") from error
+
+
+def _read_in_world(read: Callable[..., Any]) -> PlainValidator:
+    def read_field(value: Any, info: ValidationInfo) -> Any:
+        # Without a world, it is the world that is at fault.
+        return _read_by(read, value, info.data["world"]) if "world" in info.data else None
+
+    return PlainValidator(read_field)
+
+
+_NOT_LOGGED: Final = Field(exclude=True)
+_MeaningField = Annotated[
+    Meaning, PlainValidator(partial(_read_by, _read_meaning)), PlainSerializer(Meaning.to_json)
+]
+_WorldField = Annotated[World, PlainValidator(partial(_read_by, _read_world)), PlainSerializer(_write_world)]
+# A state and actions are written by `Task`, which knows their world.
+_StateField = Annotated[State, _read_in_world(_read_state), _NOT_LOGGED]
+_ActionsField = Annotated[tuple[Action, ...], _read_in_world(_read_actions), _NOT_LOGGED]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """One item.
+
+    Attributes:
+        id: the file's name without ``.json``.
+        goal_index: number of the goal's template; None if unknown.
+        task_index: running number within goal and quest type; None if unknown.
+        current: its state when the human asks, correct, or as the file gives it (stale states).
+        subgoal: formula of the subgoal that the request serves; None if unknown.
+        actions: what the human did, T of them.
+        solution: the human's whole plan.
+        meaning: m; `utterance` u, and `heard` r, what a pragmatic listener takes u to mean.
+        in_meaning: A(m); `in_utterance` A(u), `useful` A(G), `in_heard` A(r).
+        demo: expert commands; empty if there is none.
+        demo_full: what the expert reads before each command, fully observable; `demo_partial` otherwise.
+        description: the published rendering of the story and the utterance; None if there is none.
+        seed: the wording of the utterance descends from it.
+        profile: the profile it was generated with, ``official`` for a published file.
+        listener: L(m' | u) of the ten likeliest readings, likeliest first; empty if unknown.
+    """
+
+    id: str
+    level: Level
+    goal_index: int | None
+    task_index: int | None
+    world: _WorldField
+    initial: _StateField
+    current: _StateField
+    goal: str
+    subgoal: str | None
+    actions: _ActionsField
+    solution: _ActionsField
+    meaning: _MeaningField
+    utterance: _MeaningField
+    heard: _MeaningField
+    in_meaning: tuple[Grounding, ...]
+    in_utterance: tuple[Grounding, ...]
+    useful: tuple[Grounding, ...]
+    in_heard: tuple[Grounding, ...]
+    demo: tuple[str, ...] = ()
+    demo_full: Annotated[tuple[str, ...], _NOT_LOGGED] = ()
+    demo_partial: Annotated[tuple[str, ...], _NOT_LOGGED] = ()
+    description: str | None = None
+    seed: int = 0
+    profile: str = "official"
+    listener: tuple[tuple[_MeaningField, float], ...] = ()
+
+    @model_serializer(mode="wrap")
+    def _with_states(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {
+            **write(self),
+            "initial": _write_state(self.world, self.initial),
+            "current": _write_state(self.world, self.current),
+            "actions": _write_actions(self.world, self.actions),
+            "solution": _write_actions(self.world, self.solution),
+        }
+
+
+# ---- the task as a row of the log, whole enough to be played and scored again from the row alone
+
 
 BENCHMARK: Final = "handmethat"
 # Texts of an episode are made in the language in which it is played; the item itself has names only.
@@ -36,6 +215,99 @@ def task_from_row(row: Item | Mapping[str, Any]) -> Task:
         raise InputError(f"{error}; it must come from this log's items") from error
 
 
+# ---- samples of tasks: how they are drawn, and how runs, trainings and reports tell of it
+
+
+class Stratum(NamedTuple):
+    """The key by which samples of episodes are stratified."""
+
+    level: int
+    quest: str
+    goal: int | None
+
+
+def stratum(task: Task) -> Stratum:
+    """Return what a task is."""
+    return Stratum(task.level, task.meaning.quest, task.goal_index)
+
+
 def stratum_of(row: Mapping[str, Any]) -> Stratum:
     """Return what a task is, out of what `task_to_row` made of it."""
     return Stratum(row["level"], row["meaning"][0], row["goal_index"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """A way of drawing some of many episodes.
+
+    Attributes:
+        limit: how many in all at most; None for as many as there are.
+        per_level: how many of each level at most; None for as many as there are.
+        shares: of levels: ``equal``, or ``proportional`` as the data have them (then only `limit` counts).
+            Within a level quest types, and templates within them, are always in proportion.
+        seed: equal seeds draw equal samples from equal data.
+    """
+
+    limit: int | None = None
+    per_level: int | None = None
+    shares: Literal["equal", "proportional"] = "equal"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for count in (self.limit, self.per_level):
+            if count is not None and count < 1:
+                raise InputError(f"limit {count}: must be 1 or more")
+
+    def draw(self, strata: Sequence[Stratum]) -> tuple[int, ...]:
+        """Return the numbers of those drawn, in order, out of episodes of these strata."""
+        chosen = range(len(strata))
+        most = len(strata) if self.limit is None else self.limit
+        if self.shares == "proportional":
+            return stratified(chosen, most, lambda i: strata[i], self.seed)
+        if self.per_level is not None:
+            levels = Counter(stratum.level for stratum in strata)
+            most = min(most, sum(min(self.per_level, size) for size in levels.values()))
+        return balanced(chosen, most, lambda i: strata[i].level, lambda i: strata[i][1:], self.seed)
+
+    def to_json(self, population: int) -> dict[str, Any]:
+        """Return how it was drawn, for the log, out of so many."""
+        return {**asdict(self), "population": population}
+
+
+def makeup(strata: Iterable[Stratum]) -> dict[str, Any]:
+    """Return how many episodes of these strata are of each level and quest type, and of how many templates.
+
+    Those of unknown templates are not counted there.
+    """
+    levels, quests, goals = Counter[int](), Counter[str](), set[int | None]()
+    for level, quest, goal in strata:
+        levels[level] += 1
+        quests[quest] += 1
+        goals.add(goal)
+    return {
+        "levels": {level: levels[level] for level in LEVELS if levels[level]},
+        "quests": {quest: quests[quest] for quest in QUESTS if quests[quest]},
+        "templates": len(goals - {None}),
+    }
+
+
+def describe_sample(episodes: Mapping[str, Any], drawn: Mapping[str, Any]) -> str:
+    """Return what episodes are (`makeup`), and of what they are a sample, if they are one, in one line.
+
+    `drawn`: see `Sample.to_json`.
+    """
+    count, templates = sum(episodes["levels"].values()), episodes["templates"]
+    levels = ", ".join(f"{many} of level {level}" for level, many in episodes["levels"].items())
+    quests = ", ".join(f"{many} {quest}" for quest, many in episodes["quests"].items())
+    text = (
+        f"{count} episode{'s'[: count != 1]}: {levels}; {quests}; {templates} template{'s'[: templates != 1]}"
+    )
+    if not drawn:
+        return text
+    counts = {"per_level": "of each level", "limit": "in all"}
+    parts = [f"{drawn[key]} {what}" for key, what in counts.items() if drawn[key] is not None]
+    parts.append(f"{drawn['shares']} shares of levels")
+    return (
+        f"{text}; a sample of {drawn['population']} episodes ({', '.join(parts)}; quest types and templates "
+        f"in proportion; seed {drawn['seed']})"
+    )

@@ -18,8 +18,8 @@ from simulator.fields import EpisodeOptions, Fields
 from simulator.handmethat.env.commands import LONGEST_COMMAND
 from simulator.handmethat.env.game import LIMIT, CommandList, Game, GameState, Outcome
 from simulator.handmethat.env.observe import Mode, visible
+from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Quest
-from simulator.handmethat.task import Task
 from trees import Language
 
 # Why a command was not even tried: questions are not allowed (any more), or one thing has been taken already.

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Final, Literal, get_args
 
-import yaml
-
 from simulator.errors import InputError
-from simulator.handmethat.hierarchy import TABLES, Rules
+from simulator.handmethat.hierarchy import Rules, read_table
 from simulator.handmethat.scene import SceneRules
 
 Truncation = Literal["v1", "v2", "uniform"]
@@ -137,7 +135,7 @@ def _option_called(name: str, key: str, value: str) -> Any:
 @cache
 def load_profiles() -> Mapping[str, Profile]:
     """Return the named profiles, those of tables/profiles.yaml."""
-    table = yaml.safe_load((TABLES / "profiles.yaml").read_text(encoding="utf-8"))
+    table = read_table("profiles")
     return {
         name: Profile(name=name, **{**choices, "scene": SceneRules(**choices["scene"])})
         for name, choices in table.items()

@@ -17,10 +17,8 @@ from logs import LogReader
 from simulator import frames
 from simulator.figures import Cell, Column, Table
 from simulator.frames import Frames
-from simulator.handmethat.items import stratum_of, task_from_row
-from simulator.handmethat.sample import describe, makeup
+from simulator.handmethat.items import LEVELS, describe_sample, makeup, stratum_of, task_from_row
 from simulator.handmethat.score import EpisodeScores, score_episode
-from simulator.handmethat.task import LEVELS
 from simulator.reporting import Section
 from simulator.runner.logged import PERSON
 from simulator.stats import Interval, bootstrap_mean, paired_bootstrap, share
@@ -100,7 +98,7 @@ def items_section(source: Frames, scored: int) -> Section:
     return Section(
         name="items",
         title="Items",
-        remarks=[f"{run}: {describe(made, samples.get(run, {}))}" for run, made in makeups.items()],
+        remarks=[f"{run}: {describe_sample(made, samples.get(run, {}))}" for run, made in makeups.items()],
         data={"items": makeups, "samples": samples, "unscored": begun - scored},
     )
 

@@ -12,12 +12,11 @@ from simulator.handmethat import graph, show
 from simulator.handmethat.data import list_episodes, load_episode
 from simulator.handmethat.env.observe import Mode
 from simulator.handmethat.goals.templates import activity_title
-from simulator.handmethat.items import task_from_row
+from simulator.handmethat.items import Task, task_from_row
 from simulator.handmethat.meanings.enumerate import Floats
 from simulator.handmethat.meanings.rsa import rsa_view
 from simulator.handmethat.playing import Posed
 from simulator.handmethat.reveal import counts_card, demo_card, percent, readings_card
-from simulator.handmethat.task import Task
 from simulator.research import DataPages, Entry, Look, ResearchPages, Setting
 from simulator.runner.turns import task_turns
 from trees import Language
@@ -55,17 +54,11 @@ def entries(data: str) -> list[Entry]:
     """Return the episodes of a data set."""
     return [
         Entry(
-            listed.name,
-            {
-                "level": str(listed.level),
-                "quest": listed.quest,
-                **({"goal": str(listed.goal)} if listed.goal is not None else {}),
-            },
-            Translated(activity_title(listed.goal, "en"), activity_title(listed.goal, "zh"))
-            if listed.goal is not None
-            else "",
+            name,
+            {"level": str(level), "quest": quest, **({} if goal is None else {"goal": str(goal)})},
+            "" if goal is None else Translated(activity_title(goal, "en"), activity_title(goal, "zh")),
         )
-        for listed in list_episodes(data)
+        for name, (level, quest, goal) in list_episodes(data).items()
     ]
 
 

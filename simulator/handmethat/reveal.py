@@ -12,10 +12,10 @@ from simulator.blocks import Block, Card, Detail, Facts, Figure, Table, Talk, Te
 from simulator.handmethat import graph, show
 from simulator.handmethat.goals.templates import activity_title
 from simulator.handmethat.house import offer, sentence, wording
+from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import matching
 from simulator.handmethat.playing import HUMAN, ROBOT, Play, Step
 from simulator.handmethat.score import options_of, score_episode
-from simulator.handmethat.task import Task
 from simulator.runner.declared_views import Result
 from trees import Language
 

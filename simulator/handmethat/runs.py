@@ -9,9 +9,8 @@ from pydantic import Field
 from simulator.errors import InputError
 from simulator.field_options import logged_values
 from simulator.handmethat.data import Drawn, draw_tasks
+from simulator.handmethat.items import LEVELS, Sample
 from simulator.handmethat.playing import Options, Posed
-from simulator.handmethat.sample import Sample
-from simulator.handmethat.task import LEVELS
 from simulator.orders import Limit, RunOrder, RunSpec, Selection
 from simulator.runner.command import RunRequest, read_ranges
 from trees import Language

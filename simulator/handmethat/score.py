@@ -22,8 +22,8 @@ from simulator.errors import InputError
 from simulator.handmethat.env.game import Costs
 from simulator.handmethat.env.observe import Mode
 from simulator.handmethat.env.questions import question_cost
+from simulator.handmethat.items import Task
 from simulator.handmethat.playing import ROBOT, Options, Play, Protocol, Step
-from simulator.handmethat.task import Task
 from simulator.runner import machines
 from simulator.runner.turns import task_turns
 

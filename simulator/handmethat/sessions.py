@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Final, Literal, get_args
 from simulator.errors import InputError
 from simulator.fields import Fields
 from simulator.handmethat.data import load_tasks
+from simulator.handmethat.items import LEVELS, Task
 from simulator.handmethat.playing import GIVER, HUMAN, PARTNER, Posed
 from simulator.handmethat.reveal import Replay, result
-from simulator.handmethat.task import LEVELS, Task
 from simulator.runner.declared_views import Result
 from simulator.runner.lobby import Opponent, require_choice
 from simulator.studies.declared import Drawn, PlaySessions, chosen_item

@@ -20,13 +20,13 @@ from simulator.handmethat.env.questions import price_rule
 from simulator.handmethat.goals.formula import parse_goal
 from simulator.handmethat.goals.templates import describe_goal
 from simulator.handmethat.house import House, offer, sentence, wording
+from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Meaning
 from simulator.handmethat.meanings.render import label, render_meaning, render_story, render_utterance
 from simulator.handmethat.players.knows import questions_for
 from simulator.handmethat.playing import HUMAN as HUMAN_SEAT
 from simulator.handmethat.playing import ROBOT, Options, Play, Posed
 from simulator.handmethat.score import options_of
-from simulator.handmethat.task import Task
 from simulator.handmethat.world import HUMAN
 from simulator.plan_blocks import Caller, Menu, Offer, Story, StoryStep, Suggestions
 from simulator.runner.declared_views import SeatPage

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from simulator.figures import Cell, Column, Table
+from simulator.handmethat.items import LEVELS, Level, Task
 from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.meanings.render import render_utterance
-from simulator.handmethat.task import LEVELS, Level, Task
 from simulator.reporting import Report, Section
 
 # What is measured of an episode -> its name for people.

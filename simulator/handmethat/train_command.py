@@ -12,8 +12,8 @@ from rich.console import Console
 
 from simulator.errors import InputError
 from simulator.handmethat.data import draw_tasks
+from simulator.handmethat.items import Sample, describe_sample, makeup, stratum
 from simulator.handmethat.learn.seen import Oracle
-from simulator.handmethat.sample import Sample, describe, makeup, stratum
 from simulator.runner.options import DataOption
 from simulator.runner.run_summary import say
 
@@ -46,7 +46,7 @@ def train_handmethat(
     console = Console()
     drawn = draw_tasks(data, None if limit is None else Sample(limit=limit, seed=seed), split=split)
     tasks = drawn.tasks
-    say(console, describe(makeup(map(stratum, tasks)), drawn.to_json()))
+    say(console, describe_sample(makeup(map(stratum, tasks)), drawn.to_json()))
     if learner == "seq2seq":
         values = train_behaviour(
             tasks, mode, config, out, seed=seed, oracle=oracle, updates=updates, console=console

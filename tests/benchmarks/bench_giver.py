@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import yaml
 from rows import Row, main
 
-from simulator.handmethat.data import builtin_tasks
+from simulator.handmethat.data import load_tasks
 from simulator.handmethat.env.asking import read_mentions
 from simulator.handmethat.env.questions import Answer, answer
 from simulator.handmethat.hierarchy import STATES
-from simulator.handmethat.task import Task
+from simulator.handmethat.items import Task
 from simulator.stats import Interval, cluster_bootstrap
 
 BANK = Path(__file__).parents[1] / "simulator" / "handmethat" / "giver_bank.yaml"
@@ -45,7 +45,7 @@ class Asked(NamedTuple):
 
 def ask_all(bank: Mapping[str, Sequence[Sequence[Any]]]) -> list[Asked]:
     """Ask every question of `bank`."""
-    tasks = {task.id: task for task in builtin_tasks()}
+    tasks = {task.id: task for task in load_tasks()}
     rows = []
     for episode, questions in bank.items():
         for half, language, manner, kind, facts, text in questions:

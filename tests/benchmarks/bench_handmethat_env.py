@@ -20,10 +20,10 @@ from rows import Row, main
 from simulator.handmethat.env.game import Game
 from simulator.handmethat.env.gym_env import HandMeThat
 from simulator.handmethat.env.scripts import expert_demo
+from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Meaning, describe, matching
 from simulator.handmethat.players.robots import random_command
 from simulator.handmethat.scene import sample_scene
-from simulator.handmethat.task import Task
 from simulator.handmethat.world import entities
 
 LIMIT: Final = 40

@@ -32,7 +32,7 @@ def typical(do: Callable[[Any], object], some: Iterable[Any]) -> float:
 
 def rows() -> Iterator[Row]:
     """Yield what a packed episode takes beside a file."""
-    tasks = load_tasks(limit=50)
+    tasks = load_tasks()[:50]
     with TemporaryDirectory() as name:
         folder, packed = Path(name), Path(name, "all.packed")
         for task in tasks:

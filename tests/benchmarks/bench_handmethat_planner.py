@@ -13,14 +13,13 @@ from typing import NamedTuple, TypeVar
 from rows import Row, main
 
 from simulator.handmethat.actions import Action
-from simulator.handmethat.goals.model import Goal
+from simulator.handmethat.goals.model import Goal, Targets, find_targets
 from simulator.handmethat.goals.templates import instantiate
 from simulator.handmethat.meanings.model import QUESTS
 from simulator.handmethat.planner.exact import ExactSearch, SearchLimitError
 from simulator.handmethat.planner.grounding import ground
 from simulator.handmethat.planner.plan import plan_goal, plan_subgoal, states_along
 from simulator.handmethat.planner.relaxed import RelaxedGraph, wanted
-from simulator.handmethat.planner.relevance import Targets, find_targets
 from simulator.handmethat.planner.rewards import groundings, rewards, state_after_grounding
 from simulator.handmethat.profiles import load_profiles
 from simulator.handmethat.scene import SceneRules, sample_scene, sample_stock

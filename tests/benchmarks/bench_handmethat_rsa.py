@@ -18,12 +18,12 @@ import numpy as np
 from rows import Row, main
 from scipy.special import logsumexp
 
+from simulator.handmethat.goals.model import Targets
 from simulator.handmethat.meanings.enumerate import Floats
 from simulator.handmethat.meanings.model import QUESTS, Grounding, Quest
 from simulator.handmethat.meanings.prior import Pool, prior
 from simulator.handmethat.meanings.rsa import ALPHA, DEPTH, Rsa
 from simulator.handmethat.meanings.utterances import Utterances, enumerate_utterances
-from simulator.handmethat.planner.relevance import Targets
 from simulator.handmethat.planner.rewards import Rewards
 from simulator.handmethat.profiles import load_profiles
 from simulator.handmethat.scene import sample_scene

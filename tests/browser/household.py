@@ -16,7 +16,7 @@ from playing import episode, number, rows
 
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.files.episode import write_file
-from simulator.handmethat.task import Task
+from simulator.handmethat.items import Task
 
 # Where the robot stands at the beginning (spec 9.1).
 _START: Final = "floor"

@@ -23,7 +23,7 @@ from simulator.ambik.files import kinds as ambik
 from simulator.clarq.results import read_results
 from simulator.commands.files import check_files
 from simulator.errors import AskbackError
-from simulator.handmethat.data import builtin_tasks
+from simulator.handmethat.data import load_tasks
 from simulator.handmethat.files.episode import file_text
 from simulator.handmethat.files.episode import read_file as read_episode
 from simulator.handmethat.files.split import read_split
@@ -90,7 +90,7 @@ def own_samples(folder: Path) -> Iterator[Sample]:
     moves = b"- hello\n- {text: x, give: ['1', '1.1'], before: 'Well,'}\n- text: |\n    two\n    lines\n"
     yield Sample("script.yaml", moves, (script,))
     yield Sample("split.json", b'{"train": ["a_1"], "validate": ["b_2"], "test": ["c_3"]}', (read_split,))
-    episode = file_text(builtin_tasks()[0]).encode()
+    episode = file_text(load_tasks()[0]).encode()
     yield Sample("HandMeThat_a.json", episode, (read_episode, check))
     items = folder / "items.jsonl"
     write_lines(items, map(item_line, generate_instruction(0)[:3]))

@@ -9,11 +9,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
-import yaml
-
-from simulator.handmethat.hierarchy import CLASSES, TABLES, hierarchy
+from simulator.handmethat.hierarchy import CLASSES, LANGUAGES, all_words, hierarchy, read_table
 from simulator.handmethat.meanings.model import Value
-from simulator.handmethat.words import LANGUAGES, all_words
 
 Vocabulary = Mapping[str, tuple[str, Value]]
 # Shorter words are too like one another to be corrected, and to correct others by.
@@ -25,10 +22,9 @@ _TELLING: Final = 3
 _WORD: Final = re.compile(rf"(?<![\w#])[a-z]{{{_LEAST_LETTERS},}}(?![\w#])", re.ASCII)
 
 
-@cache
 def word_table() -> Mapping[str, Any]:
     """Read tables/asked_words.yaml."""
-    return MappingProxyType(yaml.safe_load((TABLES / "asked_words.yaml").read_text(encoding="utf-8")))
+    return read_table("asked_words")
 
 
 @cache

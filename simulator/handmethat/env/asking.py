@@ -10,16 +10,12 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
-
-import yaml
 
 from simulator.handmethat.env.asked_words import correct_spelling, stem, vocabularies, word_table
 from simulator.handmethat.env.commands import normalize
-from simulator.handmethat.hierarchy import CLASSES, TABLES, hierarchy
+from simulator.handmethat.hierarchy import CLASSES, LANGUAGES, all_words, hierarchy, read_table
 from simulator.handmethat.meanings.model import Value
-from simulator.handmethat.words import LANGUAGES, all_words
 from simulator.handmethat.world import BitSet, World, bit_set
 
 _PUNCTUATION: Final = re.compile(r"[\s?!,.。、；;:\"“”()]+")
@@ -88,10 +84,9 @@ class Question(NamedTuple):
     mentions: tuple[Mention, ...] = ()
 
 
-@cache
 def table() -> Mapping[str, Any]:
     """Read tables/questions.yaml."""
-    return MappingProxyType(yaml.safe_load((TABLES / "questions.yaml").read_text(encoding="utf-8")))
+    return read_table("questions")
 
 
 def read_question(world: World, text: str) -> Question:

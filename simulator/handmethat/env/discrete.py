@@ -20,8 +20,8 @@ from simulator.handmethat.actions import domain
 from simulator.handmethat.env.commands import Command, Reader
 from simulator.handmethat.env.gym_env import MOST_ENTITIES, HandMeThat, structured_space
 from simulator.handmethat.hierarchy import STATES, hierarchy
+from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import KIND_KEYS, PLACE_KEYS, QUESTS, VERBS, Meaning
-from simulator.handmethat.task import Task
 from simulator.handmethat.world import HUMAN, World
 
 SLOTS: Final = 192

@@ -18,15 +18,15 @@ from simulator.handmethat.env.commands import (
     Command,
     CommandError,
     CommandKind,
+    Offers,
     Reader,
     normalize,
 )
 from simulator.handmethat.env.observe import Mode, Observer, TextStyle, collapse, reference_text
-from simulator.handmethat.env.questions import Answer, answer, question_cost
-from simulator.handmethat.env.valid import Offers
+from simulator.handmethat.env.questions import Answer, answer, official_questions, question_cost
+from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Grounding, Quest
 from simulator.handmethat.meanings.render import render_description, render_story, render_utterance
-from simulator.handmethat.task import Task
 from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set
 from trees import Language
 
@@ -274,7 +274,8 @@ class Game:
         else:
             commands = offers.strict(game.state)
         if extended:
-            commands += offers.extra(self.language)
+            questions = (f"question: {text}" for text in official_questions(self.language))
+            commands += ("look", "inventory", "help", *questions)
         published = reference or self.style == "reference"
         return tuple(map(reference_text, commands)) if published else commands
 

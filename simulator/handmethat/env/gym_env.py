@@ -25,7 +25,7 @@ from simulator.handmethat.env.game import LIMIT, CommandList, Costs, Game, GameS
 from simulator.handmethat.env.observe import Mode, visible
 from simulator.handmethat.env.scripts import expert_commands
 from simulator.handmethat.hierarchy import STATES, hierarchy
-from simulator.handmethat.task import Task
+from simulator.handmethat.items import Task
 from simulator.handmethat.world import HUMAN, BitSet, State, World
 from trees import Language
 

@@ -8,17 +8,13 @@ changes little.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property, lru_cache
-from types import MappingProxyType
+from functools import cached_property, lru_cache
 from typing import Any, Final, Literal, NamedTuple
-
-import yaml
 
 from simulator.handmethat.env.commands import Command, CommandError
 from simulator.handmethat.env.questions import official_questions
-from simulator.handmethat.hierarchy import STATES, TABLES
+from simulator.handmethat.hierarchy import STATES, read_table, word
 from simulator.handmethat.meanings.render import display_name
-from simulator.handmethat.words import word
 from simulator.handmethat.world import (
     HUMAN,
     NOTHING,
@@ -244,11 +240,9 @@ Form = Literal["thing", "here", "there"]
 _MOST_PHRASES: Final = 1 << 16
 
 
-@cache
 def wording(language: Language) -> Mapping[str, Any]:
     """Read tables/observations.<language>.yaml."""
-    text = (TABLES / f"observations.{language}.yaml").read_text(encoding="utf-8")
-    return MappingProxyType(yaml.safe_load(text))
+    return read_table(f"observations.{language}")
 
 
 class Traits(NamedTuple):

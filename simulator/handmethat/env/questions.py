@@ -17,11 +17,10 @@ from typing import Any, Final, Literal, NamedTuple
 
 from simulator.handmethat.env.asked_words import kinds_above, word_table
 from simulator.handmethat.env.asking import Mention, Question, questions_in, read_question, table
-from simulator.handmethat.hierarchy import STATES, hierarchy
+from simulator.handmethat.hierarchy import STATES, all_words, hierarchy, state_word, word
+from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import KIND_KEYS, PLACE_KEYS, Meaning
 from simulator.handmethat.meanings.render import display_name
-from simulator.handmethat.task import Task
-from simulator.handmethat.words import all_words, state_word, word
 from simulator.handmethat.world import BitSet, bit_set, entities
 from trees import Language
 

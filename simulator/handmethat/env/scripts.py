@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 from simulator.handmethat.actions import domain
 from simulator.handmethat.env.commands import HUMAN_WORD, Reader
 from simulator.handmethat.env.game import Game, GameState
+from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Quest
-from simulator.handmethat.task import Task
 from simulator.handmethat.world import HUMAN, State, World, has, is_unlocked, location_of
 
 KNIFE: Final = "knife#0"

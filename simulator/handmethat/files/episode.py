@@ -25,8 +25,8 @@ from simulator.handmethat.files.records import (
 )
 from simulator.handmethat.files.split import parse_name
 from simulator.handmethat.hierarchy import STATES, Kind, hierarchy
+from simulator.handmethat.items import LEVELS, Level, Task
 from simulator.handmethat.meanings.model import Grounding
-from simulator.handmethat.task import LEVELS, Level, Task
 from simulator.handmethat.world import HUMAN_NAME, NOTHING, State, World
 from trees.broken_json import json_problem
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from simulator.errors import InputError
-from simulator.handmethat.items import task_from_row, task_to_row
-from simulator.handmethat.task import Task
+from simulator.handmethat.items import Task, task_from_row, task_to_row
 
 SUFFIX: Final = ".packed"
 _MARK: Final = 0x484D5450  # SQLite's application_id
@@ -64,27 +63,14 @@ class Packed:
         self._open: tuple[int, sqlite3.Connection] | None = None
         where, values = ("", ()) if split is None else ("WHERE part = ?", (split,))
         rows = self._ask(f"SELECT number, id FROM episodes {where} ORDER BY number", values)
-        self._numbers = {str(name): int(number) for number, name in rows}
-        self.ids = tuple(self._numbers)
-        if not self.ids:
+        if not rows:
             raise InputError(f"{path}: holds no episode" + (f" of split {split!r}" if split else ""))
-
-    def __len__(self) -> int:
-        return len(self.ids)
+        self._numbers = [number for number, _ in rows]
+        self.ids = [str(name) for _, name in rows]
 
     def task(self, number: int) -> Task:
-        """Return the episode with this number."""
-        return self.named(self.ids[number])
-
-    def named(self, task_id: str) -> Task:
-        """Return the episode with this id.
-
-        Raises:
-            InputError: if there is none.
-        """
-        if task_id not in self._numbers:
-            raise InputError(f"options task {task_id!r}: not in {self._path}; one is {self.ids[0]!r}")
-        ((row,),) = self._ask("SELECT row FROM episodes WHERE number = ?", (self._numbers[task_id],))
+        """Return the episode with this number, as `ids` has them."""
+        ((row,),) = self._ask("SELECT row FROM episodes WHERE number = ?", (self._numbers[number],))
         return task_from_row(json.loads(row))
 
     def _ask(self, question: str, values: tuple[str | int, ...]) -> list[tuple[Any, ...]]:

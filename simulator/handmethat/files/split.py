@@ -19,8 +19,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from simulator.errors import InputError
 from simulator.field_faults import first_fault
+from simulator.handmethat.items import Stratum
 from simulator.handmethat.meanings.model import QUESTS, Quest
-from simulator.handmethat.sample import Stratum
 from trees.broken_json import json_problem
 
 FOLDER: Final = "HandMeThat_with_expert_demonstration"

@@ -24,11 +24,10 @@ from simulator.handmethat.generation.generate import (
     generate,
     serves,
 )
-from simulator.handmethat.items import task_to_row
+from simulator.handmethat.items import LEVELS, Level, task_to_row
 from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.handmethat.profiles import Profile, load_profile
 from simulator.handmethat.statistics import Facts, facts_of
-from simulator.handmethat.task import LEVELS, Level
 from simulator.seeds import derive_seed
 
 BALANCED: Final = "balanced"

@@ -2,17 +2,26 @@
 
 Whether an episode is kept depends on the attempts before it alone, so the same plan gives the same files
 whatever the number of processes and however often it was interrupted.
+
+While a batch is under way, ``.generation.jsonl`` in its folder holds the plan in its first line and one line
+for each group of attempts, written after their files. When all is done, ``generation.json`` (plan and
+results, without times) takes its place. Files of attempts that no line tells of are written again, the same.
 """
 
 from __future__ import annotations
 
+import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
+
+from pydantic import BaseModel, PlainSerializer, ValidationError
 
 from simulator.errors import InputError
+from simulator.field_faults import first_fault
 from simulator.handmethat.files.episode import read_file
 from simulator.handmethat.files.split import (
     FOLDER,
@@ -25,12 +34,10 @@ from simulator.handmethat.files.split import (
     write_split,
 )
 from simulator.handmethat.generation.attempts import Attempt, Job, Plan, make_attempt
-from simulator.handmethat.generation.journal import Journal, Tally
-from simulator.handmethat.items import task_to_row
+from simulator.handmethat.items import Level, task_to_row
 from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.profiles import load_profile
 from simulator.handmethat.statistics import Facts
-from simulator.handmethat.task import Level
 from simulator.runner.engine import HERE, Engine
 from simulator.runner.spreading import in_order
 from simulator.seeds import derive_seed
@@ -42,6 +49,36 @@ _PATIENCE: Final = 5_000
 _GIVEN_UP: Final = 20
 # Shares of train, validate and test (spec 10.4).
 _SHARES: Final[Mapping[Style, tuple[float, float, float]]] = {"v1": (0.8, 0.1, 0.1), "v2": (0.9, 0.05, 0.05)}
+_IN_ORDER: Final = PlainSerializer(lambda counts: {str(key): counts[key] for key in sorted(counts)})
+
+
+class Tally(BaseModel):
+    """The counts of the attempts so far.
+
+    Attributes:
+        kept: file name (empty where none was written) and facts of each episode, in order.
+        surplus: by level, episodes that were not wanted any more.
+        cpu: seconds of CPU of all attempts.
+    """
+
+    attempts: int = 0
+    kept: list[tuple[str, Facts]] = []
+    surplus: Annotated[Counter[int], _IN_ORDER] = Counter()
+    rejections: Annotated[Counter[str], _IN_ORDER] = Counter()
+    redrawn: int = 0
+    given_up: int = 0
+    cpu: float = 0.0
+
+    def add(self, other: Tally) -> None:
+        """Take in what came of further attempts."""
+        self.attempts += other.attempts
+        self.kept += other.kept
+        self.surplus.update(other.surplus)
+        self.rejections.update(other.rejections)
+        self.redrawn += other.redrawn
+        self.given_up += other.given_up
+        self.cpu += other.cpu
+
 
 Report = Callable[[Tally], None]
 Note = Callable[[dict[str, Any]], None]
@@ -252,3 +289,108 @@ def _part(point: float, shares: tuple[float, float, float]) -> Part:
     if point < shares[0]:
         return PARTS[0]
     return PARTS[1] if point < shares[0] + shares[1] else PARTS[2]
+
+
+# ---- the journal of a batch
+
+
+JOURNAL: Final = ".generation.jsonl"
+RESULT: Final = "generation.json"
+
+
+class Journal:
+    """The journal of one folder; see the module."""
+
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        """Open the journal in `folder`, which is made if need be.
+
+        Raises:
+            InputError: if the folder holds episodes of another plan, or cannot be written.
+        """
+        self.folder, self.plan = folder, plan
+        self.tally, self.done = Tally(), False
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._open()
+        except OSError as error:
+            raise InputError(f"{error.filename or folder}: {error.strerror}; choose another --out") from error
+
+    def append(self, more: Tally) -> None:
+        """Note what came of further attempts, whose files are written."""
+        self.tally.add(more)
+        self._write(more.model_dump(mode="json"))
+
+    def finish(self) -> None:
+        """Put the result in the journal's place."""
+        content = {"plan": self.plan.to_json(), **self.tally.model_dump(mode="json", exclude={"cpu"})}
+        new = self.folder / f".{RESULT}.new"
+        new.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        os.replace(new, self.folder / RESULT)
+        (self.folder / JOURNAL).unlink(missing_ok=True)
+        self.done = True
+
+    def _open(self) -> None:
+        result, path = self.folder / RESULT, self.folder / JOURNAL
+        if result.is_file():
+            data = _loads(result, result.read_text(encoding="utf-8"))
+            self._compare(result, data.get("plan"))
+            self.tally, self.done = _tally(result, data), True
+            path.unlink(missing_ok=True)
+        elif path.is_file():
+            self._continue(path)
+        else:
+            self._refuse_strangers()
+            path.write_text("", encoding="utf-8")
+            self._write({"plan": self.plan.to_json()})
+
+    def _continue(self, path: Path) -> None:
+        text = path.read_text(encoding="utf-8")
+        # A line without its end was being written when the process was killed.
+        whole = text[: text.rfind("\n") + 1]
+        lines = whole.splitlines()
+        if not lines:
+            path.write_text("", encoding="utf-8")
+            self._write({"plan": self.plan.to_json()})
+            return
+        self._compare(path, _loads(path, lines[0]).get("plan"))
+        for line in lines[1:]:
+            self.tally.add(_tally(path, _loads(path, line)))
+        path.write_text(whole, encoding="utf-8")
+
+    def _compare(self, path: Path, theirs: object) -> None:
+        ours = self.plan.to_json()
+        if not isinstance(theirs, dict):
+            raise InputError(f"{path}: is not of this program; choose another --out")
+        for key, value in ours.items():
+            if theirs.get(key) != value:
+                raise InputError(
+                    f"{self.folder} holds episodes generated with {key} {json.dumps(theirs.get(key))}, "
+                    f"not {json.dumps(value)}; choose another --out, or remove the folder"
+                )
+
+    def _refuse_strangers(self) -> None:
+        stranger = min(self.folder.iterdir(), default=None)
+        if stranger is not None:
+            raise InputError(f"{self.folder} is not empty ({stranger.name} is in it); choose another --out")
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        with (self.folder / JOURNAL).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, separators=(",", ":")) + "\n")
+
+
+def _loads(path: Path, text: str) -> dict[str, Any]:
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"{path}: is damaged ({error}); remove the folder and start again") from error
+    return data if isinstance(data, dict) else {}
+
+
+def _tally(path: Path, data: Mapping[str, Any]) -> Tally:
+    try:
+        if missing := Tally.model_fields.keys() - data.keys() - {"cpu"}:
+            raise InputError(f"{min(missing)} is missing")
+        return Tally.model_validate(data)
+    except (InputError, ValidationError) as error:
+        fault = first_fault(error, data) if isinstance(error, ValidationError) else error
+        raise InputError(f"{path}: is damaged ({fault}); remove the folder and start again") from error

@@ -6,32 +6,30 @@ episode descends from its profile, seed, quest type and template alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 from simulator.handmethat.actions import Action
 from simulator.handmethat.env.game import Game
 from simulator.handmethat.env.scripts import expert_demo
 from simulator.handmethat.files.split import Name, Style
 from simulator.handmethat.goals.formula import to_formula
-from simulator.handmethat.goals.model import Goal, goal_holds
+from simulator.handmethat.goals.model import UNIVERSAL, Goal, Subgoal, Targets, find_targets, goal_holds
 from simulator.handmethat.goals.templates import instantiate
-from simulator.handmethat.meanings.levels import groundings_of, level_of
-from simulator.handmethat.meanings.model import QUESTS, Quest
+from simulator.handmethat.items import Level, Task
+from simulator.handmethat.meanings.model import QUESTS, VERBS, Grounding, Meaning, Quest, matching
 from simulator.handmethat.meanings.prior import prior
 from simulator.handmethat.meanings.rsa import Rsa, choose_reading, draw
 from simulator.handmethat.meanings.utterances import enumerate_utterances
 from simulator.handmethat.planner.exact import SearchLimitError
-from simulator.handmethat.planner.plan import Plan, plan_goal, plan_whole, states_along
-from simulator.handmethat.planner.relevance import Targets, find_targets
-from simulator.handmethat.planner.rewards import rewards
-from simulator.handmethat.planner.truncate import choose_stop, served_subgoal
-from simulator.handmethat.profiles import Profile
+from simulator.handmethat.planner.plan import Plan, plan_goal, plan_subgoal, plan_whole, states_along
+from simulator.handmethat.planner.rewards import rewards, state_after_grounding
+from simulator.handmethat.profiles import Profile, Truncation
 from simulator.handmethat.scene import sample_scene, sample_stock
-from simulator.handmethat.task import Task
-from simulator.handmethat.world import State, World
+from simulator.handmethat.world import NOTHING, State, World, entities
 from simulator.seeds import derive_seed
 
 TOO_LARGE: Final = "goal too large for exact search"
@@ -223,3 +221,169 @@ def _shuffle(random: Random, count: int) -> tuple[int, ...]:
         j = int(random.random() * (i + 1))
         order[i], order[j] = order[j], order[i]
     return tuple(order)
+
+
+# ---- A(.) of meanings and utterances, and how hard an instruction is (spec 6.3, 8)
+
+
+class Hardness(NamedTuple):
+    """The hardness of an instruction.
+
+    Attributes:
+        level: 1 to 4.
+        strict: whether it is so by the paper's definition; else it is of level 4 for want of a better.
+    """
+
+    level: Level
+    strict: bool
+
+
+def groundings_of(world: World, state: State, meaning: Meaning, targets: Targets) -> tuple[Grounding, ...]:
+    """Return a(.): the movable things that fit, each with the argument, in the order of creation.
+
+    Of move_to without a destination: each with every POSITION target.
+
+    `targets`: what the goal is about; matters only for an utterance that leaves the destination open.
+    """
+    arguments: tuple[str | None, ...] = (meaning.argument,)
+    if meaning.quest == "move_to" and meaning.argument is None:
+        arguments = tuple(world.names[where] for where in targets.position)
+    fits = entities(matching(world, state, meaning.description))
+    return tuple((fit, argument) for fit in fits for argument in arguments)
+
+
+def level_of(
+    in_meaning: Iterable[Grounding],
+    in_utterance: Iterable[Grounding],
+    in_reading: Iterable[Grounding],
+    useful: Iterable[Grounding],
+    profile: Profile,
+) -> Hardness | None:
+    """Return the level of an instruction, tested from 1 upwards.
+
+    `profile`: `useful_reading` and `strict_level4` matter here.
+
+    Returns:
+        None if it is of no level of the paper and the profile drops such instructions.
+    """
+    meant, uttered, heard, helps = map(frozenset, (in_meaning, in_utterance, in_reading, useful))
+    if meant == uttered:
+        return Hardness(1, True)
+    if meant == uttered & helps:
+        return Hardness(2, True)
+    if meant == (heard & helps if profile.useful_reading else heard):
+        return Hardness(3, True)
+    strict = meant < heard
+    return Hardness(4, strict) if strict or not profile.strict_level4 else None
+
+
+# ---- when the human stops and asks, and which subgoal the request serves (spec 5.3, 5.4)
+
+
+# What must be left to do.
+_LEAST_LEFT: Final = 2
+
+
+def choose_stop(
+    plans: Sequence[Plan],
+    subgoals: Sequence[Subgoal],
+    states: Sequence[State],
+    truncation: Truncation,
+    random: Random,
+    least_shown: int,
+) -> int | None:
+    """Return after how many actions the human stops, with a free hand.
+
+    Args:
+        plans: one per subgoal.
+        subgoals: in the order of their plans.
+        states: before each action, and after the last; one more than there are actions.
+        truncation: the rule: v1's, v2's, or any moment with a free hand alike (``uniform``).
+        random: the earliest moment is drawn from it.
+        least_shown: fewest actions by then.
+
+    Returns:
+        T; None if the plan is of no use: fewer than two actions would be left, or too few shown.
+    """
+    free = [t for t, state in enumerate(states) if state.holding == NOTHING]
+    length = len(states) - 1
+    if truncation == "uniform":
+        free = [t for t in free if least_shown <= t <= length - _LEAST_LEFT]
+        return free[int(random.random() * len(free))] if free else None
+    earliest = _earliest(length, random)
+    beginnings = _universal_beginnings(plans, subgoals) if truncation == "v2" else frozenset()
+    stop = next((t for t in free if t >= earliest and t not in beginnings), length)
+    return stop if least_shown <= stop <= length - _LEAST_LEFT else None
+
+
+def _earliest(length: int, random: Random) -> int:
+    """Return a place in the later half of a plan, four actions before its end at the latest."""
+    if length < 5:
+        return 0
+    low, high = (length - 4) // 2, length - 5
+    return low + int(random.random() * (high - low + 1))
+
+
+def _universal_beginnings(plans: Sequence[Plan], subgoals: Sequence[Subgoal]) -> frozenset[int]:
+    """Return where the plans of subgoals about all of a type begin: such a plan is seen begun before help."""
+    starts = accumulate(map(len, plans), initial=0)
+    return frozenset(
+        start
+        for start, plan, subgoal in zip(starts, plans, subgoals, strict=False)
+        if plan and subgoal.form in UNIVERSAL
+    )
+
+
+def served_subgoal(
+    world: World,
+    state: State,
+    goal: Goal,
+    targets: Targets,
+    plans: Sequence[Plan],
+    order: Sequence[int],
+    stop: int,
+    meant: Sequence[Grounding],
+) -> int | None:
+    """Return which subgoal it helps most that the robot does what is asked for.
+
+    That is the subgoal whose plan, made anew where the robot's help leads, is shorter by most than what was
+    left of it; the first in the order of the plans if several are.
+
+    Args:
+        world: the household.
+        state: when the human asks.
+        goal: the goal.
+        targets: what the goal is about.
+        plans: one per subgoal.
+        order: the numbers of the subgoals, in the order of their plans.
+        stop: how many actions are done.
+        meant: what is asked for, A(m); its first member counts.
+
+    Returns:
+        The number of the subgoal; None if none gains anything, or nothing of the goal is asked for.
+    """
+    evaluated = meant and _is_evaluated(world, meant[0], targets)
+    after = state_after_grounding(world, state, meant[0]) if evaluated else None
+    if after is None:
+        return None
+    served, best = None, 0
+    for number, left in zip(order, remaining(plans, stop), strict=True):
+        if left <= best:
+            continue
+        plan = plan_subgoal(world, after, goal.subgoals[number], targets)
+        if plan is not None and left - len(plan) > best:
+            served, best = number, left - len(plan)
+    return served
+
+
+def remaining(plans: Sequence[Plan], stop: int) -> tuple[int, ...]:
+    """Return how many actions of each plan are left after `stop` actions of all."""
+    ends = accumulate(map(len, plans))
+    return tuple(min(len(plan), max(0, end - stop)) for plan, end in zip(plans, ends, strict=True))
+
+
+def _is_evaluated(world: World, grounding: Grounding, targets: Targets) -> bool:
+    entity, argument = grounding
+    if argument is not None and argument not in VERBS and world.index[argument] not in targets.position:
+        return False
+    return bool(targets.movable >> entity & 1)

@@ -15,9 +15,10 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from simulator.handmethat.env.observe import Mode
-from simulator.handmethat.learn.config import DrrnConfig
+from simulator.handmethat.items import Task
 from simulator.handmethat.learn.seen import (
     PAD,
+    DrrnConfig,
     PromptText,
     Vocabulary,
     build_vocabulary,
@@ -26,7 +27,6 @@ from simulator.handmethat.learn.seen import (
     seen,
 )
 from simulator.handmethat.learn.seq2seq import pad, update
-from simulator.handmethat.task import Task
 from simulator.seeds import derive_seed
 
 Numbers = tuple[int, ...]

@@ -18,18 +18,18 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from simulator.handmethat.env.observe import Mode
-from simulator.handmethat.learn.config import Seq2SeqConfig
+from simulator.handmethat.items import Task
 from simulator.handmethat.learn.seen import (
     BEGIN,
     END,
     PAD,
     Oracle,
+    Seq2SeqConfig,
     Vocabulary,
     build_vocabulary,
     read,
     reading_game,
 )
-from simulator.handmethat.task import Task
 
 Rows = tuple[list[int], list[int], list[int]]
 """An example as numbers of words: history, task, and command with begin and end marks."""

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.handmethat.goals.model import Targets
 from simulator.handmethat.hierarchy import STATES
 from simulator.handmethat.meanings.model import (
     KIND_KEYS,
@@ -24,7 +25,6 @@ from simulator.handmethat.meanings.model import (
     Specifier,
     extension,
 )
-from simulator.handmethat.planner.relevance import Targets
 from simulator.handmethat.planner.rewards import Rewards
 from simulator.handmethat.profiles import Profile
 from simulator.handmethat.world import NOTHING, BitSet, State, World, entities

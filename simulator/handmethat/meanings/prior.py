@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from simulator.handmethat.goals.model import Targets
 from simulator.handmethat.meanings.enumerate import (
     Descriptions,
     Floats,
@@ -24,7 +25,6 @@ from simulator.handmethat.meanings.enumerate import (
     words,
 )
 from simulator.handmethat.meanings.model import Meaning, Quest
-from simulator.handmethat.planner.relevance import Targets
 from simulator.handmethat.planner.rewards import Rewards
 from simulator.handmethat.profiles import Profile
 from simulator.handmethat.world import BitSet, State, World

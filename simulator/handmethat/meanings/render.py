@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from random import Random
-from types import MappingProxyType
 from typing import Any
-
-import yaml
 
 from simulator.errors import InputError
 from simulator.handmethat.actions import Action, domain
-from simulator.handmethat.hierarchy import TABLES
+from simulator.handmethat.hierarchy import LANGUAGES, read_table, state_word, word
 from simulator.handmethat.meanings.model import KIND_KEYS, PLACE_KEYS, STATE_KEYS, Meaning, Utterance
-from simulator.handmethat.words import LANGUAGES, state_word, word
 from simulator.handmethat.world import HUMAN, World
 from simulator.seeds import derive_seed
 
@@ -28,8 +24,7 @@ def wording(language: str) -> Mapping[str, Any]:
     """
     if language not in LANGUAGES:
         raise InputError(f"No wording in the language {language!r}; there are {' and '.join(LANGUAGES)}.")
-    text = (TABLES / f"wording.{language}.yaml").read_text(encoding="utf-8")
-    return MappingProxyType(yaml.safe_load(text))
+    return read_table(f"wording.{language}")
 
 
 def display_name(world: World, entity: int, language: str) -> str:

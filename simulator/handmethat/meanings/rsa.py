@@ -29,14 +29,14 @@ from simulator.errors import InputError
 from simulator.handmethat.data import builtin_rewards
 from simulator.handmethat.files.split import parse_name
 from simulator.handmethat.goals.formula import parse_goal
+from simulator.handmethat.goals.model import find_targets
+from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.enumerate import Floats
 from simulator.handmethat.meanings.model import QUESTS, Meaning
 from simulator.handmethat.meanings.prior import Pool, prior
 from simulator.handmethat.meanings.utterances import Indices, Utterances, enumerate_utterances, true_by_sets
-from simulator.handmethat.planner.relevance import find_targets
 from simulator.handmethat.planner.rewards import rewards
 from simulator.handmethat.profiles import Profile, load_profile
-from simulator.handmethat.task import Task
 
 ALPHA: Final = 2.0
 COST_SCALE: Final = 1.0

@@ -13,8 +13,19 @@ from itertools import product
 from typing import Final, NamedTuple
 
 from simulator.handmethat.goals.model import Demand, Requirement
-from simulator.handmethat.planner import jobs
-from simulator.handmethat.planner.walk import DeadEndError, Walk
+from simulator.handmethat.planner.walk import (
+    DeadEndError,
+    Walk,
+    appliances,
+    carry,
+    clean,
+    cool,
+    heat,
+    slice_up,
+    soak,
+    take_ready,
+    visit,
+)
 from simulator.handmethat.world import NOTHING, BitSet, entities
 
 _FOR_EVER: Final = frozenset({("sliced", False), ("soaked", False), ("dusty", True), ("stained", True)})
@@ -131,32 +142,32 @@ def run(walk: Walk, errands: Errands, style: ErrandStyle, fixed: BitSet) -> None
             for entity, place in loads.items():
                 walk.lay(entity, place)
         else:
-            jobs.carry(walk, loads, bring=style.bring, fixed=fixed)
+            carry(walk, loads, bring=style.bring, fixed=fixed)
         _close(walk, errands.lids)
         return
     if walk.holding in loads and walk.holding not in errands.first() and not style.clean_first:
         walk.lay(walk.holding, loads[walk.holding])
     _change_first(walk, errands, style, fixed)
     if dirty and style.clean_first:
-        jobs.clean(walk, dirty, style.tools)
+        clean(walk, dirty, style.tools)
     if toggled := owners("toggled") + owners("toggled", False):
         # In a movable container nothing can be switched.
         _switch(walk, errands, [entity for entity, place in loads.items() if not walk.is_location[place]])
     if style.stage:
         walk.go(walk.location(next(iter(loads.values()))))
-    jobs.carry(walk, loads, bring=style.bring, fixed=fixed)
+    carry(walk, loads, bring=style.bring, fixed=fixed)
     if dirty and not style.clean_first:
-        jobs.clean(walk, dirty, style.tools)
+        clean(walk, dirty, style.tools)
     if toggled:
         _switch(walk, errands, toggled)
     if opened := owners("open"):
-        jobs.visit(walk, [entity for entity in opened if walk.is_shut(entity)], walk.open)
+        visit(walk, [entity for entity in opened if walk.is_shut(entity)], walk.open)
     _close(walk, owners("open", False) + errands.lids)
 
 
 def _close(walk: Walk, lids: Sequence[int]) -> None:
     if lids:
-        jobs.visit(walk, [lid for lid in lids if not walk.is_shut(lid)], walk.close)
+        visit(walk, [lid for lid in lids if not walk.is_shut(lid)], walk.close)
 
 
 def _change_first(walk: Walk, errands: Errands, style: ErrandStyle, fixed: BitSet) -> None:
@@ -166,14 +177,14 @@ def _change_first(walk: Walk, errands: Errands, style: ErrandStyle, fixed: BitSe
         if style.bring and walk.holding == NOTHING:
             _bring_along(walk, {entity: loads[entity] for entity in sliced if entity in loads}, fixed)
         if style.gather:
-            jobs.carry(walk, dict.fromkeys(sliced, style.surface))
-        jobs.slice_up(walk, sliced, style.knife, style.surface)
+            carry(walk, dict.fromkeys(sliced, style.surface))
+        slice_up(walk, sliced, style.knife, style.surface)
     if errands.hot:
-        jobs.heat(walk, errands.hot, style.heater, loads if style.singly else {})
+        heat(walk, errands.hot, style.heater, loads if style.singly else {})
     if errands.cold:
-        jobs.cool(walk, errands.cold)
+        cool(walk, errands.cold)
     if soaked := errands.of("soaked"):
-        jobs.soak(walk, soaked)
+        soak(walk, soaked)
 
 
 def _bring_along(walk: Walk, loads: Mapping[int, int], fixed: BitSet) -> None:
@@ -191,7 +202,7 @@ def _bring_along(walk: Walk, loads: Mapping[int, int], fixed: BitSet) -> None:
 def _switch(walk: Walk, errands: Errands, among: Sequence[int]) -> None:
     for on in (True, False):
         switched = [entity for entity in errands.of("toggled", on) if entity in among]
-        jobs.visit(walk, switched, partial(walk.switch, on=on))
+        visit(walk, switched, partial(walk.switch, on=on))
 
 
 def styles(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle]:
@@ -243,7 +254,7 @@ def _ranked_tools(walk: Walk, types: frozenset[str], places: Set[int], fixed: Bi
     for tool in _one_of_each_sort(walk, tools, fixed):
         there = walk.fork()
         try:
-            jobs.take_ready(there, tool)
+            take_ready(there, tool)
         except DeadEndError:
             continue
         costs[tool] = there.steps + (there.at not in places)
@@ -262,7 +273,7 @@ def _one_of_each_sort(walk: Walk, tools: BitSet, fixed: BitSet) -> list[int]:
 
 
 def _cuts(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle]:
-    heaters = jobs.appliances(walk, "heats") if errands.hot else [NOTHING]
+    heaters = appliances(walk, "heats") if errands.hot else [NOTHING]
     if not (sliced := errands.of("sliced")):
         yield from (ErrandStyle(heater=heater) for heater in heaters)
         return

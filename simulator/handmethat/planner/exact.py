@@ -18,11 +18,10 @@ from typing import Final
 
 from simulator.errors import AskbackError
 from simulator.handmethat.actions import Action
-from simulator.handmethat.goals.model import Goal, Subgoal
+from simulator.handmethat.goals.model import Goal, Subgoal, Targets
 from simulator.handmethat.planner.exact_bound import LowerBound
 from simulator.handmethat.planner.grounding import Facts, Grounding, Operator, ground
 from simulator.handmethat.planner.relaxed import UNREACHABLE, RelaxedGraph, Target, wanted
-from simulator.handmethat.planner.relevance import Targets
 from simulator.handmethat.world import State, World, entities
 
 _SHORTEST_LIMIT: Final = 500

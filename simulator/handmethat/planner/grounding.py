@@ -14,10 +14,8 @@ from functools import cache, partial, reduce
 from operator import itemgetter, or_
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-import yaml
-
 from simulator.handmethat.actions import Action, Args, Need, Schema, domain
-from simulator.handmethat.hierarchy import CLASSES, STATES, TABLES
+from simulator.handmethat.hierarchy import CLASSES, STATES, read_table
 from simulator.handmethat.world import NOTHING, BitSet, State, World, entities
 
 T = TypeVar("T")
@@ -290,8 +288,7 @@ def _lid(world: World, container: int) -> tuple[Atom, ...]:
 
 @cache
 def _makes() -> Mapping[str, tuple[str, ...]]:
-    table: Any = yaml.safe_load((TABLES / "actions.yaml").read_text(encoding="utf-8"))
-    return {f"human-{name}": tuple(row["makes"]) for name, row in table["agent"].items()}
+    return {f"human-{name}": tuple(row["makes"]) for name, row in read_table("actions")["agent"].items()}
 
 
 def _effects(

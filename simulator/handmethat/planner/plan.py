@@ -14,10 +14,9 @@ from random import Random
 from typing import Final
 
 from simulator.handmethat.actions import Action, domain
-from simulator.handmethat.goals.model import Goal, Subgoal
+from simulator.handmethat.goals.model import Goal, Subgoal, Targets
 from simulator.handmethat.planner.aims import Aim, Trip, aims_for
 from simulator.handmethat.planner.errands import run
-from simulator.handmethat.planner.relevance import Targets
 from simulator.handmethat.planner.walk import Walk
 from simulator.handmethat.world import BitSet, State, World
 

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from simulator.handmethat.actions import Action, domain
-from simulator.handmethat.goals.model import Goal, goal_holds
+from simulator.handmethat.goals.model import Goal, Targets, goal_holds
 from simulator.handmethat.hierarchy import STATES
 from simulator.handmethat.meanings.model import VERBS, Grounding, Quest
 from simulator.handmethat.planner.aims import Rewound, aims_for, states_that_matter
@@ -20,7 +20,6 @@ from simulator.handmethat.planner.exact import ExactSearch
 from simulator.handmethat.planner.grounding import ground
 from simulator.handmethat.planner.plan import best_order, draw_orders
 from simulator.handmethat.planner.relaxed import UNREACHABLE, RelaxedGraph, wanted
-from simulator.handmethat.planner.relevance import Targets
 from simulator.handmethat.planner.walk import Walk
 from simulator.handmethat.profiles import Costs, Profile
 from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set, entities

@@ -9,8 +9,7 @@ from personas.templates import Rendered, quoted, render
 from simulator.handmethat.env.commands import normalize
 from simulator.handmethat.env.questions import price_rule
 from simulator.handmethat.meanings.render import render_meaning, render_utterance
-from simulator.handmethat.players.knows import AskedKnows, RobotKnows
-from simulator.handmethat.players.listening import guards
+from simulator.handmethat.players.knows import AskedKnows, RobotKnows, guards
 from simulator.handmethat.playing import as_command
 from simulator.models import ChatModel, Message, Request
 from simulator.seats import Kind, Reply, View

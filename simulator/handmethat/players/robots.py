@@ -14,6 +14,7 @@ from simulator.errors import InputError, SeatError
 from simulator.handmethat.env.asking import read_mentions, read_question
 from simulator.handmethat.env.scripts import KNIFE, cloth_for, expert_commands, script_for
 from simulator.handmethat.hierarchy import STATES
+from simulator.handmethat.items import Task
 from simulator.handmethat.learn.seen import read, reading_game
 from simulator.handmethat.meanings.model import (
     PLACE_KEYS,
@@ -24,15 +25,13 @@ from simulator.handmethat.meanings.model import (
     describe,
     matching,
 )
-from simulator.handmethat.players.knows import InsiderKnows, Question
-from simulator.handmethat.players.listening import polarity
-from simulator.handmethat.task import Task
+from simulator.handmethat.players.knows import InsiderKnows, Question, polarity
 from simulator.handmethat.world import BitSet, State, World, bit_set, entities
 from simulator.seats import Kind, Reply, View
 from simulator.seeds import derive_seed
 
 if TYPE_CHECKING:
-    from simulator.handmethat.learn.policy import Policy
+    from simulator.handmethat.learn.train import Policy
 
 T = TypeVar("T")
 STOP: Final = "stop"
@@ -166,7 +165,7 @@ def load_robot(name: str) -> LearnedRobot:
             f"{name}: there is no checkpoint {file!r}; train one with `askback train handmethat`."
         )
     try:
-        from simulator.handmethat.learn.policy import load_policy
+        from simulator.handmethat.learn.train import load_policy
     except ModuleNotFoundError as error:
         raise InputError(
             f"{name}: learned robots need torch; install it with `pip install 'askback[local]'`."

@@ -24,7 +24,7 @@ def log(tmp_path_factory):
     """Short runs of all benchmarks, with built-in players."""
     path = tmp_path_factory.mktemp("asking") / "log.sqlite"
     clarq = load_items("builtin", "en")[:2]
-    tasks = [task for level in (1, 4) for task in load_tasks("builtin", levels=[level], limit=2)]
+    tasks = [task for level in (1, 4) for task in load_tasks(levels=[level])[:2]]
     posed = tuple(Posed(task, "en") for task in tasks)
     pairs = tuple(pair_items(load_pairs("builtin", "all")[:10]))
     played = [

@@ -113,7 +113,7 @@ def test_in_handmethat_the_level_says_what_is_open_and_a_question_is_useful_if_l
     assert all(one.told.need == needs[one.told.kind] for one in found)
     assert all(one.told.questions == 1 and one.told.price > 0 for one in found)
     assert [one.told.useful for one in found if one.told.kind == "level 1"] == [0, 0]
-    task = load_tasks("builtin", levels=[4], limit=1)[0]
+    task = load_tasks(levels=[4])[0]
     turns = next(
         played.turns for played in reader.turns_of_run("h") if played.turns[0].payload["kind"] == "utterance"
     )
@@ -208,6 +208,6 @@ def test_in_ambik_who_asks_into_the_void_is_not_set_beside_what_came_of_it(reade
 
 
 def test_handmethat_and_clarq_parts_need_a_whole_episode(reader):
-    task = load_tasks("builtin", levels=[1], limit=1)[0]
+    task = load_tasks(levels=[1])[0]
     with pytest.raises(InputError, match="begins with the human's instruction"):
         handmethat_asked(task, {}, [Turn(episode_id="e", number=0, seat="robot", text="")], ())

@@ -12,9 +12,9 @@ import pytest
 
 from simulator.handmethat.actions import Action, domain
 from simulator.handmethat.hierarchy import hierarchy
+from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Meaning, describe, matching
 from simulator.handmethat.scene import sample_scene
-from simulator.handmethat.task import Task
 from simulator.handmethat.world import NOTHING, State, World, bit_set, entities, start_state
 
 MakeWorld = Callable[..., tuple[World, State]]

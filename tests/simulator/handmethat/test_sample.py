@@ -11,8 +11,7 @@ import pytest
 from simulator.errors import InputError
 from simulator.handmethat.data import draw_tasks
 from simulator.handmethat.files.episode import write_file
-from simulator.handmethat.sample import Sample, Stratum, makeup, sampled
-from simulator.handmethat.task import Task
+from simulator.handmethat.items import Sample, Stratum, Task, describe_sample, makeup, stratum
 
 # Levels and quest types of the published episodes (spec 8), each spread over 69 templates in sorted order.
 PUBLISHED = [
@@ -33,8 +32,8 @@ def test_a_small_sample_looks_like_the_whole(sample: Sample) -> None:
     drawn = [PUBLISHED[i] for i in sample.draw(PUBLISHED)]
     assert Counter(one.level for one in drawn) == dict.fromkeys((1, 2, 3, 4), 25)
     whole, part = (Counter((one.level, one.quest) for one in some) for some in (PUBLISHED, drawn))
-    for stratum, count in whole.items():
-        assert abs(part[stratum] - count / 100) < 1, stratum
+    for kind, count in whole.items():
+        assert abs(part[kind] - count / 100) < 1, kind
     assert len({one.goal for one in drawn}) > 40
     assert max(one.goal or 0 for one in drawn) > 60
 
@@ -54,9 +53,9 @@ def test_levels_are_as_in_the_data_where_that_is_asked_for() -> None:
 
 def test_what_there_is_too_little_of_is_taken_whole() -> None:
     some = [*PUBLISHED[:3], *(one for one in PUBLISHED if one.level == 4)]
-    assert makeup(some[i] for i in Sample(per_level=10).draw(some)).levels == {1: 3, 4: 10}
-    assert makeup(some[i] for i in Sample(limit=20).draw(some)).levels == {1: 3, 4: 17}
-    assert makeup(some[i] for i in Sample(limit=5, per_level=10).draw(some)).levels in (
+    assert makeup(some[i] for i in Sample(per_level=10).draw(some))["levels"] == {1: 3, 4: 10}
+    assert makeup(some[i] for i in Sample(limit=20).draw(some))["levels"] == {1: 3, 4: 17}
+    assert makeup(some[i] for i in Sample(limit=5, per_level=10).draw(some))["levels"] in (
         {1: 2, 4: 3},
         {1: 3, 4: 2},
     )
@@ -69,7 +68,9 @@ def test_only_the_files_drawn_are_read_unless_names_mislead(task: Task, tmp_path
         write_file(replace(task, id=f"task-bring_me-3-{number}-2"), tmp_path)
     drawn = draw_tasks(tmp_path, Sample(limit=3))
     assert (len(drawn), drawn.population) == (3, 12)
-    assert "a sample of 12 episodes (3 in all" in sampled(drawn.to_json())
+    assert "a sample of 12 episodes (3 in all" in describe_sample(
+        makeup(map(stratum, drawn)), drawn.to_json()
+    )
     assert draw_tasks(tmp_path).to_json() == {}
     others = set(tmp_path.glob("*.json")) - {tmp_path / f"{one.id}.json" for one in drawn}
     spoilt = others.pop()

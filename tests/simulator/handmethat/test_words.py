@@ -8,8 +8,16 @@ import pytest
 import yaml
 
 from simulator.errors import InputError
-from simulator.handmethat.hierarchy import CLASSES, STATES, TABLES, hierarchy
-from simulator.handmethat.words import LANGUAGES, all_words, state_word, word
+from simulator.handmethat.hierarchy import (
+    CLASSES,
+    LANGUAGES,
+    STATES,
+    TABLES,
+    all_words,
+    hierarchy,
+    state_word,
+    word,
+)
 
 
 def identifiers() -> dict[str, list[str]]:

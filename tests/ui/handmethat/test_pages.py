@@ -13,7 +13,7 @@ from visiting import Page as Reader
 from simulator.bar_blocks import Amounts
 from simulator.blocks import Card
 from simulator.handmethat import show
-from simulator.handmethat.data import builtin_tasks
+from simulator.handmethat.data import load_tasks
 from simulator.handmethat.machine import MACHINE
 from simulator.handmethat.playing import Play, Posed
 from simulator.handmethat.reveal import Replay, counts_card, percent, result
@@ -265,7 +265,7 @@ def test_probabilities_for_people(chance: float, said: str) -> None:
 
 
 def test_counts_on_one_scale() -> None:
-    task = builtin_tasks()[0]
+    task = load_tasks()[0]
     pair = task.in_meaning[:1]
     sized = replace(task, in_meaning=pair * 2, in_utterance=pair * 20, useful=pair * 10, in_heard=())
     (bars,) = counts_card(sized).blocks

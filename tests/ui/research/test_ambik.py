@@ -25,7 +25,7 @@ from simulator.ambik.trial_log import decisions, options_of
 from simulator.asking import askings
 from simulator.commands.asking_measures import Row, rows
 from simulator.errors import InputError
-from simulator.handmethat.task import LEVELS
+from simulator.handmethat.items import LEVELS
 from trees.model import TASK_TYPES
 from ui.i18n import strings
 from ui.research import asking_page

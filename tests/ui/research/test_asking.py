@@ -40,7 +40,7 @@ RUNS = ("dialogues", "household", "kitchen")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     """A dialogue of ClarQ-LLM, three episodes of HandMeThat, eight tasks of AmbiK."""
     path = tmp_path_factory.mktemp("asking") / "log.sqlite"
-    tasks = [*load_tasks("builtin", levels=[1], limit=1), *load_tasks("builtin", levels=[4], limit=2)]
+    tasks = [*load_tasks(levels=[1])[:1], *load_tasks(levels=[4])[:2]]
     posed = tuple(Posed(task, "en") for task in tasks)
     pairs = tuple(pair_items(load_pairs("builtin", "all")[:4]))
     players: list[tuple[Any, dict[str, str], tuple[Any, ...], dict[str, Any]]] = [

@@ -15,11 +15,11 @@ from logs import LogReader, LogWriter
 from logs.rows import Run
 from simulator.handmethat.data import list_episodes, load_episode
 from simulator.handmethat.files.episode import write_file
+from simulator.handmethat.items import Task
 from simulator.handmethat.machine import MACHINE
 from simulator.handmethat.meanings.rsa import rsa_view
 from simulator.handmethat.playing import Posed
 from simulator.handmethat.reveal import percent
-from simulator.handmethat.task import Task
 from simulator.runner.sessions import Sessions
 from ui.research.office import Office
 
@@ -30,7 +30,7 @@ def no_models(name: str) -> Any:
 
 @pytest.fixture(scope="module")
 def tasks() -> tuple[Task, ...]:
-    names = {one.level: one.name for one in list_episodes("builtin")}
+    names = {known.level: name for name, known in list_episodes("builtin").items()}
     return tuple(load_episode("builtin", names[level]) for level in (1, 4))
 
 
@@ -129,9 +129,11 @@ def test_the_builtin_episodes_are_listed_and_filtered(empty: Office, language: s
     assert "research." not in words(answer)
     assert len(re.findall("<li><a href=", answer["html"])) == len(listed)
     some = page(empty, "/research/data", "benchmark=handmethat&f.level=4&f.quest=bring_me", language)
-    wanted = [one for one in listed if (one.level, one.quest) == (4, "bring_me")]
+    wanted = [known for known in listed.values() if known[:2] == (4, "bring_me")]
     assert len(re.findall("<li><a href=", some["html"])) == len(wanted)
-    goal = page(empty, "/research/data", f"benchmark=handmethat&f.goal={listed[0].goal}", language)
+    goal = page(
+        empty, "/research/data", f"benchmark=handmethat&f.goal={next(iter(listed.values())).goal}", language
+    )
     assert 0 < len(re.findall("<li><a href=", goal["html"])) < len(listed)
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from simulator.handmethat.env.game import Game
 from simulator.handmethat.env.scripts import SEPARATOR, expert_commands, expert_demo, histories
+from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Meaning, describe
-from simulator.handmethat.task import Task
 from simulator.seeds import derive_seed
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from simulator.handmethat.env.game import Costs, Game, GameState, success_test
 from simulator.handmethat.env.questions import Answer
+from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Meaning, describe
-from simulator.handmethat.task import Task
 from simulator.handmethat.world import HUMAN, NOTHING
 
 

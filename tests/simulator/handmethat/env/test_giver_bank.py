@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from simulator.handmethat.data import builtin_tasks
-from simulator.handmethat.players.listening import guards, hear
+from simulator.handmethat.data import load_tasks
+from simulator.handmethat.players.knows import guards, hear
 from simulator.handmethat.players.robots import believe, candidates
 from simulator.handmethat.world import bit_set
 
@@ -48,7 +48,7 @@ def test_a_yes_or_a_no_tells_nothing_more(rows) -> None:
 
 def test_answers_stand_and_mislead_no_robot(rows) -> None:
     """What the expert says may be said, and who believes it still thinks the target possible."""
-    tasks = {task.id: task for task in builtin_tasks()}
+    tasks = {task.id: task for task in load_tasks()}
     wrong = []
     for row in rows:
         task = tasks[row.episode]

@@ -20,10 +20,10 @@ from simulator.handmethat.env.game import Costs, Game
 from simulator.handmethat.env.gym_env import MOST_ENTITIES, HandMeThat, StructuredObserver
 from simulator.handmethat.env.scripts import expert_commands
 from simulator.handmethat.files.episode import write_file
+from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.players.robots import random_command
 from simulator.handmethat.scene import sample_scene
-from simulator.handmethat.task import Task
 
 NAME = "askback/HandMeThat-v0"
 KEYS = {

@@ -12,8 +12,8 @@ from simulator.handmethat.actions import Action
 from simulator.handmethat.env.game import Game
 from simulator.handmethat.env.observe import Observer, collapse, reference_text, visible
 from simulator.handmethat.hierarchy import TABLES
+from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Meaning, describe
-from simulator.handmethat.task import Task
 from simulator.handmethat.world import NOTHING, entities, location_of
 
 THINGS = {

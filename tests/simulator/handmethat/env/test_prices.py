@@ -6,20 +6,20 @@ from math import log2
 
 import pytest
 
-from simulator.handmethat.data import builtin_tasks
+from simulator.handmethat.data import load_tasks
 from simulator.handmethat.env.asking import read_question, table
 from simulator.handmethat.env.commands import LONGEST_COMMAND
 from simulator.handmethat.env.game import Game
 from simulator.handmethat.env.questions import answer
+from simulator.handmethat.hierarchy import word
+from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import KIND_KEYS, matching
 from simulator.handmethat.meanings.render import display_name
-from simulator.handmethat.task import Task
-from simulator.handmethat.words import word
 from simulator.handmethat.world import BitSet
 
 MOST = table()["most_things"]
 # One episode in nineteen.
-TASKS = builtin_tasks()[::19]
+TASKS = load_tasks()[::19]
 
 
 def names_of(task: Task) -> list[str]:

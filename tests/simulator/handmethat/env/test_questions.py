@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.handmethat.data import builtin_tasks
+from simulator.handmethat.data import load_tasks
 from simulator.handmethat.env.asking import read_question, table
 from simulator.handmethat.env.questions import answer, official_questions, question_cost
+from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.scene import sample_scene
-from simulator.handmethat.task import Task
 from simulator.handmethat.world import State, World
 
 THINGS = {
@@ -253,7 +253,7 @@ def test_kinds_of_a_type_and_of_a_class(scene, make_task, mug: Task) -> None:
 
 
 def test_jewelry_and_paper_are_what_people_call_so() -> None:
-    tasks = {task.id: task for task in builtin_tasks()}
+    tasks = {task.id: task for task in load_tasks()}
     necklace, notebook = tasks["builtin-2-bring_me-52"], tasks["builtin-4-move_to-46"]
     for text, of_necklace, of_notebook in (
         ("Is it a piece of jewelry?", "yes", "no"),

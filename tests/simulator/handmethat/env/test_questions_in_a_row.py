@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.handmethat.data import builtin_tasks
+from simulator.handmethat.data import load_tasks
 from simulator.handmethat.env.questions import answer
-from simulator.handmethat.words import word
+from simulator.handmethat.hierarchy import word
 
 
 @pytest.mark.each(
@@ -23,7 +23,7 @@ from simulator.handmethat.words import word
 def test_questions_in_a_row(text: str, answers: tuple[str, ...], cost: int) -> None:
     task, color = next(
         (task, str(known["color"]))
-        for task in builtin_tasks()
+        for task in load_tasks()
         if {"color"} <= (known := dict(task.meaning.description)).keys()
         and {"ontop", "inside"} & known.keys()
     )

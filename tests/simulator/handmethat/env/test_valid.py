@@ -8,8 +8,7 @@ from random import Random
 import pytest
 
 from simulator.handmethat.actions import domain
-from simulator.handmethat.env.commands import HUMAN_WORD, Reader
-from simulator.handmethat.env.valid import Offers
+from simulator.handmethat.env.commands import HUMAN_WORD, Offers, Reader
 from simulator.handmethat.scene import sample_scene
 from simulator.handmethat.world import HUMAN, NOTHING, State, World
 

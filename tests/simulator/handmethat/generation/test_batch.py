@@ -16,9 +16,8 @@ from simulator.handmethat.data import load_tasks
 from simulator.handmethat.files.split import FOLDER, PARTS, SPLIT_FILE, read_split
 from simulator.handmethat.generation import batch
 from simulator.handmethat.generation.attempts import Job, Plan, make_attempt
-from simulator.handmethat.generation.batch import generate_folder, run_batch
+from simulator.handmethat.generation.batch import JOURNAL, RESULT, Tally, generate_folder, run_batch
 from simulator.handmethat.generation.generate import Generated, generate
-from simulator.handmethat.generation.journal import JOURNAL, RESULT, Tally
 from simulator.handmethat.items import item_row
 from simulator.handmethat.profiles import load_profiles
 from simulator.runner.engine import Engine

@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 
 from simulator.errors import InputError
-from simulator.handmethat.data import builtin_rewards, builtin_tasks, load_tasks
+from simulator.handmethat.data import builtin_rewards, load_tasks
 from simulator.handmethat.env.game import Game
 from simulator.handmethat.goals.formula import parse_goal
+from simulator.handmethat.goals.model import find_targets
 from simulator.handmethat.meanings.model import QUESTS
 from simulator.handmethat.meanings.rsa import profile_of
-from simulator.handmethat.planner.relevance import find_targets
 from simulator.handmethat.planner.rewards import rewards
 
 
@@ -32,7 +32,7 @@ def test_there_are_ten_of_each_level_and_the_demonstrations_succeed() -> None:
 def test_what_help_was_worth_is_of_what_could_be_asked_and_makes_it_useful() -> None:
     """Rewards in the table: of what is weighed today, mostly the same, the useful above the rest."""
     same = 0
-    for task in builtin_tasks():
+    for task in load_tasks():
         quest, profile = task.meaning.quest, profile_of(task)
         kept = builtin_rewards(task, quest)
         assert kept is not None and kept.useful == task.useful, task.id
@@ -51,13 +51,13 @@ def test_what_help_was_worth_is_of_what_could_be_asked_and_makes_it_useful() -> 
 
 def test_some_may_be_chosen() -> None:
     assert {task.level for task in load_tasks("builtin", levels=[3])} == {3}
-    assert len(load_tasks(quests=["change_state"], limit=4)) == 4
+    assert sum(task.meaning.quest == "change_state" for task in load_tasks()) >= 4
     with pytest.raises(InputError, match="the built-in episodes have no split"):
         load_tasks(split="test")
 
 
 def test_the_paper_s_numbers_of_each_quest_type_and_different_templates() -> None:
-    kinds = [(task.level, task.meaning.quest, task.goal_index) for task in builtin_tasks()]
+    kinds = [(task.level, task.meaning.quest, task.goal_index) for task in load_tasks()]
     assert len(set(kinds)) == len(kinds)
     quests = Counter(quest for level, quest, _ in kinds if level == 2)
     assert quests == {"bring_me": 13, "move_to": 9, "change_state": 3}

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from app import cli
 from simulator.errors import InputError
+from simulator.handmethat.items import Task
 from simulator.handmethat.statistics import facts_of, spread, statistics
-from simulator.handmethat.task import Task
 
 SMALL = ("--templates", "3,31,33,66", "--workers", "1")
 

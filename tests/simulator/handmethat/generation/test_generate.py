@@ -14,16 +14,21 @@ from simulator.handmethat.actions import carry_out
 from simulator.handmethat.env.game import Game
 from simulator.handmethat.files.episode import file_text, task_from_json
 from simulator.handmethat.generation import generate as module
-from simulator.handmethat.generation.generate import Generated, Rejection, add_demo, generate, serves
+from simulator.handmethat.generation.generate import (
+    Generated,
+    Rejection,
+    add_demo,
+    generate,
+    groundings_of,
+    level_of,
+    serves,
+)
 from simulator.handmethat.goals.formula import parse_goal
-from simulator.handmethat.goals.model import Goal, Subgoal, goal_holds
+from simulator.handmethat.goals.model import Goal, Subgoal, find_targets, goal_holds
 from simulator.handmethat.goals.templates import template_set
-from simulator.handmethat.items import item_row, task_from_row
-from simulator.handmethat.meanings.levels import groundings_of, level_of
+from simulator.handmethat.items import Task, item_row, task_from_row
 from simulator.handmethat.meanings.model import QUESTS, Quest, describe
-from simulator.handmethat.planner.relevance import find_targets
 from simulator.handmethat.profiles import load_profiles
-from simulator.handmethat.task import Task
 from simulator.handmethat.world import NOTHING
 
 SOME = {"v1": 12, "v2": 12, "paper": 3}

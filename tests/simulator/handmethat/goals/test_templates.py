@@ -9,8 +9,15 @@ import pytest
 
 from simulator.errors import InputError
 from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Goal
-from simulator.handmethat.goals.notation import Pattern, Slot, read_patterns
-from simulator.handmethat.goals.templates import instantiate, template, template_set, templates
+from simulator.handmethat.goals.templates import (
+    Pattern,
+    Slot,
+    instantiate,
+    read_patterns,
+    template,
+    template_set,
+    templates,
+)
 from simulator.handmethat.hierarchy import hierarchy
 from simulator.handmethat.scene import SceneRules, Stock, sample_stock
 

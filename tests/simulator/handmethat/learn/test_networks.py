@@ -10,10 +10,17 @@ import pytest
 torch = pytest.importorskip("torch", reason="learned robots need torch: pip install torch==2.13.0")
 
 from simulator.errors import InputError  # noqa: E402
-from simulator.handmethat.learn.config import DrrnConfig, Seq2SeqConfig  # noqa: E402
 from simulator.handmethat.learn.drrn import Drrn, Reading, Replay, Transition, choose, learn_from  # noqa: E402
-from simulator.handmethat.learn.policy import load_policy, save_checkpoint  # noqa: E402
-from simulator.handmethat.learn.seen import END, UNKNOWN, PromptText, Vocabulary, build_vocabulary, split  # noqa: E402
+from simulator.handmethat.learn.seen import (  # noqa: E402  # noqa: E402
+    END,
+    UNKNOWN,
+    DrrnConfig,
+    PromptText,
+    Seq2SeqConfig,
+    Vocabulary,
+    build_vocabulary,
+    split,
+)
 from simulator.handmethat.learn.seq2seq import (  # noqa: E402
     Example,
     Seq2Seq,
@@ -23,6 +30,7 @@ from simulator.handmethat.learn.seq2seq import (  # noqa: E402
     train_seq2seq,
     words_of,
 )
+from simulator.handmethat.learn.train import load_policy, save_checkpoint  # noqa: E402
 
 SMALL = Seq2SeqConfig.named("small", updates=150, batch=16, embedding=16, width=16, convolutions=1, rate=0.01)
 

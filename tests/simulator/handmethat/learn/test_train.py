@@ -13,10 +13,9 @@ torch = pytest.importorskip("torch", reason="learned robots need torch: pip inst
 from app import cli  # noqa: E402
 from simulator.errors import InputError  # noqa: E402
 from simulator.handmethat.data import load_tasks  # noqa: E402
-from simulator.handmethat.learn.policy import load_policy  # noqa: E402
 from simulator.handmethat.learn.seen import read, reading_game  # noqa: E402
 from simulator.handmethat.learn.seq2seq import examples_of  # noqa: E402
-from simulator.handmethat.learn.train import with_demos  # noqa: E402
+from simulator.handmethat.learn.train import load_policy, with_demos  # noqa: E402
 
 
 def train(*arguments: str) -> str:
@@ -37,7 +36,7 @@ def test_a_robot_is_trained_and_gives_commands(learner: str, robot: str, column:
     assert pd.read_csv(out.with_name("robot.pt.csv"))[column].notna().any()
     assert out.with_name("robot.pt.html").stat().st_size > 1000
     policy = load_policy(f"{robot}:{out}")
-    seen = read(reading_game(load_tasks(limit=1)[0], "partial", 40), ())
+    seen = read(reading_game(load_tasks()[0], "partial", 40), ())
     command = policy.command(seen, seed=1)
     assert isinstance(command, str)
     if learner != "seq2seq":
@@ -45,7 +44,7 @@ def test_a_robot_is_trained_and_gives_commands(learner: str, robot: str, column:
 
 
 def test_examples_follow_the_demonstration_and_oracles_are_told_more() -> None:
-    task = load_tasks(limit=1)[0]
+    task = load_tasks()[0]
     plain, told = (examples_of([task], "partial", oracle) for oracle in ("none", "goal"))
     assert [one.command for one in plain] == list(task.demo)
     assert task.demo[0] not in plain[0].history

@@ -12,10 +12,10 @@ import pytest
 from logs.rows import Ending, Episode, Turn
 from simulator.handmethat import graph
 from simulator.handmethat.files.episode import write_file
+from simulator.handmethat.items import Level, Task
 from simulator.handmethat.machine import MACHINE
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.playing import Posed
-from simulator.handmethat.task import Level, Task
 from simulator.models import ChatModel
 from simulator.runner.machines import ActiveEpisode
 from simulator.seats import PersonSeat, ScriptSeat, Seat

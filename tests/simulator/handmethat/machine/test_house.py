@@ -9,9 +9,9 @@ import pytest
 from simulator.handmethat.data import list_episodes, load_episode
 from simulator.handmethat.hierarchy import hierarchy
 from simulator.handmethat.house import House, glyph_of, pictures
+from simulator.handmethat.items import Task
 from simulator.handmethat.playing import Options, Play, Posed
 from simulator.handmethat.show import before
-from simulator.handmethat.task import Task
 from simulator.plan_blocks import Pile, Place, Thing
 
 
@@ -19,7 +19,7 @@ from simulator.plan_blocks import Pile, Place, Thing
 def hard() -> Task:
     """A built-in episode of level 4."""
     return load_episode(
-        "builtin", next(listed.name for listed in list_episodes("builtin") if listed.level == 4)
+        "builtin", next(name for name, known in list_episodes("builtin").items() if known.level == 4)
     )
 
 

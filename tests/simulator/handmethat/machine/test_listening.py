@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.handmethat.players.listening import guards, hear, polarity, reveals
+from simulator.handmethat.players.knows import guards, hear, polarity, reveals
 from simulator.handmethat.players.models import GIVER_PURPOSE
 from simulator.models import ScriptModel
 

@@ -8,7 +8,7 @@ from logs import LogReader, LogWriter
 from simulator import catalog
 from simulator.blocks import Meter, Talk
 from simulator.errors import ConflictError, InputError
-from simulator.handmethat.data import builtin_tasks
+from simulator.handmethat.data import load_tasks
 from simulator.handmethat.machine import MACHINE
 from simulator.handmethat.playing import Posed
 from simulator.handmethat.reveal import result
@@ -135,7 +135,7 @@ async def test_a_person_gives_the_instruction_to_a_robot(sessions):
 async def test_whom_a_person_plays_with_by_default_asks_back(server):
     """However clear the instruction; and the person is told what the robot did, and why it ended."""
     partner = server.sessions.opponents("robot")[0].name
-    for task in builtin_tasks()[::9]:
+    for task in load_tasks()[::9]:
         for mode in ("partial", "full"):
             episode = await begin(server.builtin, "human", {"robot": partner}, name=task.id, mode=mode)
             view = await server.builtin.view(episode, "human")

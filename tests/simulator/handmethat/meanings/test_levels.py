@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.handmethat.meanings.levels import Hardness, groundings_of, level_of
+from simulator.handmethat.generation.generate import Hardness, groundings_of, level_of
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.profiles import load_profiles
 

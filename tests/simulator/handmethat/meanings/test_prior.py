@@ -10,6 +10,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
+from simulator.handmethat.generation.generate import groundings_of
 from simulator.handmethat.hierarchy import hierarchy
 from simulator.handmethat.meanings.enumerate import (
     arguments_of,
@@ -19,7 +20,6 @@ from simulator.handmethat.meanings.enumerate import (
     universe,
     useful_by_argument,
 )
-from simulator.handmethat.meanings.levels import groundings_of
 from simulator.handmethat.meanings.model import QUESTS, Meaning, describe, matching
 from simulator.handmethat.meanings.prior import prior
 from simulator.handmethat.profiles import load_profiles

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from simulator.handmethat.generation.generate import groundings_of
 from simulator.handmethat.hierarchy import hierarchy
-from simulator.handmethat.meanings.levels import groundings_of
 from simulator.handmethat.meanings.model import KIND_KEYS, QUESTS, Meaning, describe
 from simulator.handmethat.meanings.prior import Pool, prior
 from simulator.handmethat.meanings.rsa import ALPHA, Rsa, choose_reading, draw

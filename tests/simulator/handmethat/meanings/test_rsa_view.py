@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from simulator.errors import InputError
-from simulator.handmethat.data import builtin_tasks, list_episodes, load_episode
+from simulator.handmethat.data import list_episodes, load_episode, load_tasks
+from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.meanings.rsa import MOST, profile_of, rsa_view
-from simulator.handmethat.task import Task
 
 
 @pytest.fixture(scope="module")
 def tasks() -> list[Task]:
-    return [load_episode("builtin", one.name) for one in list_episodes("builtin")[::5]]
+    return [load_episode("builtin", name) for name in [*list_episodes("builtin")][::5]]
 
 
 def test_the_listener_is_the_one_that_the_episode_keeps(tasks: list[Task]) -> None:
@@ -62,7 +62,7 @@ def test_an_utterance_of_other_rules_is_refused(tasks: list[Task]) -> None:
 def test_published_episodes_have_the_profile_of_the_program_that_made_them() -> None:
     """The first generator's rules are v1's, and its files are named as v2's are."""
     wrong = []
-    for task in builtin_tasks():
+    for task in load_tasks():
         name = f"task-{task.meaning.quest}-{task.goal_index}-0-{task.level}"
         official = replace(task, id=name, profile="official")
         if profile_of(official).name != task.profile.split(",")[0]:

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from simulator.handmethat.goals.model import Goal
+from simulator.handmethat.goals.model import Goal, Targets, find_targets
 from simulator.handmethat.goals.templates import instantiate
-from simulator.handmethat.planner.relevance import Targets, find_targets
 from simulator.handmethat.scene import SceneRules, sample_scene, sample_stock
 from simulator.handmethat.world import State, World
 

@@ -6,13 +6,12 @@ from random import Random
 import pytest
 
 from simulator.handmethat.actions import Action, carry_out, domain
-from simulator.handmethat.goals.model import Goal, Subgoal, goal_holds
+from simulator.handmethat.goals.model import Goal, Subgoal, find_targets, goal_holds
 from simulator.handmethat.goals.templates import instantiate
 from simulator.handmethat.planner.exact import ExactSearch, SearchLimitError, Symmetry, needed_operators
 from simulator.handmethat.planner.exact_bound import LowerBound
 from simulator.handmethat.planner.grounding import ground
 from simulator.handmethat.planner.relaxed import UNREACHABLE, wanted
-from simulator.handmethat.planner.relevance import find_targets
 from simulator.handmethat.scene import SceneRules, sample_scene, sample_stock
 from simulator.handmethat.world import bit_set, entities
 

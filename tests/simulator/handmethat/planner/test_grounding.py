@@ -4,10 +4,9 @@ from itertools import product
 from random import Random
 
 from simulator.handmethat.actions import Action, domain
-from simulator.handmethat.goals.model import Goal, Subgoal
+from simulator.handmethat.goals.model import Goal, Subgoal, find_targets
 from simulator.handmethat.hierarchy import STATES
 from simulator.handmethat.planner.grounding import ground
-from simulator.handmethat.planner.relevance import find_targets
 from simulator.handmethat.world import NOTHING, bit_set, entities
 
 BOUNDS = {

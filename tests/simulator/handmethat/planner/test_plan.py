@@ -7,10 +7,9 @@ from random import Random
 import pytest
 
 from simulator.handmethat.actions import carry_out
-from simulator.handmethat.goals.model import Goal, Subgoal, goal_holds, holds
+from simulator.handmethat.goals.model import Goal, Subgoal, find_targets, goal_holds, holds
 from simulator.handmethat.planner.exact import ExactSearch, SearchLimitError
 from simulator.handmethat.planner.plan import plan_goal, plan_subgoal, plan_whole, states_along
-from simulator.handmethat.planner.relevance import find_targets
 from simulator.handmethat.world import NOTHING
 
 

@@ -4,11 +4,10 @@ from random import Random
 
 import pytest
 
-from simulator.handmethat.goals.model import Goal, Subgoal, goal_holds
+from simulator.handmethat.goals.model import Goal, Subgoal, find_targets, goal_holds
 from simulator.handmethat.goals.templates import instantiate
 from simulator.handmethat.planner.grounding import ground
 from simulator.handmethat.planner.relaxed import NEVER, UNREACHABLE, RelaxedGraph, Target, wanted
-from simulator.handmethat.planner.relevance import find_targets
 from simulator.handmethat.scene import SceneRules, sample_scene, sample_stock
 
 RULES = SceneRules(counts="v1")

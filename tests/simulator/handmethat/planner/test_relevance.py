@@ -3,8 +3,7 @@
 import pytest
 
 from simulator.errors import InputError
-from simulator.handmethat.goals.model import Goal, Subgoal
-from simulator.handmethat.planner.relevance import find_targets
+from simulator.handmethat.goals.model import Goal, Subgoal, find_targets
 from simulator.handmethat.world import bit_set, entities
 
 

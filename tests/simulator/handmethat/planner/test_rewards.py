@@ -9,10 +9,9 @@ from operator import or_
 import pytest
 
 from simulator.handmethat.actions import domain
-from simulator.handmethat.goals.model import Goal, Subgoal, goal_holds
+from simulator.handmethat.goals.model import Goal, Subgoal, find_targets, goal_holds
 from simulator.handmethat.planner.grounding import ground
 from simulator.handmethat.planner.relaxed import wanted
-from simulator.handmethat.planner.relevance import find_targets
 from simulator.handmethat.planner.rewards import groundings, rewards, state_after_grounding
 from simulator.handmethat.profiles import load_profile
 from simulator.handmethat.world import entities

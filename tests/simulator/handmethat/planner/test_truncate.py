@@ -8,10 +8,9 @@ from random import Random
 import pytest
 
 from simulator.handmethat.actions import Action
-from simulator.handmethat.goals.model import Goal, Subgoal
+from simulator.handmethat.generation.generate import choose_stop, remaining, served_subgoal
+from simulator.handmethat.goals.model import Goal, Subgoal, find_targets
 from simulator.handmethat.planner.plan import plan_goal, states_along
-from simulator.handmethat.planner.relevance import find_targets
-from simulator.handmethat.planner.truncate import choose_stop, remaining, served_subgoal
 from simulator.handmethat.world import NOTHING, State
 
 ALL = Subgoal(form="ALL", x="apple", y="bed", relation="ontop")
@@ -25,9 +24,11 @@ def story(hands, *parts):
     return [(Action("human-move", (0, 1)),) * length for length in parts], states
 
 
-def stops(hands, parts, subgoals, rule, **options):
+def stops(hands, parts, subgoals, rule, least_shown=0):
     plans, states = story(hands, *parts)
-    return Counter(choose_stop(plans, subgoals, states, rule, Random(seed), **options) for seed in range(200))
+    return Counter(
+        choose_stop(plans, subgoals, states, rule, Random(seed), least_shown) for seed in range(200)
+    )
 
 
 def test_v1_stops_with_a_free_hand_in_the_later_half():
@@ -51,15 +52,15 @@ def test_one_action_left_is_too_little():
 def test_v2_does_not_stop_where_a_universal_subgoal_begins():
     # n = 8: from 2 to 3; the second plan begins at 3.
     assert set(stops("-" * 9, [3, 5], [SOME, ALL], "v1")) == {2, 3}
-    assert set(stops("-" * 9, [3, 5], [SOME, SOME], "v2")) == {None, 3}
-    assert set(stops("-" * 9, [3, 5], [SOME, ALL], "v2")) == {None, 4}
-    assert set(stops("---" + "-oo" + "---", [3, 5], [SOME, ALL], "v2")) == {None, 6}
+    assert set(stops("-" * 9, [3, 5], [SOME, SOME], "v2", 3)) == {None, 3}
+    assert set(stops("-" * 9, [3, 5], [SOME, ALL], "v2", 3)) == {None, 4}
+    assert set(stops("---" + "-oo" + "---", [3, 5], [SOME, ALL], "v2", 3)) == {None, 6}
     # A plan of no actions begins nowhere.
-    assert set(stops("-" * 9, [3, 0, 5], [SOME, ALL, SOME], "v2")) == {None, 3}
+    assert set(stops("-" * 9, [3, 0, 5], [SOME, ALL, SOME], "v2", 3)) == {None, 3}
 
 
-def test_v2_shows_three_actions_unless_told_otherwise():
-    assert set(stops("-" * 8, [7], [SOME], "v2")) == {None}
+def test_a_rule_may_want_some_actions_shown():
+    assert set(stops("-" * 8, [7], [SOME], "v2", least_shown=3)) == {None}
     assert set(stops("-" * 8, [7], [SOME], "v2", least_shown=2)) == {None, 2}
     assert set(stops("-" * 8, [7], [SOME], "v2", least_shown=0)) == {1, 2}
 

@@ -8,10 +8,10 @@ import pytest
 
 from simulator.handmethat.actions import Action
 from simulator.handmethat.env.game import Game, GameState
+from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Meaning, describe, matching
 from simulator.handmethat.players.robots import STOP, plan, random_command
 from simulator.handmethat.scene import sample_scene
-from simulator.handmethat.task import Task
 from simulator.handmethat.world import World, location_of
 
 

@@ -12,8 +12,8 @@ from simulator.handmethat.actions import Action
 from simulator.handmethat.checking import check_folder, doubts
 from simulator.handmethat.env.scripts import expert_commands
 from simulator.handmethat.files.episode import write_file
+from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Meaning, describe
-from simulator.handmethat.task import Task
 
 
 def test_an_episode_that_agrees_raises_no_doubt(task: Task) -> None:

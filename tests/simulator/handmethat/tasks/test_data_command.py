@@ -14,7 +14,7 @@ from simulator.handmethat.checking import checker, find_episodes, register
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.files.split import FOLDER, SPLIT_FILE, make_split, write_split
-from simulator.handmethat.task import Task
+from simulator.handmethat.items import Task
 from simulator.tables.registering import say_added
 
 GOAL = "(and (forall (?x - phyobj) (or (not (type-rag ?x)) (inside ?x sink))))"

@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 
 from simulator.errors import InputError
-from simulator.handmethat.data import load_tasks
+from simulator.handmethat.data import draw_tasks, load_tasks
 from simulator.handmethat.files.episode import check_file, file_text, read_file, task_from_json, write_file
 from simulator.handmethat.files.packed import SUFFIX, write_packed
 from simulator.handmethat.hierarchy import hierarchy
-from simulator.handmethat.items import item_row, task_from_row, task_to_row
+from simulator.handmethat.items import Task, item_row, task_from_row, task_to_row
 from simulator.handmethat.runs import EpisodeSelection
-from simulator.handmethat.task import Task
 from simulator.handmethat.world import has, location_of
 
 NAME = "task-bring_me-64-0-2"
@@ -133,7 +132,7 @@ def test_stale_states_are_kept_as_read_unless_replayed(content: dict[str, Any], 
     (tmp_path / f"{NAME}.json").write_text(json.dumps(content), encoding="utf-8")
     packed = tmp_path / f"packed{SUFFIX}"
     for place in (tmp_path, packed):
-        (stale,), (right,) = load_tasks(place), load_tasks(place, replay=True)
+        (stale,), (right,) = load_tasks(place), draw_tasks(place, replay=True).tasks
         cabinet = stale.world.entity("cabinet")
         assert has(stale.current, "open", cabinet) and not has(right.current, "open", cabinet)
         assert stale.current.at == right.current.at == cabinet
@@ -143,7 +142,7 @@ def test_stale_states_are_kept_as_read_unless_replayed(content: dict[str, Any], 
             write_packed([stale], {}, packed)
     assert list(EpisodeSelection(data=str(packed), replay=True, limit=1).draw()) == [right]
     content["current_object_dict"]["cabinet"]["states"]["open"] = False
-    assert json.loads(file_text(load_tasks(tmp_path, replay=True)[0])) == content
+    assert json.loads(file_text(draw_tasks(tmp_path, replay=True).tasks[0])) == content
 
 
 def test_an_action_that_cannot_be_done_matters_only_for_a_replay(
@@ -154,7 +153,7 @@ def test_an_action_that_cannot_be_done_matters_only_for_a_replay(
     (task,) = load_tasks(tmp_path)
     assert task.current.at == task.world.entity("bed")
     with pytest.raises(InputError, match=r"action_list\.0: human-move cannot be done then: needs at from"):
-        load_tasks(tmp_path, replay=True)
+        draw_tasks(tmp_path, replay=True)
 
 
 def test_what_the_human_holds_lies_nowhere(content: dict[str, Any]) -> None:

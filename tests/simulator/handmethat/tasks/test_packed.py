@@ -16,8 +16,7 @@ from simulator.handmethat.env.gym_env import HandMeThat
 from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.files.packed import Packed, write_packed
 from simulator.handmethat.files.split import FOLDER, SPLIT_FILE, Part, make_split, write_split
-from simulator.handmethat.sample import Sample
-from simulator.handmethat.task import Task
+from simulator.handmethat.items import Sample, Task
 
 
 @pytest.fixture
@@ -62,7 +61,7 @@ def test_mistakes_are_told(task: Task, tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(InputError, match="no episode of split 'test'"):
         Packed(file, "test")
     with pytest.raises(InputError, match="one is 'task-bring_me-64-0-2'"):
-        Packed(file).named("gone")
+        task_source(file).named("gone")
     other = tmp_path / "other.packed"
     other.write_text("{}")
     with pytest.raises(InputError, match=r"other\.packed: cannot be read"):
