@@ -174,27 +174,17 @@ def _change(text: str, params: tuple[str, ...]) -> _Change:
     word, *names = words[negated:]
     indices = [params.index(name) for name in names]
     if word in STATES:
-        return _clear(word, indices[0]) if negated else _set(word, indices[0])
+        return _assign(word, indices[0], not negated)
     return _CHANGES[word](*indices)
 
 
-def _set(name: str, i: int) -> _Change:
+def _assign(name: str, i: int, value: bool) -> _Change:
     field = State._fields.index(name)
 
     def change(state: State, args: Args) -> State:
         values: list[Any] = list(state)
-        values[field] |= 1 << args[i]
-        return State._make(values)
-
-    return change
-
-
-def _clear(name: str, i: int) -> _Change:
-    field = State._fields.index(name)
-
-    def change(state: State, args: Args) -> State:
-        values: list[Any] = list(state)
-        values[field] &= ~(1 << args[i])
+        bit = 1 << args[i]
+        values[field] = values[field] | bit if value else values[field] & ~bit
         return State._make(values)
 
     return change

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -55,16 +55,9 @@ class CheckedFiles:
     faults: tuple[Fault, ...]
 
 
-class Doubt(NamedTuple):
-    """Something of an episode that does not fit the rest of it.
-
-    Attributes:
-        code: what it is about: ``goal``, ``meaning``, ``level``, ``story``, ``demo`` or ``name``.
-        message: the key of the file, and what is odd.
-    """
-
-    code: str
-    message: str
+Doubt = tuple[str, str]
+"""What does not fit the rest of an episode: whether ``goal``, ``meaning``, ``level``, ``story``, ``demo`` or
+``name``; then the key of the file, and what is odd."""
 
 
 def check_folder(path: Path) -> CheckedFiles:
@@ -83,9 +76,9 @@ def check_files(files: Sequence[Path]) -> CheckedFiles:
             beside = {episode_file.name for episode_file in episode_files(episode_folder(file.parent))}
             faults += _split_faults(file, beside)
             continue
-        checked = check_file(file)
-        faults += checked.faults
-        if (task := checked.task) is not None:
+        task, errors = check_file(file)
+        faults += errors
+        if task is not None:
             tasks.append(task)
             faults += (
                 Fault(str(file), task.id, 0, code, message, "warning")
@@ -98,15 +91,15 @@ def doubts(task: Task) -> Iterator[Doubt]:
     """Yield what does not agree, in the order of the file's keys."""
     count = len(templates())
     if task.goal_index is not None and not 0 <= task.goal_index < count:
-        yield Doubt("goal", f"goal_idx: {task.goal_index} is no template; they are numbered 0 to {count - 1}")
+        yield ("goal", f"goal_idx: {task.goal_index} is no template; they are numbered 0 to {count - 1}")
     if (level := _level(task)) != task.level:
-        yield Doubt("level", f"level: {task.level}, but the sets of objects make it {level}")
+        yield ("level", f"level: {task.level}, but the sets of objects make it {level}")
     state, fault = carry_out(task.world, task.initial, task.actions)
     if fault is not None:
-        yield Doubt("story", f"action_list.{fault}")
+        yield ("story", f"action_list.{fault}")
         state = task.current
     elif state.place != task.current.place:
-        yield Doubt("story", "current_object_dict: things are not where action_list leaves them")
+        yield ("story", "current_object_dict: things are not where action_list leaves them")
     yield from _meaning_doubts(task, state)
     yield from _demo_doubts(task)
 
@@ -124,7 +117,7 @@ def _level(task: Task) -> int:
 
 def _meaning_doubts(task: Task, state: State) -> Iterator[Doubt]:
     if not task.in_meaning:
-        yield Doubt("meaning", "_objects_in_meaning: is empty, so nobody can succeed")
+        yield ("meaning", "_objects_in_meaning: is empty, so nobody can succeed")
     sets: tuple[tuple[str, str, Meaning, Sequence[Grounding]], ...] = (
         ("_objects_in_meaning", "_meaning", task.meaning, task.in_meaning),
         ("_objects_in_utterance", "utterance", task.utterance, task.in_utterance),
@@ -133,11 +126,11 @@ def _meaning_doubts(task: Task, state: State) -> Iterator[Doubt]:
     for key, name, meaning, groundings in sets:
         things = set(entities(matching(task.world, state, meaning.description)))
         if meaning.quest != task.meaning.quest:
-            yield Doubt("meaning", f"{name}: is about {meaning.quest}, _meaning about {task.meaning.quest}")
+            yield ("meaning", f"{name}: is about {meaning.quest}, _meaning about {task.meaning.quest}")
         elif things != {entity for entity, _ in groundings}:
-            yield Doubt("meaning", f"{key}: is not what fits {name}")
+            yield ("meaning", f"{key}: is not what fits {name}")
         elif meaning.argument and {argument for _, argument in groundings} - {meaning.argument}:
-            yield Doubt("meaning", f"{key}: has other arguments than {name}, {meaning.argument}")
+            yield ("meaning", f"{key}: has other arguments than {name}, {meaning.argument}")
 
 
 def _demo_doubts(task: Task) -> Iterator[Doubt]:
@@ -145,18 +138,18 @@ def _demo_doubts(task: Task) -> Iterator[Doubt]:
     state = game.start()
     for i, command in enumerate(task.demo):
         if state.done:
-            yield Doubt("demo", f"demo_actions.{i}: the episode is over by then")
+            yield ("demo", f"demo_actions.{i}: the episode is over by then")
             return
         state = game.act(state, command).game
     if task.demo and not state.success:
-        yield Doubt("demo", "demo_actions: do not succeed")
+        yield ("demo", "demo_actions: do not succeed")
 
 
 def _name_doubts(file: Path, task: Task) -> Iterator[Doubt]:
     name = parse_name(file.name)
     if name is not None and name.stratum.level != task.level:
         message = f"level: the file says {task.level}, its name {name.level}; the file is believed"
-        yield Doubt("name", message)
+        yield ("name", message)
 
 
 def _goal_doubts(task: Task) -> Iterator[Doubt]:
@@ -166,10 +159,10 @@ def _goal_doubts(task: Task) -> Iterator[Doubt]:
         to_formula(goal, task.world)
         reached = goal_holds(task.world, task.current, goal)
     except InputError as error:
-        yield Doubt("goal", f"_goal: {error}")
+        yield ("goal", f"_goal: {error}")
     else:
         if reached:
-            yield Doubt("goal", "_goal: holds already when the human asks")
+            yield ("goal", "_goal: holds already when the human asks")
 
 
 def _split_faults(path: Path, files: Collection[str]) -> Iterator[Fault]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -137,7 +137,7 @@ def hierarchy() -> Hierarchy:
     )
 
 
-def make_kind(name: str, cls: str, subclass: str, abilities: tuple[str, ...], role: str = "") -> Kind:
+def _make_kind(name: str, cls: str, subclass: str, abilities: tuple[str, ...], role: str = "") -> Kind:
     """Return a kind out of its abilities, as the published files list them."""
     relation: Relation | None = None
     if "has-inside" in abilities:
@@ -158,10 +158,13 @@ def make_kind(name: str, cls: str, subclass: str, abilities: tuple[str, ...], ro
     )
 
 
-def role_of(location: str) -> str:
-    """Return what an appliance does when it is on: ``heats``, ``cools``, ``soaks`` or nothing (empty)."""
-    kind = hierarchy().kinds.get(location)
-    return kind.role if kind else ""
+@lru_cache(maxsize=4096)
+def kind_as_listed(name: str, cls: str, subclass: str, abilities: tuple[str, ...]) -> Kind:
+    """Return the kind of a file that lists its abilities: our own where they agree."""
+    known = hierarchy().kinds.get(name)
+    if known and (known.cls, known.subclass, known.abilities) == (cls, subclass, abilities):
+        return known
+    return _make_kind(name, cls, subclass, abilities, known.role if known else "")
 
 
 def _locations(table: Mapping[str, Any], order: list[str]) -> list[Kind]:
@@ -177,7 +180,7 @@ def _locations(table: Mapping[str, Any], order: list[str]) -> list[Kind]:
             }
             has |= {ability for ability in ("openable", "toggleable") if name in rows[ability]}
             abilities = tuple(ability for ability in order if ability in has)
-            kinds.append(make_kind(name, "LOCATION", relation, abilities, roles.get(name, "")))
+            kinds.append(_make_kind(name, "LOCATION", relation, abilities, roles.get(name, "")))
     return kinds
 
 
@@ -186,7 +189,7 @@ def _movables(table: Mapping[str, Any], order: list[str]) -> list[Kind]:
     for subclass, row in table["subclasses"].items():
         has = {*row.get("abilities", ()), *(f"{tool}-cleanable" for tool in row.get("cleaned_by", ()))}
         abilities = tuple(ability for ability in order if ability in has)
-        kinds += [make_kind(name, row["class"], subclass, abilities) for name in row["types"]]
+        kinds += [_make_kind(name, row["class"], subclass, abilities) for name in row["types"]]
     return kinds
 
 

@@ -26,7 +26,7 @@ from logs.rows import Item, content_hash
 from simulator.codecs import Codec
 from simulator.errors import InputError
 from simulator.handmethat.actions import Action
-from simulator.handmethat.hierarchy import STATES, hierarchy, make_kind, role_of
+from simulator.handmethat.hierarchy import STATES, hierarchy, kind_as_listed
 from simulator.handmethat.meanings.model import QUESTS, Grounding, Meaning, describe
 from simulator.handmethat.world import NOTHING, State, World, bit_set, entities, start_state
 from simulator.sampling import balanced, stratified
@@ -61,8 +61,7 @@ def _read_world(data: Mapping[str, Any]) -> World:
     names = tuple(data["names"])
     known, own = hierarchy().kinds, {}
     for name, (cls, subclass, abilities) in data.get("kinds", {}).items():
-        kind = name.partition("#")[0]
-        own[name] = make_kind(kind, cls, subclass, tuple(abilities), role_of(kind))
+        own[name] = kind_as_listed(name.partition("#")[0], cls, subclass, tuple(abilities))
     return World(
         names=names,
         kinds=tuple(own.get(name) or known[name.partition("#")[0]] for name in names),

@@ -19,7 +19,6 @@ from simulator.handmethat.env.commands import LONGEST_COMMAND
 from simulator.handmethat.env.game import LIMIT, CommandList, Game, GameState, Outcome
 from simulator.handmethat.env.observe import Mode, visible
 from simulator.handmethat.items import Task
-from simulator.handmethat.meanings.model import Quest
 from trees import Language
 
 # Why a command was not even tried: questions are not allowed (any more), or one thing has been taken already.
@@ -177,7 +176,8 @@ class Play:
         before = self._steps[-1].game if self._steps else self.game.start()
         refused = self._refusal(command)
         if refused:
-            return self._refused_step(before, command, refused)
+            outcome = self.game.refuse(before, command)
+            return Step(command, outcome, refused, ending_of(outcome.game))
         outcome = self.game.act(before, command)
         # The paper's protocol ends here.
         if not outcome.done and self.options.protocol == "paper" and self.carried_out(outcome):
@@ -190,38 +190,23 @@ class Play:
             asked = sum(step.question for step in self._steps)
             if self.questions_left(asked) == 0:
                 return "no_more_questions" if self.options.questions else "no_questions"
-        if self.options.protocol == "paper" and command.verb in _TAKES and self._quest != "change_state":
-            taken = self._last_command()
-            if taken is not None and command.args[0] != taken:
+        changes = self.task.utterance.quest == "change_state"
+        if self.options.protocol == "paper" and command.verb in _TAKES and not changes:
+            done = (step.outcome.command for step in self._steps if step.outcome.action)
+            taken = next((before.args[0] for before in done if before.verb in _TAKES), None)
+            if taken not in (None, command.args[0]):
                 return "one_thing"
         return ""
-
-    def _refused_step(self, before: GameState, command: str, why: Refusal) -> Step:
-        cost = self.game.costs.command
-        moves = before.moves + 1
-        after = before._replace(moves=moves, score=before.score - cost, truncated=moves >= self.options.limit)
-        read = self.game.reader.read(command)
-        outcome = Outcome(after, "invalid", "", -cost, None, "", read)
-        return Step(command, outcome, why, ending_of(after))
 
     def carried_out(self, outcome: Outcome) -> bool:
         """Return True if by this the instruction has been carried out with some thing, rightly or not."""
         if outcome.action is None:
             return False
-        key = self._quest if self._quest != "change_state" else str(self.task.utterance.argument)
-        return outcome.command.verb in _EXECUTES[key] and self._about_a_thing(outcome)
-
-    def _about_a_thing(self, outcome: Outcome) -> bool:
+        quest, argument = self.task.utterance.quest, self.task.utterance.argument
+        key = quest if quest != "change_state" else str(argument)
         # Cleaning the table on the way is not what was asked for.
-        return self.task.world.kinds[outcome.command.args[0]].movable
-
-    def _last_command(self) -> int | None:
-        taken = (step.outcome.command for step in self._steps if step.outcome.action)
-        return next((command.args[0] for command in taken if command.verb in _TAKES), None)
-
-    @property
-    def _quest(self) -> Quest:
-        return self.task.utterance.quest
+        movable = self.task.world.kinds[outcome.command.args[0]].movable
+        return movable and outcome.command.verb in _EXECUTES[key]
 
 
 def as_command(text: str) -> str:

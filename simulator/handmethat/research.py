@@ -14,6 +14,7 @@ from simulator.handmethat.env.observe import Mode
 from simulator.handmethat.goals.templates import activity_title
 from simulator.handmethat.items import Task, task_from_row
 from simulator.handmethat.meanings.enumerate import Floats
+from simulator.handmethat.meanings.render import render_meaning, render_utterance
 from simulator.handmethat.meanings.rsa import rsa_view
 from simulator.handmethat.playing import Posed
 from simulator.handmethat.reveal import counts_card, demo_card, percent, readings_card
@@ -84,11 +85,11 @@ def _rsa(task: Task, language: Language) -> Sequence[Block]:
     except AskbackError:
         return (Card(message("research.rsa"), [Text(message("research.no_rsa"), "muted")]),)
     meanings = [
-        (f"m{place}", show.meaning_text(task, meaning, language), percent(float(prior)))
+        (f"m{place}", render_meaning(task.world, meaning, language), percent(float(prior)))
         for place, (meaning, prior) in enumerate(zip(tables.meanings, tables.prior, strict=True), start=1)
     ]
     said = [
-        (f"u{place}", show.utterance_in_words(task, utterance, language))
+        (f"u{place}", render_utterance(task.world, utterance, language, task.seed))
         for place, utterance in enumerate(tables.utterances, start=1)
     ]
     names = ("", message("result.reading"), message("research.prior"))

@@ -14,6 +14,7 @@ from simulator.handmethat.goals.templates import activity_title
 from simulator.handmethat.house import offer, sentence, wording
 from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import matching
+from simulator.handmethat.meanings.render import render_meaning
 from simulator.handmethat.playing import HUMAN, ROBOT, Play, Step
 from simulator.handmethat.score import options_of, score_episode
 from simulator.runner.declared_views import Result
@@ -147,7 +148,7 @@ def readings_card(task: Task, language: Language) -> Card:
         things = matching(task.world, task.current, meaning.description).bit_count()
         rows.append(
             Amount(
-                name=show.meaning_text(task, meaning, language),
+                name=render_meaning(task.world, meaning, language),
                 share=chance / top,
                 value=percent(chance),
                 note=message("result.one_thing" if things == 1 else "result.things", count=things),

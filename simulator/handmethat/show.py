@@ -21,7 +21,6 @@ from simulator.handmethat.goals.formula import parse_goal
 from simulator.handmethat.goals.templates import describe_goal
 from simulator.handmethat.house import House, offer, sentence, wording
 from simulator.handmethat.items import Task
-from simulator.handmethat.meanings.model import Meaning
 from simulator.handmethat.meanings.render import label, render_meaning, render_story, render_utterance
 from simulator.handmethat.players.knows import questions_for
 from simulator.handmethat.playing import HUMAN as HUMAN_SEAT
@@ -130,7 +129,7 @@ def human_blocks(play: Play, state: graph.State) -> tuple[Block, ...]:
         story(task, language),
     ]
     meant: list[Block] = [
-        Detail(message("meaning"), Text(meaning_text(task, task.meaning, language)), lead=True),
+        Detail(message("meaning"), Text(render_meaning(task.world, task.meaning, language)), lead=True),
         Detail(message("wanted"), Chips(wanted)),
         *([Detail(message("goal"), Text(goal))] if goal else []),
     ]
@@ -209,17 +208,7 @@ def details(turn: Turn) -> Mapping[str, object]:
 
 def instruction_text(task: Task, language: Language) -> str:
     """Return the utterance in words; the same at every look."""
-    return utterance_in_words(task, task.utterance, language)
-
-
-def utterance_in_words(task: Task, utterance: Meaning, language: Language) -> str:
-    """Return another utterance in words."""
-    return render_utterance(task.world, utterance, language, task.seed)
-
-
-def meaning_text(task: Task, meaning: Meaning, language: Language) -> str:
-    """Return a meaning in words."""
-    return render_meaning(task.world, meaning, language)
+    return render_utterance(task.world, task.utterance, language, task.seed)
 
 
 def goal_lines(task: Task, language: Language) -> tuple[str, ...]:
@@ -262,7 +251,7 @@ def meant(task: Task, language: Language) -> Card:
     """Return what was said and meant, and how hard that is."""
     facts: list[tuple[Words, Words]] = [
         (message("result.said"), instruction_text(task, language)),
-        (message("result.meant"), meaning_text(task, task.meaning, language)),
+        (message("result.meant"), render_meaning(task.world, task.meaning, language)),
         (message("result.level", level=task.level), why(task, language)),
     ]
     return Card(message("result.said_meant"), [Facts(facts)])

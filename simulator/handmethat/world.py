@@ -232,8 +232,11 @@ def location_of(world: World, state: State, entity: int) -> int:
 
 def is_reachable(world: World, state: State, entity: int, container: int) -> bool:
     """Return acc(entity, container): it lies directly there, and no shut lid is between (spec 3)."""
-    if state.place[entity] != container:
-        return False
+    return state.place[entity] == container and shows(world, state, container)
+
+
+def shows(world: World, state: State, container: int) -> bool:
+    """Return True if what lies in or on `container` can be seen from beside it: no shut lid is over it."""
     return world.relation(container) == "ontop" or is_unlocked(world, state, container)
 
 
@@ -241,12 +244,6 @@ def is_unlocked(world: World, state: State, container: int) -> bool:
     """Return True if `container` does not open, or is open."""
     bit = 1 << container
     return not world.of("openable") & bit or bool(state.open & bit)
-
-
-def has(state: State, name: str, entity: int) -> bool:
-    """Return True if `entity` is open, cooked, … (`name` is one of `STATES`)."""
-    bits: BitSet = getattr(state, name)
-    return bool(bits >> entity & 1)
 
 
 def start_state(world: World, containers: Sequence[int], bits: Mapping[str, BitSet]) -> State:

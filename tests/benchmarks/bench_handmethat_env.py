@@ -19,7 +19,7 @@ from rows import Row, main
 
 from simulator.handmethat.env.game import Game
 from simulator.handmethat.env.gym_env import HandMeThat
-from simulator.handmethat.env.scripts import expert_demo
+from simulator.handmethat.env.scripts import demonstrated
 from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Meaning, describe, matching
 from simulator.handmethat.players.robots import random_command
@@ -105,7 +105,7 @@ def demonstrations(tasks: Sequence[Task]) -> float:
     taken = []
     for task in tasks:
         begun = time.process_time()
-        expert_demo(task, task.seed)
+        demonstrated(task, task.seed)
         taken.append(time.process_time() - begun)
     return sorted(taken)[len(taken) // 2]
 

@@ -16,7 +16,7 @@ from typing import Any
 from rows import Row, main
 
 from simulator.handmethat.data import episode_files, load_tasks
-from simulator.handmethat.files.episode import read_file, write_file
+from simulator.handmethat.files.episode import file_text, read_file
 from simulator.handmethat.files.packed import Packed, write_packed
 
 
@@ -36,7 +36,7 @@ def rows() -> Iterator[Row]:
     with TemporaryDirectory() as name:
         folder, packed = Path(name), Path(name, "all.packed")
         for task in tasks:
-            write_file(task, folder)
+            (folder / f"{task.id}.json").write_text(file_text(task), encoding="utf-8")
         write_packed(tasks, {}, packed)
         source = Packed(packed)
         yield Row(

@@ -12,10 +12,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
+from episode_files import write_file
 from playing import episode, number, rows
 
 from simulator.handmethat.data import load_tasks
-from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.items import Task
 
 # Where the robot stands at the beginning (spec 9.1).

@@ -9,7 +9,8 @@ from participating import Curious, begin, found, newcomer, open_study, payloads,
 from playing import ask, at_number, episode, moved_on, number, rows, task_of
 
 from simulator.handmethat.data import load_episode
-from simulator.handmethat.show import goal_lines, meaning_text
+from simulator.handmethat.meanings.render import render_meaning
+from simulator.handmethat.show import goal_lines
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -99,6 +100,6 @@ def test_a_robot_asks_back_in_the_house_and_gets_the_code(server: Any, open_page
     assert kinds[:5] == ["consent", "ready", "utterance", "question", "answer"]
     assert set(scores(server, page)) >= {"success", "score", "questions"}
     answered = said(server, page)[4]
-    hidden = [meaning_text(task, task.meaning, "zh"), *goal_lines(task, "zh"), task.id]
+    hidden = [render_meaning(task.world, task.meaning, "zh"), *goal_lines(task, "zh"), task.id]
     hidden = [text for text in hidden if text not in answered]
     assert hidden and found(hidden, curious.known()) == []

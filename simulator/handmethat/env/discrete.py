@@ -6,7 +6,7 @@ and RLlib (``action_mask`` in the observation) can be used with it as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from simulator.errors import InputError
 from simulator.handmethat.actions import domain
 from simulator.handmethat.env.commands import Command, Reader
-from simulator.handmethat.env.gym_env import MOST_ENTITIES, HandMeThat, structured_space
+from simulator.handmethat.env.gym_env import MOST_ENTITIES, HandMeThat, number_names, structured_space
 from simulator.handmethat.hierarchy import STATES, hierarchy
 from simulator.handmethat.items import Task
-from simulator.handmethat.meanings.model import KIND_KEYS, PLACE_KEYS, QUESTS, VERBS, Meaning
+from simulator.handmethat.meanings.model import KIND_KEYS, QUESTS, VERBS, Meaning
 from simulator.handmethat.world import HUMAN, World
 
 SLOTS: Final = 192
@@ -99,8 +99,7 @@ class HandMeThatDiscrete(gymnasium.Env[Any, Any]):
 
     def step(self, action: int) -> tuple[Observed, float, bool, bool, dict[str, Any]]:
         """Give the command of a number; see `HandMeThat.step`."""
-        command = self._valid[action] if 0 <= action < len(self._valid) else ""
-        arrays, reward, terminated, truncated, info = self._env.step(command)
+        arrays, reward, terminated, truncated, info = self._env.step(self.command(action))
         observation, info = self._observation_and_info(arrays, info, over=terminated or truncated)
         return observation, reward, terminated, truncated, info
 
@@ -142,19 +141,18 @@ class HandMeThatDiscrete(gymnasium.Env[Any, Any]):
 def utterance_row(world: World, utterance: Meaning) -> NDArray[np.int16]:
     """Return what was said, by the columns of `UTTERANCE`."""
     table, description = hierarchy(), dict(utterance.description)
-    place = next((str(description[key]) for key in PLACE_KEYS if key in description), None)
     argument, quest = utterance.argument, utterance.quest
     numbers = (
         1 + QUESTS.index(quest),
         class_numbers().get(str(description.get("class")), 0),
         subclass_numbers().get(str(description.get("subclass")), 0),
         1 + list(table.kinds).index(str(description["type"])) if "type" in description else 0,
-        0 if place is None else 1 + world.index[place],
+        1 + world.index[utterance.place[1]] if utterance.place else 0,
         *(1 + bool(description[name]) if name in description else 0 for name in STATES),
         1 + table.colors.index(str(description["color"])) if "color" in description else 0,
         1 + table.sizes.index(str(description["size"])) if "size" in description else 0,
         1 + world.index[argument] if quest == "move_to" and argument is not None else 0,
-        _number_names(VERBS).get(argument or "", 0),
+        number_names(VERBS).get(argument or "", 0),
     )
     return np.array(numbers, np.int16)
 
@@ -170,17 +168,13 @@ def story_rows(task: Task) -> NDArray[np.int16]:
 @cache
 def class_numbers() -> Mapping[str, int]:
     """Return class -> 1 + its number."""
-    return _number_names(kind.cls for kind in hierarchy().kinds.values())
+    return number_names(kind.cls for kind in hierarchy().kinds.values())
 
 
 @cache
 def subclass_numbers() -> Mapping[str, int]:
     """Return subclass -> 1 + its number."""
-    return _number_names(kind.subclass for kind in hierarchy().kinds.values())
-
-
-def _number_names(names: Iterable[str]) -> dict[str, int]:
-    return {name: number for number, name in enumerate(dict.fromkeys(names), start=1)}
+    return number_names(kind.subclass for kind in hierarchy().kinds.values())
 
 
 def _command_row(command: Command) -> tuple[int, int, int]:

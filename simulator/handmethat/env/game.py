@@ -26,7 +26,7 @@ from simulator.handmethat.env.observe import Mode, Observer, TextStyle, collapse
 from simulator.handmethat.env.questions import Answer, answer, official_questions, question_cost
 from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Grounding, Quest
-from simulator.handmethat.meanings.render import render_description, render_story, render_utterance
+from simulator.handmethat.meanings.render import render_description, render_utterance
 from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set
 from trees import Language
 
@@ -130,7 +130,6 @@ class Game:
         style: ``reference``: texts as the published wrapper prints them (B15).
         quirk: see `Observer.view`.
         text: whether outcomes have observations; without them a step is several times faster.
-        questions: whether questions are understood; they are not in the paper's study with people.
         longest: characters of a command or question; longer ones mean nothing. None for any number.
     """
 
@@ -145,11 +144,10 @@ class Game:
         style: TextStyle = "readable",
         quirk: bool = False,
         text: bool = True,
-        questions: bool = True,
         longest: int | None = LONGEST_COMMAND,
     ) -> None:
         self.task, self.mode, self.limit = task, mode, limit
-        self.text, self.questions, self.longest = text, questions, longest
+        self.text, self.longest = text, longest
         self.costs = costs or Costs()
         self.language, self.style, self.quirk = language, style, quirk
         self.reader = Reader(task.world)
@@ -172,11 +170,6 @@ class Game:
     def offers(self) -> Offers:
         """Lists valid commands."""
         return Offers(self.task.world)
-
-    @cached_property
-    def story(self) -> tuple[str, ...]:
-        """Return what the human did, a sentence for each action; one that says so if it did nothing."""
-        return render_story(self.task.world, self.task.actions, self.language)
 
     @cached_property
     def utterance(self) -> str:
@@ -214,8 +207,6 @@ class Game:
             command = self.reader.read(text)
         if command.kind == "action":
             return self._manipulate(game, command)
-        if command.kind == "question" and not self.questions:
-            command = Command("invalid", text="question", error="parse")
         if command.kind == "question":
             return self.ask(game, answer(self.task, command.text, self.language), command)
         cost = self.costs.look if command.kind == "look" else self.costs.command
@@ -234,6 +225,12 @@ class Game:
         return Outcome(
             after, "question", self._style_observation(text), -cost, None, "", command, answer=answer
         )
+
+    def refuse(self, game: GameState, text: str) -> Outcome:
+        """Return the outcome of a command that is charged and not even tried."""
+        cost = self.costs.command
+        after = self._charge(game, game.state, -cost)
+        return Outcome(after, "invalid", "", -cost, None, "", self.reader.read(text))
 
     def look(self, game: GameState) -> str:
         """Return the view now."""

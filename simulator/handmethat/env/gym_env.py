@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import string
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
@@ -75,7 +74,7 @@ class StructuredObserver:
                 f"A household of {len(world)} entities: structured observations hold {MOST_ENTITIES}."
             )
         self._world, self._mode, self._quirk = world, mode, quirk
-        table, numbers = hierarchy(), _numbers()
+        table, numbers = hierarchy(), number_names(hierarchy().kinds)
         self._fixed: dict[str, NDArray[Any]] = {
             "kind": _pad([numbers.get(kind.name, 0) for kind in world.kinds], np.int16),
             "color": _pad([_number(table.colors, value) for value in world.colors], np.int8),
@@ -100,11 +99,6 @@ class StructuredObserver:
         }
 
 
-@cache
-def _numbers() -> Mapping[str, int]:
-    return {name: number for number, name in enumerate(hierarchy().kinds, start=1)}
-
-
 def _array(bits: BitSet) -> NDArray[np.int8]:
     """Return a bit set as an array of 0 and 1, `MOST_ENTITIES` long."""
     raw = np.frombuffer(bits.to_bytes(MOST_ENTITIES // 8, "little"), np.uint8)
@@ -119,6 +113,11 @@ def _pad(values: Sequence[int], dtype: type[np.int8] | type[np.int16]) -> NDArra
 
 def _number(options: Sequence[str], value: str | None) -> int:
     return 0 if value is None else 1 + options.index(value)
+
+
+def number_names(names: Iterable[str]) -> dict[str, int]:
+    """Return name -> 1 + its number among different names."""
+    return {name: number for number, name in enumerate(dict.fromkeys(names), start=1)}
 
 
 GIVE_UP: Final = "stop"

@@ -23,15 +23,10 @@ from simulator.handmethat.world import (
     World,
     bit_set,
     entities,
-    is_unlocked,
     location_of,
+    shows,
 )
 from trees import Language
-
-
-def shows(world: World, state: State, container: int) -> bool:
-    """Return True if what lies in or on `container` can be seen from beside it: no shut lid is over it."""
-    return world.relation(container) == "ontop" or is_unlocked(world, state, container)
 
 
 def visible(world: World, state: State, mode: Mode, *, quirk: bool = False) -> BitSet:
@@ -68,8 +63,6 @@ def _contents_at(world: World, state: State, container: int, lids: bool) -> BitS
             seen |= _contents_at(world, state, content, lids)
     return seen
 
-
-__all__ = ["Observer", "TextStyle", "collapse", "reference_text", "wording"]
 
 Mode = Literal["full", "partial"]
 TextStyle = Literal["readable", "reference"]
@@ -172,11 +165,6 @@ class Observer:
                 questions=between.join(official_questions(self.language)),
             )
         )
-
-    def state_words(self, state: State, entity: int) -> tuple[str, ...]:
-        """Return words for how an entity is."""
-        traits = self._traits[entity]
-        return state_words(self.language, traits, truths(state, traits, entity))
 
     def _place(self, form: Form, state: State, place: int, lids: bool) -> str:
         sentences = [self._phrase(form, state, place)]

@@ -19,7 +19,7 @@ from simulator.handmethat.env.asked_words import kinds_above, word_table
 from simulator.handmethat.env.asking import Mention, Question, questions_in, read_question, table
 from simulator.handmethat.hierarchy import STATES, all_words, hierarchy, state_word, word
 from simulator.handmethat.items import Task
-from simulator.handmethat.meanings.model import KIND_KEYS, PLACE_KEYS, Meaning
+from simulator.handmethat.meanings.model import PLACE_KEYS, Meaning
 from simulator.handmethat.meanings.render import display_name
 from simulator.handmethat.world import BitSet, bit_set, entities
 from trees import Language
@@ -115,8 +115,9 @@ class _Human:
     def __init__(self, task: Task, language: Language) -> None:
         self.task, self.world, self.meaning, self.language = task, task.world, task.meaning, language
         self.words: Mapping[str, str] = table()["answers"][language]
-        self.kind_key, self.kind = _first_specified(task.meaning, tuple(reversed(KIND_KEYS)))
-        self.relation, self.container = _first_specified(task.meaning, PLACE_KEYS)
+        nothing: tuple[str, str | None] = "", None
+        self.kind_key, self.kind = task.meaning.kind or nothing
+        self.relation, self.container = task.meaning.place or nothing
 
     # What is asked openly
 
@@ -275,9 +276,7 @@ class _Human:
     def describe(self, meaning: Meaning) -> str:
         """Return a meaning's whole description in words: a noun phrase."""
         states = self.state_words(meaning, (*STATES, "color", "size"))
-        (_, kind), (relation, container) = (
-            _first_specified(meaning, keys) for keys in (tuple(reversed(KIND_KEYS)), PLACE_KEYS)
-        )
+        (_, kind), (relation, container) = meaning.kind or ("", ""), meaning.place or ("", None)
         pattern = self.words["in_place" if relation == "inside" else "on_place"]
         return self.words["object_phrase"].format(
             states=self.words["between_states"].join(states) + (self.words["after_states"] if states else ""),
@@ -320,11 +319,6 @@ _TELLS: Final[Mapping[str, Callable[[_Human], str | None]]] = {
     "attribute": lambda human: None,
     "task": _Human.quest,
 }
-
-
-def _first_specified(meaning: Meaning, keys: Sequence[str]) -> tuple[str, str | None]:
-    """Return the first of `keys` that a meaning says, and its value; nothing if it says none."""
-    return next(((key, str(value)) for key in keys if (value := meaning.get(key)) is not None), ("", None))
 
 
 def _wording(mentions: Sequence[Mention], verdict: Verdict) -> str:

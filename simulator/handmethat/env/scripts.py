@@ -7,15 +7,16 @@ written, so that later ones know about lids and about where things are by then.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from random import Random
-from typing import Final, NamedTuple
+from typing import Final
 
 from simulator.handmethat.actions import domain
 from simulator.handmethat.env.commands import HUMAN_WORD, Reader
 from simulator.handmethat.env.game import Game, GameState
 from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Quest
-from simulator.handmethat.world import HUMAN, State, World, has, is_unlocked, location_of
+from simulator.handmethat.world import HUMAN, State, World, is_unlocked, location_of
 
 KNIFE: Final = "knife#0"
 _DISHES: Final = ("vessel", "tableware", "utensil", "tray")
@@ -71,11 +72,8 @@ class _Writer:
         self.write(f"put {self.labels[entity]} {word} {self.labels[container]}")
 
     def switch_on(self, entity: int) -> None:
-        if not has(self.state, "toggled", entity):
+        if not self.state.toggled >> entity & 1:
             self.write(f"toggle on {self.labels[entity]}")
-
-    def place(self, name: str) -> int:
-        return self.world.entity(name)
 
 
 def _fetch(writer: _Writer, entity: int) -> bool:
@@ -130,7 +128,7 @@ def _with_appliance(verb: str, appliance: str, *, shut: bool = False) -> Callabl
     """Put the thing into an appliance, which may have to be `shut` again, switch that on and act."""
 
     def change(writer: _Writer, entity: int) -> bool:
-        place = writer.place(appliance)
+        place = writer.world.entity(appliance)
         if not _move(writer, entity, place):
             return False
         if shut:
@@ -156,7 +154,7 @@ def _clean(writer: _Writer, entity: int) -> bool:
     if tool is None:
         return False
     if world.kinds[entity].movable:
-        place = writer.place("table")
+        place = writer.world.entity("table")
         if not _move(writer, entity, place):
             return False
     if not _soak(writer, tool):
@@ -168,7 +166,7 @@ def _clean(writer: _Writer, entity: int) -> bool:
 
 
 def _slice(writer: _Writer, entity: int) -> bool:
-    knife, table = writer.world.index.get(KNIFE), writer.place("table")
+    knife, table = writer.world.index.get(KNIFE), writer.world.entity("table")
     if knife is None or not _move(writer, entity, table) or not _fetch(writer, knife):
         return False
     writer.go(table)
@@ -190,22 +188,8 @@ _CHANGES: Final[Mapping[str, Callable[[_Writer, int], bool]]] = {
 SEPARATOR: Final = "[SEP]"
 
 
-class Demo(NamedTuple):
-    """An expert's commands for a task.
-
-    Attributes:
-        commands: the last one succeeds, none before it does.
-        full: what it has read before each of them, fully observable.
-        partial: the same, partially observable, with the view after each command.
-    """
-
-    commands: tuple[str, ...]
-    full: tuple[str, ...]
-    partial: tuple[str, ...]
-
-
-def expert_demo(task: Task, seed: int) -> Demo | None:
-    """Return a demonstration for one object of A(m), drawn by `seed`, with texts as published (``apple 1``).
+def demonstrated(task: Task, seed: int) -> Task | None:
+    """Return the task with a demonstration for one object of A(m), drawn by `seed`, in published words.
 
     Returns:
         None if the script does not succeed exactly with its last command.
@@ -214,16 +198,19 @@ def expert_demo(task: Task, seed: int) -> Demo | None:
     if commands is None:
         return None
     full = Game(task, mode="full", style="reference")
-    commands = tuple(map(full.styled, commands))
-    texts = (
-        tuple(text for text, _, _ in list(histories(game, commands))[:-1])
-        for game in (full, full.in_mode("partial"))
+    demo = tuple(map(full.styled, commands))
+
+    def read(game: Game) -> tuple[str, ...]:
+        return tuple(text for text, _, _ in list(histories(game, demo))[:-1])
+
+    partial = full.in_mode("partial")
+    return replace(
+        task, demo=demo, demo_full=read(full), demo_partial=read(partial), description=full.description
     )
-    return Demo(commands, *texts)
 
 
 def expert_commands(task: Task, seed: int) -> tuple[str, ...] | None:
-    """Return the commands of `expert_demo` alone, readable; the rules are the same in both modes."""
+    """Return the commands of `demonstrated` alone, readable; the rules are the same in both modes."""
     if not task.in_meaning:
         return None
     entity, argument = task.in_meaning[int(Random(seed).random() * len(task.in_meaning))]

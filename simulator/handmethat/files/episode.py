@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from simulator.errors import InputError
 from simulator.field_faults import field_faults
 from simulator.handmethat.actions import Action
 from simulator.handmethat.files.records import (
@@ -69,65 +67,34 @@ class _EpisodeFile(BaseModel):
     own: _Own | None = Field(None, alias=OWN)
 
 
-@dataclass(frozen=True)
-class Checked:
-    """An episode file after reading: the task, or None if it is unusable, and what is wrong with it."""
-
-    task: Task | None
-    faults: Faults
-
-    def good(self) -> Task:
-        """Return the task.
-
-        Raises:
-            InputError: if the file is faulty; the message names file, key and way out.
-        """
-        self.faults.raise_first()
-        assert self.task is not None
-        return self.task
-
-
 def read_file(path: Path) -> Task:
     """Return the task of an episode file, whose name tells the level where the file does not.
 
     Raises:
-        InputError: as `Checked.good` does.
+        InputError: if the file is faulty; the message names file, key and way out.
     """
-    return check_file(path).good()
+    task, faults = check_file(path)
+    faults.raise_first()
+    assert task is not None
+    return task
 
 
-def check_file(path: Path) -> Checked:
-    """Read an episode file and gather everything that is wrong with it; see `read_file`."""
-    faults = Faults(path, path.stem)
+def check_file(path: Path) -> tuple[Task | None, Faults]:
+    """Return what `read_file` does, or None, and everything that is wrong with the file."""
+    faults, data = Faults(path), None
     try:
         data = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
+        content = _validate_file(data)
     except OSError as error:
         faults.add("", f"cannot be read ({error.strerror})", code="format")
-    except (ValueError, RecursionError) as error:
-        faults.add("", json_problem(error), code="format")
-    else:
-        return _check(data, faults)
-    return Checked(None, faults)
-
-
-def task_from_json(data: Any, name: str) -> Task:
-    """Return the task out of an episode file's content; `name` is the file's, without ``.json``.
-
-    Raises:
-        InputError: as `Checked.good` does.
-    """
-    return _check(data, Faults(None, name)).good()
-
-
-def _check(data: Any, faults: Faults) -> Checked:
-    try:
-        content = _validate_file(data)
     except ValidationError as error:
         for fault in field_faults(error, data):
             faults.add(fault.field, f"{fault.problem} (see the published format)", code="format")
-        return Checked(None, faults)
-    task = _read(content, faults)
-    return Checked(None if faults.errors else task, faults)
+    except (ValueError, RecursionError) as error:
+        faults.add("", json_problem(error), code="format")
+    else:
+        return _read(content, faults), faults
+    return None, faults
 
 
 def _validate_file(data: Any) -> _EpisodeFile:
@@ -171,7 +138,7 @@ def _read(content: _EpisodeFile, faults: Faults) -> Task | None:
         return None
     moves = (action.args[1] for action in reversed(actions) if action.name == "human-move")
     return Task(
-        id=faults.task,
+        id=faults.file.stem,
         level=level,
         goal_index=content.goal_idx,
         task_index=content.task_idx,
@@ -202,7 +169,7 @@ def _read(content: _EpisodeFile, faults: Faults) -> Task | None:
 def _read_level(content: _EpisodeFile, faults: Faults) -> Level | None:
     level = content.level
     if level is None:
-        name = parse_name(faults.task)
+        name = parse_name(faults.file.stem)
         if name is None:
             faults.add("level", "is missing; add it, or name the file as published (level3_task0_…)")
             return None
@@ -227,20 +194,6 @@ def _refuse_constant(word: str) -> Any:
 
 OFFICIAL: Final = "official"
 """The profile of published episodes."""
-
-
-def write_file(task: Task, folder: Path) -> Path:
-    """Write the task's file into `folder` and return its path.
-
-    Raises:
-        InputError: if it cannot be written.
-    """
-    path = folder / f"{task.id}.json"
-    try:
-        path.write_text(file_text(task), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
-    return path
 
 
 def file_text(task: Task) -> str:

@@ -21,9 +21,7 @@ from simulator.handmethat.hierarchy import (
     STATE_OF_ABILITY,
     STATES,
     Kind,
-    hierarchy,
-    make_kind,
-    role_of,
+    kind_as_listed,
 )
 from simulator.handmethat.meanings.model import (
     KEYS,
@@ -124,16 +122,7 @@ def _read_kind(name: str, record: Record, faults: Faults) -> Kind:
         expected = "type" if record.cls == "LOCATION" else "type#0, type#1, …"
         faults.add(key, f"a {record.cls} of type {record.type!r} must be called like its {expected}")
     _check_states(key, record, faults)
-    return _kind(record.type, record.cls, record.subclass, tuple(record.ability))
-
-
-@lru_cache(maxsize=4096)
-def _kind(name: str, cls: str, subclass: str, abilities: tuple[str, ...]) -> Kind:
-    """Return our own kind where the file agrees with it, else the file's."""
-    known = hierarchy().kinds.get(name)
-    if known and (known.cls, known.subclass, known.abilities) == (cls, subclass, abilities):
-        return known
-    return make_kind(name, cls, subclass, abilities, role_of(name))
+    return kind_as_listed(record.type, record.cls, record.subclass, tuple(record.ability))
 
 
 def _check_states(key: str, record: Record, faults: Faults) -> None:
@@ -247,20 +236,15 @@ Triple = list[Any]
 
 @dataclass(slots=True)
 class Faults:
-    """The faults of one file, gathered so that all of them are told at once.
+    """The faults of one file, gathered so that all of them are told at once."""
 
-    Attributes:
-        file: the file; None for what was never in one.
-    """
-
-    file: Path | None
-    task: str
+    file: Path
     errors: list[Fault] = field(default_factory=list)
 
     def add(self, key: str, message: str, *, code: str = "content") -> None:
         """Note one: `key` says where in the file (``current_object_dict.apple#0.inside``)."""
-        place = str(self.file) if self.file else ""
-        self.errors.append(Fault(place, self.task, 0, code, f"{key}: {message}" if key else message))
+        text = f"{key}: {message}" if key else message
+        self.errors.append(Fault(str(self.file), self.file.stem, 0, code, text))
 
     def raise_first(self) -> None:
         """Raise the first error, if there is one, with the number of the others.
@@ -269,9 +253,9 @@ class Faults:
             InputError: if something was wrong.
         """
         if self.errors:
-            more, place = len(self.errors) - 1, self.file or self.task
-            advice = f"; `askback check {place}` lists {more} more" if more else ""
-            raise InputError(f"{place}: {self.errors[0].message}{advice}")
+            more = len(self.errors) - 1
+            advice = f"; `askback check {self.file}` lists {more} more" if more else ""
+            raise InputError(f"{self.file}: {self.errors[0].message}{advice}")
 
     def __iter__(self) -> Iterator[Fault]:
         return iter(self.errors)

@@ -7,14 +7,13 @@ episode descends from its profile, seed, quest type and template alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
 from typing import Final, NamedTuple
 
 from simulator.handmethat.actions import Action
-from simulator.handmethat.env.game import Game
-from simulator.handmethat.env.scripts import expert_demo
+from simulator.handmethat.env.scripts import demonstrated
 from simulator.handmethat.files.split import Name, Style
 from simulator.handmethat.goals.formula import to_formula
 from simulator.handmethat.goals.model import UNIVERSAL, Goal, Subgoal, Targets, find_targets, goal_holds
@@ -106,17 +105,7 @@ def generate(profile: Profile, seed: int, quest: Quest, template: int) -> Genera
 
 def add_demo(task: Task) -> Task | Rejection:
     """Return the task with its expert demonstration and its published rendering (spec 9.6)."""
-    demo = expert_demo(task, derive_seed(task.seed, "demo"))
-    if demo is None:
-        return Rejection("demonstration fails")
-    game = Game(task, mode="partial", style="reference")
-    return replace(
-        task,
-        demo=demo.commands,
-        demo_full=demo.full,
-        demo_partial=demo.partial,
-        description=game.description,
-    )
+    return demonstrated(task, derive_seed(task.seed, "demo")) or Rejection("demonstration fails")
 
 
 def _tell(profile: Profile, random: Random, template: int) -> _Story | Rejection:

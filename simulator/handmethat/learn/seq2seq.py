@@ -37,17 +37,12 @@ _FAR = -1e9
 
 
 class Seq2Seq(nn.Module):
-    """Observation and task in, command out.
+    """Observation and task in, command out."""
 
-    `embeddings`: frozen input embeddings, words x `config.embedding`; learned if None.
-    """
-
-    def __init__(self, config: Seq2SeqConfig, words: int, embeddings: Tensor | None = None) -> None:
+    def __init__(self, config: Seq2SeqConfig, words: int) -> None:
         super().__init__()
         self.config = config
         self.embedding = nn.Embedding(words, config.embedding, padding_idx=PAD)
-        if embeddings is not None:
-            self.embedding.weight = nn.Parameter(embeddings, requires_grad=False)
         self.project = nn.Linear(config.embedding, config.width, bias=False)
         self.encoder = EncoderBlock(config)
         self.attention = ContextQuery(config.width, config.dropout)

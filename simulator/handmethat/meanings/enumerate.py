@@ -23,6 +23,7 @@ from simulator.handmethat.meanings.model import (
     VERBS,
     Quest,
     Specifier,
+    changeable,
     extension,
 )
 from simulator.handmethat.planner.rewards import Rewards
@@ -89,14 +90,6 @@ def arguments_of(world: World, quest: Quest, targets: Targets) -> tuple[str | No
     if quest == "bring_me":
         return (None,)
     return tuple(VERBS) if quest == "change_state" else tuple(world.names[i] for i in targets.position)
-
-
-def able(world: World, verb: str) -> BitSet:
-    """Return the movable entities that may undergo `verb`."""
-    bits = 0
-    for ability in VERBS[verb]:
-        bits |= world.of(ability)
-    return bits & world.of("movable")
 
 
 def has_subclasses(quest: Quest, profile: Profile) -> bool:
@@ -197,7 +190,7 @@ def sources(
     if not profile.all_meanings:
         return useful.get(argument, 0) & world.of("movable")
     if quest == "change_state" and argument is not None:
-        return able(world, argument)
+        return changeable(world, argument) & world.of("movable")
     return world.of("movable")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any, Final, Literal
 
 from simulator.handmethat.world import BitSet, State, World, bit_set
@@ -49,6 +51,16 @@ class Meaning:
         """Return the value of a specifier; None if it is not there."""
         return next((value for name, value in self.description if name == key), None)
 
+    @property
+    def kind(self) -> tuple[str, str] | None:
+        """The finest kind that is said, with its key."""
+        return next(((key, str(name)) for key, name in reversed(self.description) if key in KIND_KEYS), None)
+
+    @property
+    def place(self) -> tuple[str, str] | None:
+        """How it lies in or on which container, if that is said."""
+        return next(((key, str(name)) for key, name in self.description if key in PLACE_KEYS), None)
+
     def to_json(self) -> list[Any]:
         """Return what episode files hold: [quest, {specifier: value}, argument]."""
         return [self.quest, dict(self.description), self.argument]
@@ -69,6 +81,11 @@ def matching(world: World, state: State, description: Iterable[Specifier]) -> Bi
     for key, value in description:
         things &= extension(world, state, key, value)
     return things
+
+
+def changeable(world: World, verb: str) -> BitSet:
+    """Return the entities that may undergo a verb of change_state, whatever state they are in."""
+    return reduce(or_, map(world.of, VERBS.get(verb, ())), 0)
 
 
 def extension(world: World, state: State, key: str, value: Value) -> BitSet:

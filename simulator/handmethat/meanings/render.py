@@ -10,7 +10,7 @@ from typing import Any
 from simulator.errors import InputError
 from simulator.handmethat.actions import Action, domain
 from simulator.handmethat.hierarchy import LANGUAGES, read_table, state_word, word
-from simulator.handmethat.meanings.model import KIND_KEYS, PLACE_KEYS, STATE_KEYS, Meaning, Utterance
+from simulator.handmethat.meanings.model import STATE_KEYS, Meaning, Utterance
 from simulator.handmethat.world import HUMAN, World
 from simulator.seeds import derive_seed
 
@@ -223,15 +223,14 @@ def _labels(meaning: Meaning, language: str) -> list[str]:
 
 
 def _kind(meaning: Meaning) -> str:
-    values = (meaning.get(key) for key in reversed(KIND_KEYS))
-    return str(next((value for value in values if value), ""))
+    return meaning.kind[1] if meaning.kind else ""
 
 
 def _place(world: World, meaning: Meaning, name: _Namer, language: str) -> str:
-    for key in PLACE_KEYS:
-        if (value := meaning.get(key)) is not None:
-            return str(wording(language)["place"][key].format(container=name(world.entity(str(value)))))
-    return ""
+    if meaning.place is None:
+        return ""
+    relation, container = meaning.place
+    return str(wording(language)["place"][relation].format(container=name(world.entity(container))))
 
 
 def _destination(world: World, meaning: Meaning, name: _Namer, language: str) -> str:

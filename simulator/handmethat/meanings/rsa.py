@@ -38,11 +38,13 @@ from simulator.handmethat.meanings.utterances import Indices, Utterances, enumer
 from simulator.handmethat.planner.rewards import rewards
 from simulator.handmethat.profiles import Profile, load_profile
 
+# How rational the speaker is, and alpha', what a unit of cost weighs.
 ALPHA: Final = 2.0
 COST_SCALE: Final = 1.0
 DEPTH: Final = 10
 # f and g grow by alpha in each round, and digits of their differences are lost: at 1e6 about half of them.
-_MOST_GROWTH: Final = 1e6
+_MOST_DEPTH: Final = 19
+_READINGS: Final = 10
 # Sums above this have lost nothing that a double could have kept.
 _SAFE: Final = 1e-270
 
@@ -76,8 +78,6 @@ class Rsa:
         utterances: what may be said for them (`enumerate_utterances` of the same pool).
         profile: with `literal_sets`, an utterance is true of a meaning if A(m) is within A(u).
         depth: rounds of the recursion.
-        alpha: how rational the speaker is.
-        cost_scale: alpha', what a unit of cost weighs.
 
     Raises:
         ValueError: if `depth` is below 1, or so great that rounding would tell.
@@ -89,18 +89,13 @@ class Rsa:
         utterances: Utterances,
         profile: Profile,
         depth: int = DEPTH,
-        *,
-        alpha: float = ALPHA,
-        cost_scale: float = COST_SCALE,
     ) -> None:
-        if depth < 1:
-            raise ValueError(f"A depth of {depth}: the speaker needs at least 1.")
-        if alpha**depth > _MOST_GROWTH:
-            raise ValueError(f"alpha = {alpha} to depth {depth}: too few digits would be left; take less.")
+        if not 1 <= depth <= _MOST_DEPTH:
+            raise ValueError(f"A depth of {depth}: it must be from 1 to {_MOST_DEPTH}.")
         self.pool, self.depth = pool, depth
         self.utterances = true_by_sets(pool, utterances) if profile.literal_sets else utterances
         self._log_prior = np.log(pool.probabilities)
-        self._rounds = self._recurse(alpha, alpha * cost_scale * utterances.costs)
+        self._rounds = self._recurse(ALPHA * COST_SCALE * utterances.costs)
 
     def speaker(self, meaning: int) -> Floats:
         """Return S(u | m) for the meaning of that index; shape (utterances,)."""
@@ -119,10 +114,10 @@ class Rsa:
         chances[meant] = np.exp(last.f[meant] + last.g[utterance])
         return chances
 
-    def readings(self, utterance: int, most: int = 10) -> list[tuple[int, float]]:
-        """The likeliest meanings, likeliest first, and L(m | u) of each; those of probability 0 left out."""
+    def readings(self, utterance: int) -> list[tuple[int, float]]:
+        """Return the ten likeliest meanings, likeliest first, and L(m | u) of each; none of probability 0."""
         likely = self.listener(utterance)
-        order = np.argsort(-likely, kind="stable")[:most]
+        order = np.argsort(-likely, kind="stable")[:_READINGS]
         return [(int(i), float(likely[i])) for i in order if likely[i] > 0]
 
     def table(self, depth: int | None = None) -> Tables:
@@ -154,7 +149,7 @@ class Rsa:
         order = np.argsort(columns.astype(np.min_scalar_type(len(self.utterances))), kind="stable")
         return starts, rows[order]
 
-    def _recurse(self, alpha: float, penalty: Floats) -> tuple[_Round, ...]:
+    def _recurse(self, penalty: Floats) -> tuple[_Round, ...]:
         over_utterances = _summer(self.utterances.starts, self.utterances.columns)
         over_meanings = _summer(*self._transposed)
         f = self._log_prior
@@ -162,7 +157,7 @@ class Rsa:
         rounds = [_Round(np.empty(0), np.empty(0), f, g)]
         for _ in range(self.depth):
             # A constant in g would cancel; left there, it doubled in each round.
-            h = alpha * (g - g.max()) - penalty
+            h = ALPHA * (g - g.max()) - penalty
             a = over_utterances(h)
             f = self._log_prior - a
             g = -over_meanings(f)

@@ -84,13 +84,6 @@ class Grounding:
                 facts |= atoms[(name if is_so else f"not {name}", entity)]
         return facts
 
-    def names(self, facts: Facts) -> tuple[str, ...]:
-        """Return facts in words, for tests and error messages: ``in apple#0 table``."""
-        return tuple(self._name(atom) for atom, bit in self.atoms.items() if bit & facts)
-
-    def _name(self, atom: Atom) -> str:
-        return " ".join(term if isinstance(term, str) else self.world.name(term) for term in atom)
-
 
 def bits(facts: Facts) -> Iterator[Facts]:
     """Yield the single facts of a set."""

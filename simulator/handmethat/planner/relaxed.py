@@ -84,19 +84,15 @@ class RelaxedGraph:
 
     def estimate(self, facts: Facts, goal: Target) -> int:
         """Return the number of operators of the relaxed plan; `UNREACHABLE` if there is none."""
-        plan = self._plan(facts, goal)
+        plan = self.plan(facts, goal)
         return UNREACHABLE if plan is None else len(plan)
-
-    def plan(self, facts: Facts, goal: Target) -> tuple[Operator, ...] | None:
-        """Return the relaxed plan, in the order of the operators; None if even the relaxation has none."""
-        plan = self._plan(facts, goal)
-        return None if plan is None else tuple(self.operators[number] for number in sorted(plan))
 
     def reachable(self, facts: Facts) -> Facts:
         """Return every fact that the relaxation reaches."""
         return self._layers(facts, NEVER)[-1]
 
-    def _plan(self, facts: Facts, goal: Target) -> set[int] | None:
+    def plan(self, facts: Facts, goal: Target) -> tuple[Operator, ...] | None:
+        """Return the relaxed plan, in the order of the operators; None if even the relaxation has none."""
         layers = self._layers(facts, goal)
         if not goal.holds(layers[-1]):
             return None
@@ -108,7 +104,7 @@ class RelaxedGraph:
             picked.add(number)
             done |= fact
             todo = (todo | operators[number].needs) & ~done
-        return picked
+        return tuple(operators[number] for number in sorted(picked))
 
     def _layers(self, facts: Facts, goal: Target) -> list[Facts]:
         """Return the facts of each layer up to the first in which `goal` holds (else to the last).

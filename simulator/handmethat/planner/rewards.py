@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from simulator.handmethat.actions import Action, domain
 from simulator.handmethat.goals.model import Goal, Targets, goal_holds
 from simulator.handmethat.hierarchy import STATES
-from simulator.handmethat.meanings.model import VERBS, Grounding, Quest
+from simulator.handmethat.meanings.model import VERBS, Grounding, Quest, changeable
 from simulator.handmethat.planner.aims import Rewound, aims_for, states_that_matter
 from simulator.handmethat.planner.exact import ExactSearch
 from simulator.handmethat.planner.grounding import ground
@@ -37,7 +37,8 @@ def groundings(
 ) -> Iterator[Grounding]:
     """Yield what may be asked of the robot, thing by thing in the order of creation."""
     if quest == "change_state":
-        bits = {verb: _changeable(world, state, verb) for verb in VERBS}
+        bits = {verb: changeable(world, verb) for verb in VERBS}
+        bits["toggle"] &= ~state.toggled
         yield from (
             (entity, verb) for entity in entities(some) for verb, able in bits.items() if able >> entity & 1
         )
@@ -74,13 +75,6 @@ def state_after_grounding(world: World, state: State, grounding: Grounding) -> S
     return schema.apply(state, args)
 
 
-def _changeable(world: World, state: State, verb: str) -> BitSet:
-    bits = 0
-    for ability in VERBS[verb]:
-        bits |= world.of(ability)
-    return bits & ~state.toggled if verb == "toggle" else bits
-
-
 # The reward where the estimate is 0 and the goal does not hold.
 _DECEPTIVE: Final = -1000.0
 # Orders of the subgoals that are tried for the length of a plan.
@@ -101,7 +95,6 @@ class Rewards(NamedTuple):
     values: Mapping[Grounding, float]
     useful: tuple[Grounding, ...]
     before: int = 0
-    missing: float = 0.0
 
 
 def rewards(
@@ -149,7 +142,7 @@ def rewards(
         values[grounding] = value
         if after < before if profile.strict else value > -before:
             useful.append(grounding)
-    return Rewards(values, tuple(useful), before, missing)
+    return Rewards(values, tuple(useful), before)
 
 
 def _aimed_at(world: World, targets: Targets, profile: Profile) -> BitSet:

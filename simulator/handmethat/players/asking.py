@@ -20,7 +20,7 @@ from itertools import islice
 from random import Random
 from typing import Final, NamedTuple
 
-from simulator.handmethat.env.observe import shows, visible
+from simulator.handmethat.env.observe import visible
 from simulator.handmethat.env.scripts import script_for
 from simulator.handmethat.players.knows import InsiderKnows, questions_for
 from simulator.handmethat.players.robots import (
@@ -35,7 +35,7 @@ from simulator.handmethat.players.robots import (
 )
 from simulator.handmethat.playing import Play
 from simulator.handmethat.scene import sample_scene
-from simulator.handmethat.world import BitSet, State, World, bit_set, entities, location_of
+from simulator.handmethat.world import BitSet, State, World, bit_set, entities, location_of, shows
 from simulator.seats import Kind, Reply, View
 from simulator.seeds import derive_seed
 

@@ -19,9 +19,9 @@ from simulator.handmethat.learn.seen import read, reading_game
 from simulator.handmethat.meanings.model import (
     PLACE_KEYS,
     STATE_KEYS,
-    VERBS,
     Specifier,
     Utterance,
+    changeable,
     describe,
     matching,
 )
@@ -206,14 +206,15 @@ class Belief:
 def believe(task: Task, answers: Iterable[tuple[str, str]]) -> Belief:
     """Return what follows from the utterance and from each question with its answer, in anybody's words."""
     world = task.world
-    places = (world.index.get(str(task.utterance.get(key))) for key in PLACE_KEYS)
-    argument = task.utterance.argument if task.utterance.quest == "move_to" else None
+    utterance = task.utterance
+    place = utterance.place and world.index.get(utterance.place[1])
+    argument = utterance.argument if utterance.quest == "move_to" else None
     belief = Belief(
-        task.utterance,
-        place=bit_set(place for place in places if place is not None),
+        utterance,
+        place=0 if place is None else 1 << place,
         destination=0 if argument is None else 1 << world.entity(argument),
+        placed=place is not None,
     )
-    belief = replace(belief, placed=bool(belief.place))
     for question, answer in answers:
         belief = _learn(world, belief, question, answer)
     return belief
@@ -247,10 +248,7 @@ def candidates(world: World, state: State, belief: Belief) -> BitSet:
     """Return the things that fit; what contradicts the utterance is not believed."""
     described = matching(world, state, belief.utterance.description)
     if belief.utterance.quest == "change_state":
-        able = 0
-        for ability in VERBS.get(belief.utterance.argument or "", ()):
-            able |= world.of(ability)
-        described &= able
+        described &= changeable(world, belief.utterance.argument or "")
     fitting = described
     for kind in belief.kinds:
         fitting = fitting & world.of(kind) or fitting

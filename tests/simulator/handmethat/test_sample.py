@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from episode_files import write_file
 
 from simulator.errors import InputError
 from simulator.handmethat.data import draw_tasks
-from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.items import Sample, Stratum, Task, describe_sample, makeup, stratum
 
 # Levels and quest types of the published episodes (spec 8), each spread over 69 templates in sorted order.

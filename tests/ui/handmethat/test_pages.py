@@ -15,10 +15,11 @@ from simulator.blocks import Card
 from simulator.handmethat import show
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.machine import MACHINE
+from simulator.handmethat.meanings.render import render_meaning
 from simulator.handmethat.playing import Play, Posed
 from simulator.handmethat.reveal import Replay, counts_card, percent, result
 from simulator.handmethat.sessions import HandMeThatSessions
-from simulator.handmethat.show import asked, meaning_text
+from simulator.handmethat.show import asked
 from simulator.plan_blocks import Menu, Places, Suggestions
 from simulator.runner.declared_views import SeatPage
 from simulator.seats import Reply
@@ -167,7 +168,7 @@ async def test_a_waiting_page_offers_nothing_to_do(
     task = item_of(sessions, view.episode_id).task
     for language in ("en", "zh"):
         told = "".join(Page(playing(served, human, language)).texts)
-        assert told.count(meaning_text(task, task.meaning, "en")) == 1
+        assert told.count(render_meaning(task.world, task.meaning, "en")) == 1
     assert "which one?" in "".join(Page(playing(served, human)).texts)
     idle = await do(sessions, human, "the left one")
     assert "Waiting for: Robot" in Page(playing(served, idle)).texts
@@ -198,7 +199,7 @@ async def test_the_result_tells_what_was_meant(
     words = "".join(page.texts)
     task = replay.play.task
     for told in (
-        meaning_text(task, task.meaning, language),
+        render_meaning(task.world, task.meaning, language),
         show.instruction_text(task, language),
         show.why(task, language),
         *task.demo,
@@ -206,7 +207,7 @@ async def test_the_result_tells_what_was_meant(
     ):
         assert told in words
     for meaning, chance in task.listener:
-        assert meaning_text(task, meaning, language) in words
+        assert render_meaning(task.world, meaning, language) in words
         assert percent(chance) in words
 
 
@@ -250,7 +251,7 @@ async def test_in_a_study_the_answer_is_folded_away(
     shown = result(replay, "robot", in_study=True)
     folded = [block for block in shown.blocks if isinstance(block, Card) and block.folded]
     page = ended(served, replace(view, study=True), shown)
-    meant = meaning_text(replay.play.task, replay.play.task.meaning, "en")
+    meant = render_meaning(replay.play.task.world, replay.play.task.meaning, "en")
     assert len(folded) == 1 and page.index("What was meant, and why") < page.index(meant)
     assert page.index("<details") < page.index(meant)
     assert meant not in ended(served, replace(view, study=True), None)

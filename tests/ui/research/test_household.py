@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from episode_files import write_file
 from markup import office_at, page_at
 
 from logs import LogReader, LogWriter
 from logs.rows import Run
 from simulator.handmethat.data import list_episodes, load_episode
-from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.items import Task
 from simulator.handmethat.machine import MACHINE
 from simulator.handmethat.meanings.rsa import rsa_view

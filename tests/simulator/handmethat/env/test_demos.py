@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.handmethat.env.game import Game
-from simulator.handmethat.env.scripts import SEPARATOR, expert_commands, expert_demo, histories
+from simulator.handmethat.env.scripts import SEPARATOR, demonstrated, expert_commands, histories
 from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.seeds import derive_seed
@@ -182,19 +182,19 @@ def test_no_demonstration_without_success_at_the_very_end(
     household, make_task, things, meaning: Meaning
 ) -> None:
     world, state = household(things, dusty=["book#0"] if "book#0" in things else [])
-    assert expert_demo(make_task(world, state, meaning), 0) is None
+    assert demonstrated(make_task(world, state, meaning), 0) is None
 
 
 def test_a_demonstration_is_as_published(task: Task) -> None:
-    demo = expert_demo(task, 3)
+    demo = demonstrated(task, 3)
     assert demo is not None
-    assert len(demo.commands) == len(demo.full) == len(demo.partial)
-    assert not any("#" in text for text in (*demo.commands, *demo.full, *demo.partial))
-    for mode, read in (("full", demo.full), ("partial", demo.partial)):
+    assert len(demo.demo) == len(demo.demo_full) == len(demo.demo_partial)
+    assert not any("#" in text for text in (*demo.demo, *demo.demo_full, *demo.demo_partial))
+    for mode, read in (("full", demo.demo_full), ("partial", demo.demo_partial)):
         game = Game(task, mode=mode, style="reference")
         assert read[0] == game.opening(with_task=False)
         state = game.start()
-        for number, command in enumerate(demo.commands):
+        for number, command in enumerate(demo.demo):
             assert read[number].count(SEPARATOR) == 2 * number
             assert not state.done
             assert command in game.valid(state)
@@ -204,11 +204,11 @@ def test_a_demonstration_is_as_published(task: Task) -> None:
                 added = f" {SEPARATOR} {command} {SEPARATOR} {outcome.observation}"
                 added += f" {game.look(state)}" if mode == "partial" else ""
                 assert read[number + 1] == read[number] + added
-        assert (state.success, state.score) == (True, 100 - len(demo.commands))
+        assert (state.success, state.score) == (True, 100 - len(demo.demo))
 
 
 def test_the_seed_decides_which_object(task: Task) -> None:
-    assert expert_demo(task, 5) == expert_demo(task, 5)
+    assert demonstrated(task, 5) == demonstrated(task, 5)
     chosen = {(expert_commands(task, derive_seed(seed)) or ("",))[-1] for seed in range(40)}
     assert len(chosen) > min(3, len(task.in_meaning) - 1)
 

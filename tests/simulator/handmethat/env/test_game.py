@@ -130,12 +130,6 @@ def test_costs(kitchen: Task) -> None:
     assert (outcome.reward, outcome.game.question_cost, outcome.game.moves) == (-25, 25, 1)
 
 
-def test_questions_may_be_out_of_the_game(kitchen: Task) -> None:
-    game = Game(kitchen, questions=False)
-    outcome = game.act(game.start(), "question: which type do you mean")
-    assert (outcome.kind, outcome.error, outcome.reward, outcome.answer) == ("invalid", "parse", -1, None)
-
-
 def test_an_answer_may_come_from_somebody_else(kitchen: Task) -> None:
     game = Game(kitchen)
     outcome = game.ask(game.start(), Answer("value", "The round one.", 0, "clear"))

@@ -12,6 +12,7 @@ from random import Random
 import gymnasium
 import numpy as np
 import pytest
+from episode_files import write_file
 from gymnasium.utils.env_checker import check_env
 
 import simulator.handmethat.env  # noqa: F401  (registers the environment)
@@ -19,7 +20,6 @@ from simulator.errors import InputError
 from simulator.handmethat.env.game import Costs, Game
 from simulator.handmethat.env.gym_env import MOST_ENTITIES, HandMeThat, StructuredObserver
 from simulator.handmethat.env.scripts import expert_commands
-from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.players.robots import random_command

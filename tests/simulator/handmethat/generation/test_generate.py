@@ -9,10 +9,11 @@ from functools import cache
 from random import Random
 
 import pytest
+from episode_files import task_from_json
 
 from simulator.handmethat.actions import carry_out
 from simulator.handmethat.env.game import Game
-from simulator.handmethat.files.episode import file_text, task_from_json
+from simulator.handmethat.files.episode import file_text
 from simulator.handmethat.generation import generate as module
 from simulator.handmethat.generation.generate import (
     Generated,

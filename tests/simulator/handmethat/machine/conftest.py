@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from episode_files import write_file
 
 from logs.rows import Ending, Episode, Turn
 from simulator.handmethat import graph
-from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.items import Level, Task
 from simulator.handmethat.machine import MACHINE
 from simulator.handmethat.meanings.model import Meaning, describe

@@ -6,11 +6,11 @@ import json
 import sys
 
 import pytest
+from episode_files import write_file
 
 import app
 from logs import LogReader
 from simulator.errors import InputError
-from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.runs import EpisodeSelection, parse_levels
 
 

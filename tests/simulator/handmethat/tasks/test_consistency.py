@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from episode_files import write_file
 
 from simulator.handmethat.actions import Action
 from simulator.handmethat.checking import check_folder, doubts
 from simulator.handmethat.env.scripts import expert_commands
-from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Meaning, describe
 
@@ -35,24 +35,24 @@ def test_an_episode_that_agrees_raises_no_doubt(task: Task) -> None:
     ],
 )
 def test_a_contradiction_is_named(changes: dict[str, Any], code: str, message: str, task: Task) -> None:
-    (doubt,) = doubts(replace(task, **changes))
-    assert doubt.code == code
-    assert message in doubt.message
+    ((about, told),) = doubts(replace(task, **changes))
+    assert about == code
+    assert message in told
 
 
 def test_things_must_be_where_the_story_leaves_them(task: Task) -> None:
     (taken, _), *_ = task.in_meaning
     moved = bytearray(task.current.place)
     moved[taken] = task.world.entity("pool")
-    (doubt,) = doubts(replace(task, current=task.current._replace(place=bytes(moved))))
-    assert doubt.code == "story"
+    ((about, _),) = doubts(replace(task, current=task.current._replace(place=bytes(moved))))
+    assert about == "story"
 
 
 def test_a_demonstration_ends_with_success(task: Task) -> None:
     demo = expert_commands(task, 0)
     assert demo
-    (doubt,) = doubts(replace(task, demo=(*demo, "stop")))
-    assert doubt.message == f"demo_actions.{len(demo)}: the episode is over by then"
+    ((_, message),) = doubts(replace(task, demo=(*demo, "stop")))
+    assert message == f"demo_actions.{len(demo)}: the episode is over by then"
 
 
 def test_nobody_can_do_what_fits_nothing(task: Task, tmp_path: Path) -> None:

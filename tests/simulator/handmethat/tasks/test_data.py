@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from episode_files import write_file
 
 from simulator.errors import InputError
 from simulator.handmethat.checking import check_folder
 from simulator.handmethat.data import load_tasks
-from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.files.split import FOLDER, SPLIT_FILE, Part, make_split, write_split
 from simulator.handmethat.items import Level, Task
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from episode_files import write_file
 
 from simulator import datasets
 from simulator.errors import InputError
 from simulator.handmethat.checking import checker, find_episodes, register
 from simulator.handmethat.data import load_tasks
-from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.files.split import FOLDER, SPLIT_FILE, make_split, write_split
 from simulator.handmethat.items import Task
 from simulator.tables.registering import say_added

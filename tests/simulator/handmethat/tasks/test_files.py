@@ -10,15 +10,16 @@ from random import Random
 from typing import Any
 
 import pytest
+from episode_files import task_from_json, write_file
 
 from simulator.errors import InputError
 from simulator.handmethat.data import draw_tasks, load_tasks
-from simulator.handmethat.files.episode import check_file, file_text, read_file, task_from_json, write_file
+from simulator.handmethat.files.episode import check_file, file_text, read_file
 from simulator.handmethat.files.packed import SUFFIX, write_packed
 from simulator.handmethat.hierarchy import hierarchy
 from simulator.handmethat.items import Task, item_row, task_from_row, task_to_row
 from simulator.handmethat.runs import EpisodeSelection
-from simulator.handmethat.world import has, location_of
+from simulator.handmethat.world import location_of
 
 NAME = "task-bring_me-64-0-2"
 
@@ -114,7 +115,7 @@ def test_types_unknown_to_us_are_taken_as_the_file_has_them(content: dict[str, A
     world = task.world
     entity = world.entity("robot#0")
     assert world.kinds[entity].cleaners == {"rag"}
-    assert world.of("toggleable") >> entity & 1 and has(task.current, "toggled", entity)
+    assert world.of("toggleable") >> entity & 1 and task.current.toggled >> entity & 1
     assert world.of("sliceable") >> world.entity(apple) & 1
     assert hierarchy().kinds["rag"].states == ("soaked",)
     assert json.loads(file_text(task)) == content
@@ -134,7 +135,7 @@ def test_stale_states_are_kept_as_read_unless_replayed(content: dict[str, Any], 
     for place in (tmp_path, packed):
         (stale,), (right,) = load_tasks(place), draw_tasks(place, replay=True).tasks
         cabinet = stale.world.entity("cabinet")
-        assert has(stale.current, "open", cabinet) and not has(right.current, "open", cabinet)
+        assert stale.current.open >> cabinet & 1 and not right.current.open >> cabinet & 1
         assert stale.current.at == right.current.at == cabinet
         assert stale.current.waiting and right.current.waiting
         if place == tmp_path:
@@ -310,8 +311,7 @@ def test_a_faulty_file_is_refused_whole(
     assert read_file(path).id == NAME
     change(content)
     path.write_text(json.dumps(content))
-    checked = check_file(path)
-    assert checked.task is None
+    assert check_file(path)[0] is None
     with pytest.raises(InputError, match=message) as caught:
         read_file(path)
     assert str(path) in str(caught.value)
@@ -322,7 +322,7 @@ def test_all_faults_of_a_file_are_listed(content: dict[str, Any], tmp_path: Path
     content["action_list"][0]["name"] = "human-fly"
     path = tmp_path / f"{NAME}.json"
     path.write_text(json.dumps(content))
-    messages = [fault.message for fault in check_file(path).faults]
+    messages = [fault.message for fault in check_file(path)[1]]
     assert [message.split(":")[0] for message in messages] == [
         "action_list.0.name",
         "_meaning.1.taste",
