@@ -17,7 +17,7 @@ from typing import Any
 from logs.rows import Judgment, Turn
 from simulator.asking import Asked, Need
 from simulator.handmethat.items import Task
-from simulator.handmethat.players.robots import believe, candidates, destinations
+from simulator.handmethat.players.asking import believe, candidates, destinations
 from simulator.handmethat.playing import Options
 from simulator.handmethat.score import options_of, score_episode
 from simulator.runner.turns import task_turns

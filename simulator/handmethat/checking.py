@@ -20,10 +20,17 @@ from simulator.benchmark import Checker
 from simulator.datasets import Added, Limits
 from simulator.errors import InputError
 from simulator.handmethat.actions import carry_out
-from simulator.handmethat.data import episode_files, episode_folder, find_split, load_tasks, parts_of
+from simulator.handmethat.data import (
+    SUFFIX,
+    episode_files,
+    episode_folder,
+    find_split,
+    load_tasks,
+    parts_of,
+    write_packed,
+)
 from simulator.handmethat.env.game import Game
 from simulator.handmethat.files.episode import check_file
-from simulator.handmethat.files.packed import SUFFIX, write_packed
 from simulator.handmethat.files.split import (
     FOLDER,
     SPLIT_FILE,

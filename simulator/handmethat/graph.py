@@ -15,8 +15,9 @@ checkpoint, and the household is where the logged commands have led.
 from __future__ import annotations
 
 import operator
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from random import Random
 from time import monotonic
@@ -38,7 +39,8 @@ from simulator.handmethat.players.knows import (
     reveals,
     robot_knows,
 )
-from simulator.handmethat.playing import HUMAN, ROBOT, Play, Step, as_command
+from simulator.handmethat.playing import HUMAN, ROBOT, Options, Play, Posed, Step, as_command
+from simulator.runner.machines import ActiveEpisode
 from simulator.runner.turns import make_turn, state_after, task_turns
 from simulator.seats import Line, Reply, Seat, View
 from simulator.seeds import derive_seed
@@ -47,22 +49,22 @@ from trees import Language
 CLOSING: Final = ("thanks", "complaint")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True)
 class Table:
-    """The live objects of an episode; travel as the graph's context, never in its state.
+    """The live objects of an episode; travel as the graph's context, never in its state."""
 
-    Attributes:
-        record: puts a turn into the log; when it returns, the turn counts.
-    """
+    live: ActiveEpisode
 
-    episode_id: str
-    play: Play
-    robot: Seat
-    human: Seat
-    record: Callable[[Turn], Awaitable[None]]
-    seed: int = 0
-    repeat: int = 0
-    options: Mapping[str, Any] = field(default_factory=dict)
+    @cached_property
+    def play(self) -> Play:
+        """The task under the episode's options."""
+        item: Posed = self.live.item
+        return Play(item.task, item.language, Options.read(self.live.episode.options))
+
+    @property
+    def robot(self) -> Seat:
+        """Who is the robot."""
+        return self.live.seats[ROBOT]
 
 
 class State(TypedDict):
@@ -132,22 +134,22 @@ def view_for(table: Table, state: State, seat: str) -> View:
         knows = AskedKnows(play.task, play.language, _hear_question(table, state), _exchange(state))
     elif getattr(table.robot, "insider", False):
         commands = tuple(state["commands"])
-        knows = InsiderKnows(play, commands, _exchange(state), derive_seed(table.seed, "robot"))
+        knows = InsiderKnows(play, commands, _exchange(state), derive_seed(table.live.episode.seed, "robot"))
     else:
         knows = robot_knows(play, state["commands"], _history(table, state))
     moves = sum(line[0] == seat for line in lines)
     return View(
-        episode_id=table.episode_id,
+        episode_id=table.live.episode.id,
         seat=seat,
         number=number,
         language=play.language,
         lines=tuple(Line(speaker, text) for speaker, _, text, _ in lines),
         task=knows,
-        seed=derive_seed(table.seed, number),
-        repeat=table.repeat,
+        seed=derive_seed(table.live.episode.seed, number),
+        repeat=table.live.episode.repeat,
         # The instruction is voiced for the human and is no move.
         moves=max(moves - 1, 0) if seat == HUMAN else moves,
-        options=table.options,
+        options=table.live.episode.options,
     )
 
 
@@ -209,7 +211,7 @@ def utterance_turn(table: Table, state: State) -> tuple[Turn, Update]:
 def closing_turn(table: Table, state: State) -> tuple[Turn, Update]:
     """Return the human's last words: thanks after success, else a complaint."""
     kind = CLOSING[0] if state["over"] == "success" else CLOSING[1]
-    random = Random(derive_seed(table.seed, "close"))
+    random = Random(derive_seed(table.live.episode.seed, "close"))
     return _turn(
         table, state, HUMAN, Reply(), _spoken_line(kind, table.play.language, random), {"kind": kind}, {}
     )
@@ -251,12 +253,10 @@ async def _start(state: State, runtime: Runtime[Table]) -> Place:
 
 
 def _next(table: Table, state: State) -> Place:
-    if _is_closed(state):
-        return "__end__"
-    if state["over"] or not state["lines"]:
-        return "utter"
     seat = due(state)
-    if (table.robot if seat == ROBOT else table.human).kind == "person":
+    if seat is not None and (state["over"] or not state["lines"]):
+        return "utter"
+    if seat is None or table.live.seats[seat].kind == "person":
         return "__end__"
     return "listen" if seat == ROBOT else "answer"
 
@@ -279,7 +279,7 @@ async def _listen(
 
 async def _answer(state: State, runtime: Runtime[Table]) -> Command[Literal["listen", "__end__"]]:
     table = runtime.context
-    reply = await table.human.reply(view_for(table, state, HUMAN))
+    reply = await table.live.seats[HUMAN].reply(view_for(table, state, HUMAN))
     return await _record(table, state, *answer_turn(table, state, reply))
 
 
@@ -333,13 +333,15 @@ def _turn(
     table: Table, state: State, seat: str, reply: Reply, text: str, payload: dict[str, Any], update: Update
 ) -> tuple[Turn, Update]:
     number = len(state["lines"])
-    turn = make_turn(table.episode_id, number, seat, reply, text=text, payload=payload, since=state["since"])
+    turn = make_turn(
+        table.live.episode.id, number, seat, reply, text=text, payload=payload, since=state["since"]
+    )
     line = [seat, payload["kind"], text, payload.get("outcome", "")]
     return turn, {"lines": [line], "since": monotonic(), **update}
 
 
 async def _record(table: Table, state: State, turn: Turn, update: Update) -> Command[Any]:
-    await table.record(turn)
+    await table.live.record(turn)
     return Command(update=update, goto=_next(table, state_after(state, update)))
 
 

@@ -105,19 +105,16 @@ class Hierarchy:
 
     Attributes:
         kinds: type -> kind, locations first, in the order of the table.
+        locations: those of the locations, which every scene has once each.
         subclasses: those of movable things, in the order of sampling.
     """
 
     kinds: Mapping[str, Kind]
+    locations: tuple[str, ...]
     subclasses: Mapping[str, Subclass]
     colors: tuple[str, ...]
     sizes: tuple[str, ...]
     starts_on: frozenset[str]
-
-    @property
-    def locations(self) -> tuple[str, ...]:
-        """The locations, which every scene has once each."""
-        return tuple(name for name, kind in self.kinds.items() if kind.cls == "LOCATION")
 
 
 @cache
@@ -125,9 +122,11 @@ def hierarchy() -> Hierarchy:
     """Return the hierarchy of HandMeThat."""
     table = read_table("objects")
     order = [*table["abilities"], *(f"{tool}-cleanable" for tool in table["cleaners"])]
-    kinds = {kind.name: kind for kind in (*_locations(table, order), *_movables(table, order))}
+    locations = {kind.name: kind for kind in _locations(table, order)}
+    kinds = locations | {kind.name: kind for kind in _movables(table, order)}
     return Hierarchy(
         kinds=MappingProxyType(kinds),
+        locations=tuple(locations),
         subclasses=MappingProxyType(
             {name: _subclass(name, row) for name, row in table["subclasses"].items()}
         ),

@@ -13,7 +13,7 @@ from simulator.handmethat.items import BENCHMARK, item_row, task_from_row
 from simulator.handmethat.players.asking import AskingRobot
 from simulator.handmethat.players.models import ModelGiver, ModelRobot, OfflineGiver
 from simulator.handmethat.players.robots import LEARNED, ExpertRobot, HeuristicRobot, RandomRobot, load_robot
-from simulator.handmethat.playing import HUMAN, PARTNER, ROBOT, Options, Play, Posed
+from simulator.handmethat.playing import HUMAN, PARTNER, ROBOT, Posed
 from simulator.handmethat.reveal import Replay, replay
 from simulator.handmethat.score import score_episode, score_rows
 from simulator.models import ChatModel
@@ -64,6 +64,7 @@ class HandMeThatMachine(EpisodeMachine[graph.Table, graph.State]):
     name = BENCHMARK
     seats: tuple[str, ...] = (ROBOT, HUMAN)
     seat_for = staticmethod(seat_for)
+    table = staticmethod(graph.Table)
     build_graph = staticmethod(graph.build_graph)
     rebuild = staticmethod(graph.rebuild)
     scored = staticmethod(
@@ -100,21 +101,6 @@ class HandMeThatMachine(EpisodeMachine[graph.Table, graph.State]):
     def replay(self, item: Posed, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay:
         """Return an ended episode, with what was meant."""
         return replay(item.task, item.language, turns)
-
-    def table(self, live: ActiveEpisode) -> graph.Table:
-        """Return the graph's context."""
-        options = live.episode.options
-        item: Posed = live.item
-        return graph.Table(
-            episode_id=live.episode.id,
-            play=Play(item.task, item.language, Options.read(options)),
-            robot=live.seats[ROBOT],
-            human=live.seats[HUMAN],
-            record=live.record,
-            seed=live.episode.seed,
-            repeat=live.episode.repeat,
-            options=options,
-        )
 
 
 MACHINE = HandMeThatMachine()

@@ -58,7 +58,8 @@ class Stock:
 def sample_stock(random: Random, rules: SceneRules) -> Stock:
     """Draw what a household holds: types of each subclass, then how many of each."""
     uniform, counts = random.random, rules.counts
-    return Stock(tuple([(row.name, _draw(uniform, row, counts)) for row in _tables().subclasses]))
+    subclasses = hierarchy().subclasses.values()
+    return Stock(tuple([(row.name, _draw(uniform, row, counts)) for row in subclasses]))
 
 
 def sample_scene(
@@ -83,7 +84,7 @@ def sample_scene(
 
 
 class _Traits(NamedTuple):
-    """A kind, and what of it decides how a scene begins."""
+    """A kind, and what of it decides how a scene begins: scenes are drawn by the hundred thousand."""
 
     kind: Kind
     names: tuple[str, ...]
@@ -94,28 +95,9 @@ class _Traits(NamedTuple):
     food: bool
 
 
-class _Tables(NamedTuple):
-    """The hierarchy, laid out for sampling: scenes are drawn by the hundred thousand."""
-
-    locations: tuple[_Traits, ...]
-    movables: dict[str, _Traits]
-    subclasses: tuple[Subclass, ...]
-    by_name: dict[str, Subclass]
-
-
 @cache
-def _tables() -> _Tables:
-    table = hierarchy()
-    traits = {name: _traits(kind) for name, kind in table.kinds.items()}
-    return _Tables(
-        locations=tuple(traits[name] for name in table.locations),
-        movables={name: trait for name, trait in traits.items() if trait.kind.movable},
-        subclasses=tuple(table.subclasses.values()),
-        by_name=dict(table.subclasses),
-    )
-
-
-def _traits(kind: Kind) -> _Traits:
+def _traits(name: str) -> _Traits:
+    kind = hierarchy().kinds[name]
     return _Traits(
         kind=kind,
         names=tuple(f"{kind.name}#{number}" for number in range(_MOST)) if kind.movable else (kind.name,),
@@ -146,17 +128,17 @@ def _lay_out(
     uniform: _Uniform, stock: Stock, rules: SceneRules
 ) -> tuple[list[str], list[_Traits], list[int]]:
     """Return name, kind and container of every entity, locations first."""
-    tables = _tables()
-    traits = list(tables.locations)
-    names = [trait.kind.name for trait in traits]
+    names = list(hierarchy().locations)
+    traits = list(map(_traits, names))
+    subclasses = hierarchy().subclasses
     containers = [NOTHING] * len(names)
     # Where each place begins among the entities, and how many there are of it.
     first = {name: (i, 1) for i, name in enumerate(names)}
     for subclass, types in stock.drawn:
-        places = [first[place] for place in _places(tables.by_name[subclass], stock, rules)]
+        places = [first[place] for place in _places(subclasses[subclass], stock, rules)]
         for kind, count in types:
             first[kind] = (len(names), count)
-            movable = tables.movables[kind]
+            movable = _traits(kind)
             names += movable.names[:count]
             traits += [movable] * count
         containers += _places_of(uniform, places, len(names) - len(containers))
@@ -185,7 +167,7 @@ def _places(row: Subclass, stock: Stock, rules: SceneRules) -> tuple[str, ...]:
 def _first_states(
     uniform: _Uniform, traits: list[_Traits], containers: list[int], rules: SceneRules
 ) -> dict[str, BitSet]:
-    location = {trait.kind.name: i for i, trait in enumerate(_tables().locations)}
+    location = {name: i for i, name in enumerate(hierarchy().locations)}
     cooking = {location["oven"], location["microwave"]} | (
         {location["stove"]} if rules.stove_cooks else set()
     )

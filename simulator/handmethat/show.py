@@ -23,7 +23,6 @@ from simulator.handmethat.house import House, offer, sentence, wording
 from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.render import label, render_meaning, render_story, render_utterance
 from simulator.handmethat.players.knows import questions_for
-from simulator.handmethat.playing import HUMAN as HUMAN_SEAT
 from simulator.handmethat.playing import ROBOT, Options, Play, Posed
 from simulator.handmethat.score import options_of
 from simulator.handmethat.world import HUMAN
@@ -48,7 +47,6 @@ def seat_page(
     """Return what a person in `seat` may see after `state`; `ending` if the log holds one."""
     play, seat_due = table.play, None if ending else graph.due(state)
     mine = seat_due == ROBOT if seat == ROBOT else seat_due is not None and graph.pending(state) is not None
-    people = {ROBOT: table.robot, HUMAN_SEAT: table.human}
     said, stage = lines(state), "done" if ending else stage or "task"
     blocks: tuple[Block, ...] = ()
     if stage == "task":
@@ -59,9 +57,11 @@ def seat_page(
     elif stage.startswith("instructions"):
         blocks = (instructions("paper" if play.options.protocol == "paper" else seat),)
     return SeatPage(
-        episode_id=table.episode_id,
+        episode_id=table.live.episode.id,
         seat=seat,
-        people=tuple(who for who, player in people.items() if player.kind == "person" and who != seat),
+        people=tuple(
+            who for who, player in table.live.seats.items() if player.kind == "person" and who != seat
+        ),
         language=play.language,
         stage=stage,
         due=Due(seat, "command", closing="stop") if seat == ROBOT else Due(seat, "answer"),

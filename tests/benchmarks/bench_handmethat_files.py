@@ -15,9 +15,8 @@ from typing import Any
 
 from rows import Row, main
 
-from simulator.handmethat.data import episode_files, load_tasks
+from simulator.handmethat.data import Packed, episode_files, load_tasks, write_packed
 from simulator.handmethat.files.episode import file_text, read_file
-from simulator.handmethat.files.packed import Packed, write_packed
 
 
 def typical(do: Callable[[Any], object], some: Iterable[Any]) -> float:

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, PlainSerializer, ValidationError
 
@@ -84,19 +84,8 @@ Report = Callable[[Tally], None]
 Note = Callable[[dict[str, Any]], None]
 
 
-class KeptEpisode(NamedTuple):
-    """An episode that is kept.
-
-    Attributes:
-        row: as `task_to_row` makes it; None if no rows are wanted.
-    """
-
-    name: str
-    file: bytes
-    row: dict[str, Any] | None
-
-
-Keep = Callable[[KeptEpisode], None]
+Keep = Callable[[str, bytes, dict[str, Any] | None], None]
+"""Gets an episode that is kept: its name, its file and, if rows are wanted, its row (`task_to_row`)."""
 
 
 @dataclass
@@ -177,11 +166,9 @@ def run_batch(
     if gate.full:
         return
     for attempt in in_order(make_attempt, jobs(), engine):
-        counted, kept = _count(attempt, gate)
-        if kept is not None:
+        counted = _count(attempt, gate, keep)
+        if counted.kept:
             idle = Tally()
-            if keep is not None:
-                keep(kept)
         idle.add(counted)
         _check_patience(plan, idle, gate)
         group.add(counted)
@@ -221,10 +208,10 @@ def generate_folder(
         for name, _ in journal.tally.kept:
             log(task_to_row(read_file(home / f"{name}.json")))
 
-    def keep(kept: KeptEpisode) -> None:
-        (home / f"{kept.name}.json").write_bytes(kept.file)
-        if log is not None and kept.row is not None:
-            log(kept.row)
+    def keep(name: str, file: bytes, row: dict[str, Any] | None) -> None:
+        (home / f"{name}.json").write_bytes(file)
+        if log is not None and row is not None:
+            log(row)
 
     if not journal.done:
         for group in run_batch(
@@ -242,7 +229,7 @@ def style_of(profile: str) -> Style:
     return load_profile(profile).style
 
 
-def _count(attempt: Attempt, gate: _Gate) -> tuple[Tally, KeptEpisode | None]:
+def _count(attempt: Attempt, gate: _Gate, keep: Keep | None) -> Tally:
     tally = Tally(attempts=1, redrawn=attempt.redrawn, cpu=attempt.cpu)
     tally.rejections.update(attempt.rejections)
     if attempt.level is None:
@@ -254,15 +241,11 @@ def _count(attempt: Attempt, gate: _Gate) -> tuple[Tally, KeptEpisode | None]:
     else:
         name, index = gate.take(attempt.facts)
         tally.kept = [(name, attempt.facts)]
-        return tally, _number_episode(attempt, name, index)
-    return tally, None
-
-
-def _number_episode(attempt: Attempt, name: str, index: int) -> KeptEpisode:
-    """Return the episode with its name and number, which no attempt can know."""
-    file = attempt.file.replace(b'"task_idx": 0', b'"task_idx": %d' % index, 1)
-    row = None if attempt.row is None else {**attempt.row, "id": name, "task_index": index}
-    return KeptEpisode(name, file, row)
+        if keep is not None:
+            # Name and number no attempt can know.
+            file = attempt.file.replace(b'"task_idx": 0', b'"task_idx": %d' % index, 1)
+            keep(name, file, attempt.row and {**attempt.row, "id": name, "task_index": index})
+    return tally
 
 
 def _check_patience(plan: Plan, idle: Tally, gate: _Gate) -> None:

@@ -12,7 +12,6 @@ Plans, rewards and the candidates for help look at nothing but what a goal is ab
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
@@ -139,7 +138,8 @@ def _choices_of(world: World, subgoal: Subgoal) -> tuple[Choice, ...]:
         case "SOME":
             return (tuple(options.values()),)
         case "ALL-SAME":
-            return (tuple(_join_demands(options[x, y] for x in xs) for y in ys),)
+            every = ([demand for x in xs for demand in options[x, y]] for y in ys)
+            return (tuple(tuple(dict.fromkeys(demands)) for demands in every),)
         case _:  # ALL and THE, whose y is one entity, ALL-ANY and THE-ANY
             return tuple(tuple(options[x, y] for y in ys) for x in xs)
 
@@ -149,10 +149,6 @@ def _option(world: World, subgoal: Subgoal, x: int, y: int) -> Option:
     related = world.kinds[y].relation == subgoal.relation
     demand = Demand(x, y, subgoal.of_x, related and world.kinds[x].movable and not nested, related)
     return (demand, Demand(y, NOTHING, subgoal.of_y)) if subgoal.of_y else (demand,)
-
-
-def _join_demands(options: Iterable[Option]) -> Option:
-    return tuple(dict.fromkeys(demand for option in options for demand in option))
 
 
 # ---- what of a household a goal is about
@@ -220,10 +216,11 @@ def find_targets(world: World, state: State, goal: Goal, distractors: bool) -> T
     movable = xs | ys | tools | (siblings_x if distractors else 0)
     position = ys | places | (xs & world.of("LOCATION"))
     relevant = xs | ys | tools | places | (siblings_x | siblings if distractors else 0)
+    here = (world.entity("floor"), *([state.at] if state.at >= 0 else ()))
     return Targets(
         movable=movable & world.of("movable"),
         position=tuple(entities(position)),
-        grounded=_with_containers(state, relevant) | 1 << world.entity("floor") | _location_bit(state),
+        grounded=_with_containers(state, relevant) | bit_set(here),
     )
 
 
@@ -238,7 +235,3 @@ def _with_containers(state: State, some: BitSet) -> BitSet:
         containers = (state.container(entity) for entity in entities(some))
         some |= bit_set(container for container in containers if container != NOTHING)
     return some
-
-
-def _location_bit(state: State) -> BitSet:
-    return 1 << state.at if state.at >= 0 else 0

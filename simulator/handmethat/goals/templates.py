@@ -6,12 +6,12 @@ The table's head explains the notation in which it writes subgoals.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, get_args
 
 from simulator.errors import InputError
 from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Form, Goal, Requirement, Subgoal
@@ -35,13 +35,14 @@ class Template:
         number: 0 to 68.
         activity: BEHAVIOR-100's name of it.
         in_v2: whether it is one of the 25 of the later public release.
+        patterns: its subgoals, whose terms are slots (`Slot`) as the table writes them.
     """
 
     number: int
     activity: str
     in_v2: bool
     titles: Mapping[str, str]
-    patterns: tuple[Pattern, ...]
+    patterns: tuple[Subgoal, ...]
 
 
 @cache
@@ -49,7 +50,7 @@ def templates() -> tuple[Template, ...]:
     """Return all templates; template i is at place i.
 
     Raises:
-        InputError: if the table has a mistake; the message names the template and the word.
+        InputError: if the table has a mistake; the message names the subgoal and the word.
     """
     return tuple(_read(i, row) for i, row in enumerate(goals_table()["templates"]))
 
@@ -65,14 +66,8 @@ def template(number: int) -> Template:
     return templates()[number]
 
 
-def template_set(name: str) -> tuple[int, ...]:
-    """Return the numbers of the templates of a named set, ``all`` or ``v2``.
-
-    Raises:
-        InputError: if there is no such set.
-    """
-    if name not in ("all", "v2"):
-        raise InputError(f"There is no set of goals {name!r}; there are 'all' and 'v2'.")
+def template_set(name: Literal["all", "v2"]) -> tuple[int, ...]:
+    """Return the numbers of the templates of a named set."""
     return tuple(template.number for template in templates() if name == "all" or template.in_v2)
 
 
@@ -82,18 +77,13 @@ def goals_table() -> Mapping[str, Any]:
 
 
 def _read(place: int, row: Mapping[str, Any]) -> Template:
-    if row["number"] != place:
-        raise InputError(f"tables/goals.yaml: goal {row['number']} stands at place {place}.")
-    try:
-        patterns = tuple(pattern for text in row["subgoals"] for pattern in read_patterns(text))
-    except InputError as error:
-        raise InputError(f"tables/goals.yaml, goal {place}: {error}") from error
+    assert row["number"] == place, f"tables/goals.yaml: goal {row['number']} stands at place {place}"
     return Template(
         number=place,
         activity=row["activity"],
         in_v2=row.get("v2", False),
         titles=MappingProxyType(row["title"]),
-        patterns=patterns,
+        patterns=tuple(pattern for text in row["subgoals"] for pattern in read_patterns(text)),
     )
 
 
@@ -170,43 +160,19 @@ def instantiate(template_number: int, stock: Stock, random: Random) -> Goal | No
     Returns:
         The goal; None if a slot cannot be filled (the type is absent, or there are too few types or things).
     """
-    draws = _draws(template_number)
-    values = _fill(draws.slots, stock, random)
+    patterns = template(template_number).patterns
+    terms = tuple(dict.fromkeys(term for pattern in patterns for term in (pattern.x, pattern.y) if term))
+    values = _fill(map(_slot, terms), stock, random)
     if values is None:
         return None
-    subgoals = [
-        Subgoal(
-            form=pattern.form,
-            x=values[x],
-            y=None if y is None else values[y],
-            relation=pattern.relation,
-            of_x=pattern.of_x,
-            of_y=pattern.of_y,
-        )
-        for pattern, x, y in draws.patterns
-    ]
+    filled = dict(zip(terms, values, strict=True))
+    subgoals = (
+        replace(pattern, x=filled[pattern.x], y=pattern.y and filled[pattern.y]) for pattern in patterns
+    )
     return Goal(tuple(subgoals), template_number)
 
 
-class _Draws(NamedTuple):
-    """A template's slots in the order in which they are drawn, and which of them each pattern has."""
-
-    slots: tuple[Slot, ...]
-    patterns: tuple[tuple[Pattern, int, int | None], ...]
-
-
-@cache
-def _draws(number: int) -> _Draws:
-    places: dict[Slot, int] = {}
-    patterns = []
-    for pattern in template(number).patterns:
-        x = places.setdefault(pattern.x, len(places))
-        y = places.setdefault(pattern.y, len(places)) if pattern.y else None
-        patterns.append((pattern, x, y))
-    return _Draws(tuple(places), tuple(patterns))
-
-
-def _fill(slots: tuple[Slot, ...], stock: Stock, random: Random) -> list[str] | None:
+def _fill(slots: Iterable[Slot], stock: Stock, random: Random) -> list[str] | None:
     """Return a value for each slot, in their order; None as soon as one has no candidate."""
     values: list[str] = []
     type_of: dict[str, str] = {}
@@ -274,19 +240,7 @@ class Slot:
     tag: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """A subgoal with slots; see `Subgoal` for its parts."""
-
-    form: Form
-    x: Slot
-    y: Slot | None = None
-    relation: Relation | None = None
-    of_x: tuple[Requirement, ...] = ()
-    of_y: tuple[Requirement, ...] = ()
-
-
-def read_patterns(text: str) -> tuple[Pattern, ...]:
+def read_patterns(text: str) -> tuple[Subgoal, ...]:
     """Return the subgoals that one line of the table stands for: one for each element of its list.
 
     Raises:
@@ -298,27 +252,27 @@ def read_patterns(text: str) -> tuple[Pattern, ...]:
         raise InputError(f"Subgoal {text!r}: {error}.") from error
 
 
-def _patterns(text: str) -> list[Pattern]:
+def _patterns(text: str) -> Iterator[Subgoal]:
     line = _LINE.fullmatch(text)
     if line is None or line[1] not in _FORMS:
         raise ValueError(f"it is no FORM x in y, of the forms {', '.join(_FORMS)}")
-    form, shared, y, relation = _FORMS[line[1]], _states(line[4]), None, None
-    if (line[5] is None) != (form in _WITHOUT_PLACE):
-        raise ValueError(f"{form} {'has a' if line[5] is None else 'has no'} place")
-    if line[5] is not None:
-        y, relation = _slot(line[6], form in ANYWHERE), _RELATIONS[line[5]]
-        if any(hierarchy().kinds[name].relation != relation for name in _types(y)):
-            raise ValueError(f"things cannot lie {relation} {y.name!r}")
-    patterns = []
+    form, shared, y, relation = _FORMS[line[1]], _states(line[4]), line[6], None
+    if (y is None) != (form in _WITHOUT_PLACE):
+        raise ValueError(f"{form} {'has a' if y is None else 'has no'} place")
+    if y is not None:
+        relation = _RELATIONS[line[5]]
+        _check_slot(y, form in ANYWHERE)
+        if any(hierarchy().kinds[name].relation != relation for name in _types(_slot(y))):
+            raise ValueError(f"things cannot lie {relation} {_slot(y).name!r}")
     for part in [line[3]] if line[2] is None else _COMMA.split(line[2]):
         term = _TERM.fullmatch(part)
         if term is None:
             raise ValueError(f"{part!r} is no slot with states")
-        x, of_x = _slot(term[1], form in OF_A_TYPE), (*_states(term[2]), *shared)
+        _check_slot(term[1], form in OF_A_TYPE)
+        of_x = (*_states(term[2]), *shared)
         if y is None and not of_x:
             raise ValueError(f"{form} asks for states in braces, and there are none")
-        patterns.append(Pattern(form, x, y, relation, of_x, _states(line[7])))
-    return patterns
+        yield Subgoal(form=form, x=term[1], y=y, relation=relation, of_x=of_x, of_y=_states(line[7]))
 
 
 def _states(text: str | None) -> tuple[Requirement, ...]:
@@ -330,7 +284,8 @@ def _states(text: str | None) -> tuple[Requirement, ...]:
     return required
 
 
-def _slot(token: str, is_type: bool) -> Slot:
+@cache
+def _slot(token: str) -> Slot:
     for kind, pattern in _SLOTS.items():
         if match := pattern.fullmatch(token):
             slot = Slot(kind, match["name"], match.groupdict().get("tag") or "")
@@ -346,9 +301,12 @@ def _slot(token: str, is_type: bool) -> Slot:
         known = slot.name in table.kinds and table.kinds[slot.name].movable
     if not known:
         raise ValueError(f"{token!r} names nothing of tables/objects.yaml")
-    if is_type != (slot.kind in ("type", "drawn")):
-        raise ValueError(f"{token!r} must be {'a type' if is_type else 'a location or a thing'}")
     return slot
+
+
+def _check_slot(token: str, is_type: bool) -> None:
+    if is_type != (_slot(token).kind in ("type", "drawn")):
+        raise ValueError(f"{token!r} must be {'a type' if is_type else 'a location or a thing'}")
 
 
 def _types(slot: Slot) -> tuple[str, ...]:

@@ -26,16 +26,16 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from simulator.errors import InputError
-from simulator.handmethat.data import builtin_rewards
+from simulator.handmethat.data import builtin_rows
 from simulator.handmethat.files.split import parse_name
 from simulator.handmethat.goals.formula import parse_goal
 from simulator.handmethat.goals.model import find_targets
 from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.enumerate import Floats
-from simulator.handmethat.meanings.model import QUESTS, Meaning
+from simulator.handmethat.meanings.model import QUESTS, Meaning, Quest
 from simulator.handmethat.meanings.prior import Pool, prior
 from simulator.handmethat.meanings.utterances import Indices, Utterances, enumerate_utterances, true_by_sets
-from simulator.handmethat.planner.rewards import rewards
+from simulator.handmethat.planner.rewards import Rewards, rewards
 from simulator.handmethat.profiles import Profile, load_profile
 
 # How rational the speaker is, and alpha', what a unit of cost weighs.
@@ -297,7 +297,7 @@ def _pool(task: Task, profile: Profile) -> Pool:
     # Own tasks keep a waiting human, published ones do not say.
     state = task.current._replace(waiting=True)
     worth = {
-        quest: builtin_rewards(task, quest)
+        quest: _builtin_rewards(task, quest)
         or rewards(task.world, state, goal, targets, quest, rest, profile, task.seed)
         for quest in (QUESTS if profile.joint_quests else (task.meaning.quest,))
     }
@@ -309,6 +309,14 @@ def _pool(task: Task, profile: Profile) -> Pool:
             profile=profile.name,
         )
     return pool
+
+
+def _builtin_rewards(task: Task, quest: Quest) -> Rewards | None:
+    """Return what help of its quest type was worth when a built-in episode was made; None for any other."""
+    row = builtin_rows().get(task.id)
+    if row is None or row["episode"]["profile"] != task.profile or quest != task.meaning.quest:
+        return None
+    return Rewards({(entity, argument): worth for entity, argument, worth in row["worth"]}, task.useful)
 
 
 def _largest(values: Floats, most: int) -> list[int]:

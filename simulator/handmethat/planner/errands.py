@@ -19,11 +19,10 @@ from simulator.handmethat.planner.walk import (
     appliances,
     carry,
     clean,
-    cool,
     heat,
     slice_up,
-    soak,
     take_ready,
+    treat,
     visit,
 )
 from simulator.handmethat.world import NOTHING, BitSet, entities
@@ -182,9 +181,9 @@ def _change_first(walk: Walk, errands: Errands, style: ErrandStyle, fixed: BitSe
     if errands.hot:
         heat(walk, errands.hot, style.heater, loads if style.singly else {})
     if errands.cold:
-        cool(walk, errands.cold)
+        treat(walk, errands.cold, "cools")
     if soaked := errands.of("soaked"):
-        soak(walk, soaked)
+        treat(walk, soaked, "soaks")
 
 
 def _bring_along(walk: Walk, loads: Mapping[int, int], fixed: BitSet) -> None:

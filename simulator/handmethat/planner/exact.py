@@ -11,6 +11,7 @@ and appliances are left open), or leave the box open as well; there the limit is
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import count
@@ -80,12 +81,16 @@ def _a_star(
     symmetry: Symmetry,
     limit: int,
 ) -> tuple[Action, ...] | None:
-    """Return a* over states up to the exchange of like things; a state is opened anew on a shorter way.
+    """Search by A* over states up to the exchange of like things; a state is opened anew on a shorter way.
 
     A state waits in the queue with the bound that follows from its predecessor's, and its own is worked out
     only when its turn comes.
     """
-    bound, moves = LowerBound(grounding, operators, goal), _Successors(grounding, operators)
+    bound, standing = LowerBound(grounding, operators, goal), grounding.exclusive[-1]
+    # Operators by where the human stands.
+    at = defaultdict[Facts, list[Operator]](list)
+    for operator in operators:
+        at[operator.needs & standing].append(operator)
     came: dict[Facts, tuple[Facts, Operator] | None] = {start: None}
     shortest = {symmetry.canonical(start): 0}
     ages = count()
@@ -102,9 +107,16 @@ def _a_star(
             continue
         if goal.holds(facts):
             return _trace(came, facts)
-        expanded = _count_expanded(expanded, limit)
+        if expanded == limit:
+            raise SearchLimitError(
+                f"No plan among the first {limit} states; raise the limit, or take estimated costs for a "
+                "goal of this size."
+            )
+        expanded += 1
         length, rest = length + 1, max(rest - 1, 0)
-        for operator in moves.of(facts):
+        for operator in at[facts & standing]:
+            if operator.needs & facts != operator.needs:
+                continue
             after = operator.apply(facts)
             key = symmetry.canonical(after)
             if shortest.get(key, UNREACHABLE) > length:
@@ -112,29 +124,6 @@ def _a_star(
                 came[after] = (facts, operator)
                 heappush(queue, (length + rest, rest, next(ages), after))
     return None
-
-
-class _Successors:
-    """The operators that apply in a state, looked up by where the human stands."""
-
-    def __init__(self, grounding: Grounding, operators: Iterable[Operator]) -> None:
-        self._standing = grounding.exclusive[-1]
-        self._at: dict[Facts, list[Operator]] = {}
-        for operator in operators:
-            self._at.setdefault(operator.needs & self._standing, []).append(operator)
-
-    def of(self, facts: Facts) -> list[Operator]:
-        here = self._at.get(facts & self._standing, ())
-        return [operator for operator in here if operator.needs & facts == operator.needs]
-
-
-def _count_expanded(expanded: int, limit: int) -> int:
-    if expanded >= limit:
-        raise SearchLimitError(
-            f"No plan among the first {limit} states; raise the limit, or take estimated costs for a goal "
-            "of this size."
-        )
-    return expanded + 1
 
 
 def _trace(came: dict[Facts, tuple[Facts, Operator] | None], facts: Facts) -> tuple[Action, ...]:
@@ -162,8 +151,9 @@ def needed_operators(grounding: Grounding, start: Facts, goal: Target) -> tuple[
     sake. Nor is an operator needed if another needs less, deletes less and adds all of it that is of use.
     """
     atoms = grounding.atoms
-    hand, held = atoms[("hand-empty",)], _holding_facts(grounding) & start
-    possible = _reachable_operators(grounding.operators, start)
+    held = start & sum(bit for atom, bit in atoms.items() if atom[0] == "holding")
+    hand, reachable = atoms[("hand-empty",)], RelaxedGraph(grounding.operators).reachable(start)
+    possible = [operator for operator in grounding.operators if operator.needs & reachable == operator.needs]
     of_use = goal.mentioned()
     chosen: set[int] = set()
     grown = True
@@ -212,15 +202,6 @@ class Symmetry:
                 for first, was, becomes in zip(firsts, own, in_order, strict=True):
                     facts ^= (was ^ becomes) << first
         return facts
-
-
-def _reachable_operators(operators: Sequence[Operator], start: Facts) -> list[Operator]:
-    reachable = RelaxedGraph(operators).reachable(start)
-    return [operator for operator in operators if operator.needs & reachable == operator.needs]
-
-
-def _holding_facts(grounding: Grounding) -> Facts:
-    return sum(bit for atom, bit in grounding.atoms.items() if atom[0] == "holding")
 
 
 def _is_outdone(operator: Operator, by: Iterable[Operator], of_use: Facts) -> bool:

@@ -164,12 +164,14 @@ class LowerBound:
         self._goal = goal
         self._alternatives = _alternatives(goal)
         self._standing = grounding.exclusive[-1]
-        # The operators that need a fact, by its number.
+        # The operators that need a fact, and those that add it, by its number.
         self._users: list[list[int]] = [[] for _ in range(self._size)]
+        self._adders: list[BitSet] = [0] * self._size
         for number, step in enumerate(self._steps):
             for fact in step.needs:
                 self._users[fact].append(number)
-        self._adders = _adders(self._steps, self._size)
+            for fact in step.adds:
+                self._adders[fact] |= 1 << number
         # Facts with several adders: in which ways they come about.
         self._ways = {
             bit: [self._steps[number].needs for number in entities(self._adders[bit.bit_length() - 1])]
@@ -295,14 +297,6 @@ class LowerBound:
             there = frozenset.intersection(*(trip.there for trip in each))
             more.append(Trip(-1, here.pop() if len(here) == 1 else 0, there))
         return more
-
-
-def _adders(steps: Iterable[_Step], size: int) -> list[BitSet]:
-    adders = [0] * size
-    for number, step in enumerate(steps):
-        for fact in step.adds:
-            adders[fact] |= 1 << number
-    return adders
 
 
 def _alternatives(goal: Target) -> list[Facts] | None:

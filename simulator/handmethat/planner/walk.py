@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Final
+from typing import Final, Literal
 
 from simulator.handmethat.actions import Action
 from simulator.handmethat.hierarchy import STATES
@@ -138,13 +138,10 @@ class Walk:
         if self.holding != NOTHING:
             self.free_hand(self.location(container))
         self.open(container)
-        self.steps += 1
-        if self.actions is not None:
-            if self.is_location[container]:
-                self.actions.append(Action("human-pick-up-at-location", (entity, container)))
-            else:
-                name = "human-pick-up-from-receptacle-at-location"
-                self.actions.append(Action(name, (entity, container, self.at)))
+        if self.is_location[container]:
+            self._step("human-pick-up-at-location", entity, container)
+        else:
+            self._step("human-pick-up-from-receptacle-at-location", entity, container, self.at)
         self.place[entity] = NOWHERE
         self.holding = entity
 
@@ -345,7 +342,7 @@ def lies_at_location(walk: Walk, entity: int) -> bool:
 def take_ready(walk: Walk, tool: int) -> None:
     """Have a cleaning tool in the hand, wet if it has to be."""
     if "soaked" in walk.world.kinds[tool].states and not walk.states["soaked"] >> tool & 1:
-        soak(walk, (tool,))
+        treat(walk, (tool,), "soaks")
     walk.take(tool)
 
 
@@ -403,20 +400,12 @@ def heat(walk: Walk, entities: Iterable[int], appliance: int, loads: Mapping[int
     visit(walk, singly, heat_and_carry)
 
 
-def cool(walk: Walk, entities: Iterable[int]) -> None:
-    """Bring everything to the refrigerator and cool it."""
-    appliance = appliances(walk, "cools")[0]
+def treat(walk: Walk, entities: Iterable[int], role: Literal["cools", "soaks"]) -> None:
+    """Bring everything to the refrigerator and cool it, or to the sink and soak it."""
+    appliance, do = appliances(walk, role)[0], walk.cool if role == "cools" else walk.soak
     carry(walk, dict.fromkeys(entities, appliance))
     for entity in entities:
-        walk.cool(entity, appliance)
-
-
-def soak(walk: Walk, entities: Iterable[int]) -> None:
-    """Bring everything to the sink and soak it."""
-    appliance = appliances(walk, "soaks")[0]
-    carry(walk, dict.fromkeys(entities, appliance))
-    for entity in entities:
-        walk.soak(entity, appliance)
+        do(entity, appliance)
 
 
 def appliances(walk: Walk, role: str) -> list[int]:

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from simulator.handmethat.data import load_tasks
+from simulator.handmethat.players.asking import believe, candidates
 from simulator.handmethat.players.knows import guards, hear
-from simulator.handmethat.players.robots import believe, candidates
 from simulator.handmethat.world import bit_set
 
 BENCH = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "bench_giver.py"))

@@ -10,9 +10,9 @@ from simulator.errors import InputError, SeatError
 from simulator.handmethat.benchmark import BENCHMARK
 from simulator.handmethat.machine import _ROBOTS, MACHINE
 from simulator.handmethat.meanings.model import Meaning, describe
+from simulator.handmethat.players.asking import believe, best_question, candidates, entropy
 from simulator.handmethat.players.knows import Question, questions_for
 from simulator.handmethat.players.models import ROBOT_PURPOSE, read_reply
-from simulator.handmethat.players.robots import believe, best_question, candidates, entropy
 from simulator.handmethat.playing import Options, Play
 from simulator.handmethat.score import score_episode
 from simulator.handmethat.world import entities

@@ -13,9 +13,8 @@ import pytest
 from episode_files import task_from_json, write_file
 
 from simulator.errors import InputError
-from simulator.handmethat.data import draw_tasks, load_tasks
+from simulator.handmethat.data import SUFFIX, draw_tasks, load_tasks, write_packed
 from simulator.handmethat.files.episode import check_file, file_text, read_file
-from simulator.handmethat.files.packed import SUFFIX, write_packed
 from simulator.handmethat.hierarchy import hierarchy
 from simulator.handmethat.items import Task, item_row, task_from_row, task_to_row
 from simulator.handmethat.runs import EpisodeSelection

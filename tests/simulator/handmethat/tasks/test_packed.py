@@ -12,9 +12,8 @@ from episode_files import write_file
 
 import app
 from simulator.errors import InputError
-from simulator.handmethat.data import draw_tasks, load_tasks, task_source
+from simulator.handmethat.data import Packed, draw_tasks, load_tasks, task_source, write_packed
 from simulator.handmethat.env.gym_env import HandMeThat
-from simulator.handmethat.files.packed import Packed, write_packed
 from simulator.handmethat.files.split import FOLDER, SPLIT_FILE, Part, make_split, write_split
 from simulator.handmethat.items import Sample, Task
 
