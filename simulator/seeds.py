@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
+from random import Random
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 def derive_seed(seed: int, *parts: str | int) -> int:
@@ -13,3 +18,8 @@ def derive_seed(seed: int, *parts: str | int) -> int:
     """
     text = "\x1f".join(map(str, (seed, *parts)))
     return int.from_bytes(blake2b(text.encode(), digest_size=4).digest()) >> 1
+
+
+def one_of(random: Random, options: Sequence[T]) -> T:
+    """Return any of the options; `Random.choice` may draw differently in another Python."""
+    return options[int(random.random() * len(options))]

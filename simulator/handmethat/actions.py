@@ -139,10 +139,6 @@ def _check(word: str, i: int = -1, j: int = -1) -> _Check:
     return _CHECKS[word](i, j)
 
 
-def _may_clean(world: World, tool: int, thing: int) -> bool:
-    return world.kinds[tool].name in world.kinds[thing].cleaners
-
-
 def _is_cleanable(world: World, thing: int) -> bool:
     return thing >= 0 and any(world.of(ability) >> thing & 1 for ability in _CLEANABLE)
 
@@ -160,7 +156,7 @@ _CHECKS: Final[Mapping[str, Callable[[int, int], _Check]]] = {
     # A receptacle may be laid at a location, never in or on a movable receptacle.
     "may-hold": lambda i, j: lambda w, s, a: not (w.kinds[a[i]].movable and w.kinds[a[j]].receptacle),
     "cuts": lambda i, j: lambda w, s, a: w.kinds[a[i]].name == "knife",
-    "cleans": lambda i, j: lambda w, s, a: _may_clean(w, a[i], a[j]),
+    "cleans": lambda i, j: lambda w, s, a: w.kinds[a[i]].name in w.kinds[a[j]].cleaners,
     "wet-enough": lambda i, j: lambda w, s, a: bool((s.soaked | ~w.of("soakable")) >> a[i] & 1),
     "cleanable": lambda i, j: lambda w, s, a: _is_cleanable(w, a[i]),
 }
@@ -190,28 +186,16 @@ def _assign(name: str, i: int, value: bool) -> _Change:
     return change
 
 
-def _hold(state: State, entity: int) -> State:
-    return state.with_place(entity, NOTHING)._replace(holding=entity)
-
-
 def _put(state: State, entity: int, container: int) -> State:
     # An abstract robot action puts what the human does not hold.
     hand = NOTHING if state.holding == entity else state.holding
     return state.with_place(entity, container)._replace(holding=hand)
 
 
-def _give(state: State, entity: int) -> State:
-    return state._replace(holding=NOTHING, given=state.given | 1 << entity)
-
-
-def _take(state: State, entity: int) -> State:
-    return state._replace(holding=entity, given=state.given & ~(1 << entity))
-
-
 _CHANGES: Final[Mapping[str, Callable[..., _Change]]] = {
     "at": lambda i: lambda s, a: s._replace(at=a[i]),
-    "holding": lambda i: lambda s, a: _hold(s, a[i]),
+    "holding": lambda i: lambda s, a: s.with_place(a[i], NOTHING)._replace(holding=a[i]),
     "put": lambda i, j: lambda s, a: _put(s, a[i], a[j]),
-    "give": lambda i: lambda s, a: _give(s, a[i]),
-    "take": lambda i: lambda s, a: _take(s, a[i]),
+    "give": lambda i: lambda s, a: s._replace(holding=NOTHING, given=s.given | 1 << a[i]),
+    "take": lambda i: lambda s, a: s._replace(holding=a[i], given=s.given & ~(1 << a[i])),
 }

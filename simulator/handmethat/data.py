@@ -138,7 +138,7 @@ def task_source(data: str | Path | Task | Sequence[Task], split: str | None = No
         strata = (stratum_of(row["episode"]) for row in rows.values())
         return TaskSource(ids, lambda number: builtin_task(ids[number]), strata)
     place = datasets.locate(data, BENCHMARK, BUILTIN, "HandMeThat episodes", f"{FOLDER}/").path
-    if is_packed(place):
+    if place.suffix == SUFFIX and place.is_file():
         packed = Packed(place, split)
         return TaskSource(packed.ids, packed.task)
     files = [place] if place.is_file() else episode_files(episode_folder(place))
@@ -386,11 +386,6 @@ class Packed:
     def __del__(self) -> None:
         if self._open is not None and self._open[0] == os.getpid():
             self._open[1].close()
-
-
-def is_packed(path: Path) -> bool:
-    """Return True if a file is one of packed episodes, by its name."""
-    return path.suffix == SUFFIX and path.is_file()
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -30,8 +30,8 @@ from simulator.handmethat.generation.attempts import FREE, Plan, parse_levels, p
 from simulator.handmethat.generation.batch import Note, Report, Tally, generate_folder, run_batch
 from simulator.handmethat.goals.templates import template_set
 from simulator.handmethat.items import LEVELS, Sample, item_row
-from simulator.handmethat.meanings.model import QUESTS, Quest
-from simulator.handmethat.profiles import FORMER, Profile, load_profile
+from simulator.handmethat.meanings.model import QUESTS
+from simulator.handmethat.profiles import FORMER, load_profile
 from simulator.handmethat.statistics import facts_of, statistics, statistics_report, to_csv
 from simulator.reporting import print_report
 from simulator.runner.engine import LOCAL
@@ -118,16 +118,15 @@ def make_plan(
         profile=profile,
         episodes=episodes,
         quotas=parse_levels(levels, episodes),
-        mix=parse_mix(quest_mix) if quest_mix is not None else default_mix(rules),
+        mix=(
+            {quest: rules.mix[quest] for quest in QUESTS if rules.mix.get(quest)}
+            if quest_mix is None
+            else parse_mix(quest_mix)
+        ),
         templates=numbers,
         seed=seed,
         demos=demos,
     )
-
-
-def default_mix(profile: Profile) -> dict[Quest, float]:
-    """Return the weights of the quest types in a profile, without those of weight 0."""
-    return {quest: profile.mix[quest] for quest in QUESTS if profile.mix.get(quest)}
 
 
 @contextmanager

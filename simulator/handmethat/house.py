@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simulator.blocks import Words, message
-from simulator.handmethat.env.observe import Traits, traits_of, truths, visible
+from simulator.handmethat.env.observe import traits_of, truths, visible
 from simulator.handmethat.env.observe import wording as observed
 from simulator.handmethat.hierarchy import hierarchy, read_table, state_word, word
 from simulator.handmethat.meanings.render import label
@@ -161,23 +161,23 @@ class House:
         for thing in things:
             by_kind.setdefault(self._world.kinds[thing].name, []).append(thing)
         return [
-            Pile(self._kind_word(kind), glyph_of(kind), [*map(self._make_thing, each)], self._tone(each[0]))
+            Pile(
+                word(kind, self._play.language) if kind in hierarchy().kinds else kind,
+                glyph_of(kind),
+                [*map(self._make_thing, each)],
+                _CLASSES[self._class(each[0])],
+            )
             for kind, each in by_kind.items()
         ]
-
-    def _kind_word(self, kind: str) -> str:
-        return word(kind, self._play.language) if kind in hierarchy().kinds else kind
 
     def _class(self, thing: int) -> str:
         known = hierarchy().kinds.get(self._world.kinds[thing].name)
         return known.cls if known is not None and known.cls in _CLASSES else "other"
 
-    def _tone(self, thing: int) -> Tone:
-        return _CLASSES[self._class(thing)]
-
     def _keys(self, entity: int) -> dict[str, str]:
         traits, language = self._traits[entity], self._play.language
-        words = {value: observed(language)["value_words"][value] for value in _values(traits)}
+        values = (value for value in (traits.color, traits.size) if value)
+        words = {value: observed(language)["value_words"][value] for value in values}
         for field, truth in zip(traits.states, truths(self._state, traits, entity), strict=True):
             name, holds = State._fields[field], bool(truth)
             is_worded = holds in observed(language)["state_words"][name]
@@ -206,10 +206,6 @@ class House:
         held = self._state.given | (1 << self._state.holding if self._state.holding >= 0 else 0)
         container = self._state.container(entity)
         return container >= 0 and bool(held >> container & 1)
-
-
-def _values(traits: Traits) -> list[str]:
-    return [value for value in (traits.color, traits.size) if value]
 
 
 def _glyph_names(is_open: bool, keys: Mapping[str, str]) -> list[str]:

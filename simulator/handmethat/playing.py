@@ -217,6 +217,12 @@ def as_command(text: str) -> str:
     return f"question: {line}" if line.endswith(("?", "？")) else line
 
 
+def bare_question(text: str) -> str:
+    """Return a question without the word that marks it as one."""
+    mark = _QUESTION.match(text)
+    return text[mark.end() :] if mark else text
+
+
 def ending_of(game: GameState) -> Over:
     """Return how an episode is over; empty if it is not."""
     if game.success:

@@ -5,7 +5,6 @@ Whoever sits in the robot's seat is shown what `env.observe.visible` lets a robo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -23,7 +22,7 @@ from simulator.handmethat.house import House, offer, sentence, wording
 from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.render import label, render_meaning, render_story, render_utterance
 from simulator.handmethat.players.knows import questions_for
-from simulator.handmethat.playing import ROBOT, Options, Play, Posed
+from simulator.handmethat.playing import ROBOT, Options, Play, Posed, bare_question
 from simulator.handmethat.score import options_of
 from simulator.handmethat.world import HUMAN
 from simulator.plan_blocks import Caller, Menu, Offer, Story, StoryStep, Suggestions
@@ -31,7 +30,6 @@ from simulator.runner.declared_views import SeatPage
 from trees import Language
 
 _PLAIN: Final = ("look", "stop")
-_QUESTION: Final = re.compile(r"^\s*(?:question|问题|提问)\s*[:：]\s*", re.IGNORECASE)
 
 
 def seat_page(
@@ -166,15 +164,10 @@ def lines(state: graph.State) -> tuple[Move, ...]:
     """Return the turns so far as people read them, and what the household answered to each command."""
     moves = []
     for seat, kind, text, outcome in state["lines"]:
-        moves.append(Move(seat, kind, asked(text) if kind == "question" else text))
+        moves.append(Move(seat, kind, bare_question(text) if kind == "question" else text))
         if outcome:
             moves.append(Move("", "outcome", outcome))
     return tuple(moves)
-
-
-def asked(text: str) -> str:
-    """Return a question without the word that marks it as one."""
-    return _QUESTION.sub("", text)
 
 
 def watch(posed: Posed, turns: Sequence[Turn], step: int, *, mode: Mode | None = None) -> tuple[Block, ...]:

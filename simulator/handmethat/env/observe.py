@@ -34,22 +34,15 @@ def visible(world: World, state: State, mode: Mode, *, quirk: bool = False) -> B
 
     `quirk`: in full mode, lids hide things at the current place alone, as in the published program.
     """
-    everything = (1 << len(world)) - 1
-    seen = bit_set(world.locations) | _held_bit(state)
-    if mode == "full" and not quirk:
-        return everything
     if mode == "full":
-        here = BitSet(0) if state.at == HUMAN else _contents_at(world, state, state.at, lids=False)
-        return everything & ~(here & ~_at_place(world, state))
-    return seen | _at_place(world, state) | (state.given if state.at == HUMAN else 0)
-
-
-def _held_bit(state: State) -> BitSet:
-    return 1 << state.holding if state.holding >= 0 else 0
-
-
-def _at_place(world: World, state: State) -> BitSet:
-    return 0 if state.at == HUMAN else _contents_at(world, state, state.at, lids=True)
+        everything = (1 << len(world)) - 1
+        if not quirk or state.at == HUMAN:
+            return everything
+        here, seen = (_contents_at(world, state, state.at, lids) for lids in (False, True))
+        return everything & ~(here & ~seen)
+    held = 1 << state.holding if state.holding >= 0 else 0
+    here = state.given if state.at == HUMAN else _contents_at(world, state, state.at, lids=True)
+    return bit_set(world.locations) | held | here
 
 
 def _contents_at(world: World, state: State, container: int, lids: bool) -> BitSet:

@@ -17,6 +17,7 @@ from simulator.handmethat.env.game import Game, GameState
 from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.world import HUMAN, State, World, is_unlocked, location_of
+from simulator.seeds import one_of
 
 KNIFE: Final = "knife#0"
 _DISHES: Final = ("vessel", "tableware", "utensil", "tray")
@@ -213,7 +214,7 @@ def expert_commands(task: Task, seed: int) -> tuple[str, ...] | None:
     """Return the commands of `demonstrated` alone, readable; the rules are the same in both modes."""
     if not task.in_meaning:
         return None
-    entity, argument = task.in_meaning[int(Random(seed).random() * len(task.in_meaning))]
+    entity, argument = one_of(Random(seed), task.in_meaning)
     game = Game(task, text=False)
     state = game.start()
     commands = script_for(task.world, state.state, task.meaning.quest, entity, argument)

@@ -26,9 +26,9 @@ from simulator.handmethat.generation.generate import (
 )
 from simulator.handmethat.items import LEVELS, Level, task_to_row
 from simulator.handmethat.meanings.model import QUESTS, Quest
-from simulator.handmethat.profiles import Profile, load_profile
+from simulator.handmethat.profiles import load_profile
 from simulator.handmethat.statistics import Facts, facts_of
-from simulator.seeds import derive_seed
+from simulator.seeds import derive_seed, one_of
 
 BALANCED: Final = "balanced"
 FREE: Final = "free"
@@ -198,18 +198,15 @@ class Attempt:
 
 def make_attempt(job: Job) -> Attempt:
     """Make one attempt."""
-    start = time.process_time()
-    plan, profile = job.plan, load_profile(job.plan.profile)
+    start, plan = time.process_time(), job.plan
     rejections: Counter[str] = Counter()
     redrawn, episode = 0, None
-    for redraw, quest, template in _draws(plan, job.number):
-        redrawn = redraw
-        episode = _search(plan, profile, job.number, redraw, quest, template, rejections)
+    for redrawn, quest, template in _draws(plan, job.number):
+        episode = _search(plan, job.number, redrawn, quest, template, rejections)
         if episode is not None:
             break
-    level, failure, facts, file, row = None, "", None, b"", None
-    if episode is not None:
-        level = episode.task.level
+    level = None if episode is None else episode.task.level
+    failure, facts, file, row = "", None, b"", None
     if episode is not None and level not in job.closed:
         task = add_demo(episode.task) if plan.demos else episode.task
         if isinstance(task, Rejection):
@@ -223,15 +220,10 @@ def make_attempt(job: Job) -> Attempt:
 
 
 def _search(
-    plan: Plan,
-    profile: Profile,
-    number: int,
-    redraw: int,
-    quest: Quest,
-    template: int,
-    rejections: Counter[str],
+    plan: Plan, number: int, redraw: int, quest: Quest, template: int, rejections: Counter[str]
 ) -> Generated | None:
-    large = 0
+    """Return the first episode among some households; counts in `rejections` why the others gave none."""
+    profile, large = load_profile(plan.profile), 0
     for once in range(TRIES):
         seed = derive_seed(plan.seed, "attempt", number, redraw, once)
         made = generate(profile, seed, quest, template)
@@ -250,7 +242,7 @@ def _draws(plan: Plan, number: int) -> Iterator[tuple[int, Quest, int]]:
     quest = _draw_quest(random, plan.mix)
     templates = _serving(plan.templates, quest)
     for redraw in range(REDRAWS):
-        yield redraw, quest, templates[int(random.random() * len(templates))]
+        yield redraw, quest, one_of(random, templates)
 
 
 @cache

@@ -34,7 +34,7 @@ from simulator.handmethat.files.split import (
     write_split,
 )
 from simulator.handmethat.generation.attempts import Attempt, Job, Plan, make_attempt
-from simulator.handmethat.items import Level, task_to_row
+from simulator.handmethat.items import LEVELS, Level, task_to_row
 from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.profiles import load_profile
 from simulator.handmethat.statistics import Facts
@@ -107,7 +107,7 @@ class _Gate:
         quotas = self.plan.quotas
         if quotas is None:
             return frozenset()
-        return frozenset(level for level in (1, 2, 3, 4) if self.kept[level] >= quotas.get(level, 0))
+        return frozenset(level for level in LEVELS if self.kept[level] >= quotas.get(level, 0))
 
     @property
     def full(self) -> bool:
@@ -256,7 +256,7 @@ def _check_patience(plan: Plan, idle: Tally, gate: _Gate) -> None:
             f"{list(plan.templates)} do not go with {', '.join(plan.mix)} in profile {plan.profile}"
         )
     if idle.attempts > _PATIENCE:
-        open_levels = [level for level in (1, 2, 3, 4) if level not in gate.closed]
+        open_levels = [level for level in LEVELS if level not in gate.closed]
         raise InputError(
             f"{_PATIENCE} attempts in a row gave no episode of level {', '.join(map(str, open_levels))}; "
             "ask for other --levels, --templates or another --quest-mix"

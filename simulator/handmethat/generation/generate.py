@@ -29,7 +29,7 @@ from simulator.handmethat.planner.rewards import rewards, state_after_grounding
 from simulator.handmethat.profiles import Profile, Truncation
 from simulator.handmethat.scene import sample_scene, sample_stock
 from simulator.handmethat.world import NOTHING, State, World, entities
-from simulator.seeds import derive_seed
+from simulator.seeds import derive_seed, one_of
 
 TOO_LARGE: Final = "goal too large for exact search"
 # The templates of which the published data have change_state episodes (spec 10.4).
@@ -298,7 +298,7 @@ def choose_stop(
     length = len(states) - 1
     if truncation == "uniform":
         free = [t for t in free if least_shown <= t <= length - _LEAST_LEFT]
-        return free[int(random.random() * len(free))] if free else None
+        return one_of(random, free) if free else None
     earliest = _earliest(length, random)
     beginnings = _universal_beginnings(plans, subgoals) if truncation == "v2" else frozenset()
     stop = next((t for t in free if t >= earliest and t not in beginnings), length)

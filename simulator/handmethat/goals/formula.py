@@ -37,16 +37,11 @@ def to_formula(what: Goal | Subgoal, world: World | None = None) -> str:
     """
     if isinstance(what, Goal):
         return f"(and {''.join(to_formula(subgoal, world) for subgoal in what.subgoals)})"
-    if world is not None:
-        _check_names(what, world)
+    if world is not None and what.form not in OF_A_TYPE:
+        world.entity(what.x)
+    if world is not None and what.y and what.form not in ANYWHERE:
+        world.entity(what.y)
     return _write(what)
-
-
-def _check_names(subgoal: Subgoal, world: World) -> None:
-    if subgoal.form not in OF_A_TYPE:
-        world.entity(subgoal.x)
-    if subgoal.y and subgoal.form not in ANYWHERE:
-        world.entity(subgoal.y)
 
 
 def _write(subgoal: Subgoal) -> str:

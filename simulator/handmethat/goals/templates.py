@@ -25,6 +25,7 @@ from simulator.handmethat.hierarchy import (
     word,
 )
 from simulator.handmethat.scene import Stock
+from simulator.seeds import one_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +182,12 @@ def _fill(slots: Iterable[Slot], stock: Stock, random: Random) -> list[str] | No
             types = stock.types(slot.name)
             if not types:
                 return None
-            type_of[slot.name] = _one_of(types, random)
+            type_of[slot.name] = one_of(random, types)
         options = _options(slot, stock, values, type_of)
         if not options:
             return None
         # What is given costs no draw.
-        values.append(options[0] if slot.kind in ("location", "type") else _one_of(options, random))
+        values.append(options[0] if slot.kind in ("location", "type") else one_of(random, options))
     return values
 
 
@@ -201,12 +202,6 @@ def _options(slot: Slot, stock: Stock, values: list[str], type_of: dict[str, str
     return [name for name in names if name not in values]
 
 
-def _one_of(options: Sequence[str], random: Random) -> str:
-    return options[int(random.random() * len(options))]
-
-
-# What a slot is filled with: a location, a given type, a type drawn of a subclass, a thing of a given type,
-# or a thing of the type that is drawn once for a subclass.
 # ---- the notation of subgoals
 
 
@@ -262,8 +257,10 @@ def _patterns(text: str) -> Iterator[Subgoal]:
     if y is not None:
         relation = _RELATIONS[line[5]]
         _check_slot(y, form in ANYWHERE)
-        if any(hierarchy().kinds[name].relation != relation for name in _types(_slot(y))):
-            raise ValueError(f"things cannot lie {relation} {_slot(y).name!r}")
+        name, table = _slot(y).name, hierarchy()
+        types = table.subclasses[name].types if name in table.subclasses else (name,)
+        if any(table.kinds[kind].relation != relation for kind in types):
+            raise ValueError(f"things cannot lie {relation} {name!r}")
     for part in [line[3]] if line[2] is None else _COMMA.split(line[2]):
         term = _TERM.fullmatch(part)
         if term is None:
@@ -307,8 +304,3 @@ def _slot(token: str) -> Slot:
 def _check_slot(token: str, is_type: bool) -> None:
     if is_type != (_slot(token).kind in ("type", "drawn")):
         raise ValueError(f"{token!r} must be {'a type' if is_type else 'a location or a thing'}")
-
-
-def _types(slot: Slot) -> tuple[str, ...]:
-    subclass = slot.kind in ("drawn", "drawn thing")
-    return hierarchy().subclasses[slot.name].types if subclass else (slot.name,)

@@ -23,11 +23,9 @@ from simulator.handmethat.meanings.model import (
     VERBS,
     Quest,
     Specifier,
-    changeable,
     extension,
 )
 from simulator.handmethat.planner.rewards import Rewards
-from simulator.handmethat.profiles import Profile
 from simulator.handmethat.world import NOTHING, BitSet, State, World, entities
 
 Floats = NDArray[np.float64]
@@ -90,11 +88,6 @@ def arguments_of(world: World, quest: Quest, targets: Targets) -> tuple[str | No
     if quest == "bring_me":
         return (None,)
     return tuple(VERBS) if quest == "change_state" else tuple(world.names[i] for i in targets.position)
-
-
-def has_subclasses(quest: Quest, profile: Profile) -> bool:
-    """Return True if meanings of `quest` may name a subclass (B3)."""
-    return quest == "bring_me" or profile.subclasses_everywhere
 
 
 def descriptions(
@@ -181,22 +174,6 @@ def useful_by_argument(rewards: Rewards) -> dict[str | None, BitSet]:
     for entity, argument in rewards.useful:
         sets[argument] = sets.get(argument, 0) | 1 << entity
     return sets
-
-
-def sources(
-    world: World, quest: Quest, argument: str | None, useful: Mapping[str | None, BitSet], profile: Profile
-) -> BitSet:
-    """Return the entities whose descriptions are to be enumerated."""
-    if not profile.all_meanings:
-        return useful.get(argument, 0) & world.of("movable")
-    if quest == "change_state" and argument is not None:
-        return changeable(world, argument) & world.of("movable")
-    return world.of("movable")
-
-
-def universe(world: World, profile: Profile) -> BitSet:
-    """Return the entities that may fit a description: the movable ones, or all (B5)."""
-    return (1 << len(world)) - 1 if profile.locations_count else world.of("movable")
 
 
 def _sorts(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -18,13 +18,10 @@ from simulator.handmethat.meanings.enumerate import (
     arguments_of,
     columns,
     descriptions,
-    has_subclasses,
-    sources,
-    universe,
     useful_by_argument,
     words,
 )
-from simulator.handmethat.meanings.model import Meaning, Quest
+from simulator.handmethat.meanings.model import Meaning, Quest, changeable
 from simulator.handmethat.planner.rewards import Rewards
 from simulator.handmethat.profiles import Profile
 from simulator.handmethat.world import BitSet, State, World
@@ -130,27 +127,25 @@ def _blocks(
 
     Quest types share their tables.
     """
-    useful = useful_by_argument(rewards)
+    useful, movable = useful_by_argument(rewards), world.of("movable")
     every = arguments_of(world, quest, targets)
-    everybody = universe(world, profile)
-    if not profile.all_meanings:
-        every = tuple(argument for argument in every if argument in useful)
-        things = _union(sources(world, quest, argument, useful, profile) for argument in every)
-        groups: dict[BitSet, tuple[str | None, ...]] = {things: every} if things else {}
-    else:
-        groups = {}
+    # A subclass may be named (B3); what fits a description may be a location (B5).
+    subclasses = quest == "bring_me" or profile.subclasses_everywhere
+    everybody = (1 << len(world)) - 1 if profile.locations_count else movable
+    groups: dict[BitSet, tuple[str | None, ...]] = {}
+    if profile.all_meanings:
         for argument in every:
-            things = sources(world, quest, argument, useful, profile)
+            things = movable & changeable(world, str(argument)) if quest == "change_state" else movable
             groups[things] = (*groups.get(things, ()), argument)
+        if subclasses not in tables:
+            tables[subclasses] = descriptions(world, state, movable, subclasses=subclasses, among=everybody)
+    else:
+        every = tuple(argument for argument in every if argument in useful)
+        if things := movable & reduce(or_, map(useful.__getitem__, every), 0):
+            groups[things] = every
     blocks = []
     for things, arguments in groups.items():
-        subclasses = has_subclasses(quest, profile)
         if profile.all_meanings:
-            if subclasses not in tables:
-                everything = world.of("movable")
-                tables[subclasses] = descriptions(
-                    world, state, everything, subclasses=subclasses, among=everybody
-                )
             table = tables[subclasses].about(things)
         else:
             table = descriptions(world, state, things, subclasses=subclasses, among=everybody)
@@ -171,10 +166,6 @@ def _blocks(
 
 # Everything that can be described, by whether it is by subclass, too.
 _Tables = dict[bool, Descriptions]
-
-
-def _union(sets: Iterable[BitSet]) -> BitSet:
-    return reduce(or_, sets, 0)
 
 
 def _mean_rewards(extents: Words, rewards: Rewards, arguments: Sequence[str | None], rest: int) -> Floats:

@@ -217,8 +217,6 @@ class RsaView:
         prior: P(m) of each meaning; shape (meanings,).
         speaker: S(u | m); shape (meanings, utterances).
         listener: L(m | u); shape (meanings, utterances).
-        pool: how many meanings there are in all.
-        said: how many utterances there are in all.
     """
 
     meanings: tuple[Meaning, ...]
@@ -226,12 +224,9 @@ class RsaView:
     prior: Floats
     speaker: Floats
     listener: Floats
-    pool: int
-    said: int
-    depth: int
 
 
-def rsa_view(task: Task, *, depth: int = DEPTH, most: int = MOST) -> RsaView:
+def rsa_view(task: Task, *, most: int = MOST) -> RsaView:
     """Recompute the tables of a task.
 
     `most`: meanings and utterances that are kept.
@@ -242,7 +237,7 @@ def rsa_view(task: Task, *, depth: int = DEPTH, most: int = MOST) -> RsaView:
     """
     profile = profile_of(task)
     pool = _pool(task, profile)
-    rsa = Rsa(pool, enumerate_utterances(pool, profile), profile, depth)
+    rsa = Rsa(pool, enumerate_utterances(pool, profile), profile)
     utterances = tuple(rsa.utterances)
     if task.utterance not in utterances:
         raise InputError(
@@ -266,9 +261,6 @@ def rsa_view(task: Task, *, depth: int = DEPTH, most: int = MOST) -> RsaView:
         prior=pool.probabilities[rows],
         speaker=tables.speaker[np.ix_(rows, columns)],
         listener=tables.listener[np.ix_(rows, columns)],
-        pool=len(pool),
-        said=len(utterances),
-        depth=depth,
     )
 
 
@@ -297,7 +289,7 @@ def _pool(task: Task, profile: Profile) -> Pool:
     # Own tasks keep a waiting human, published ones do not say.
     state = task.current._replace(waiting=True)
     worth = {
-        quest: _builtin_rewards(task, quest)
+        quest: builtin_rewards(task, quest)
         or rewards(task.world, state, goal, targets, quest, rest, profile, task.seed)
         for quest in (QUESTS if profile.joint_quests else (task.meaning.quest,))
     }
@@ -311,7 +303,7 @@ def _pool(task: Task, profile: Profile) -> Pool:
     return pool
 
 
-def _builtin_rewards(task: Task, quest: Quest) -> Rewards | None:
+def builtin_rewards(task: Task, quest: Quest) -> Rewards | None:
     """Return what help of its quest type was worth when a built-in episode was made; None for any other."""
     row = builtin_rows().get(task.id)
     if row is None or row["episode"]["profile"] != task.profile or quest != task.meaning.quest:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cache, reduce
 from itertools import chain
 from operator import and_
-from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +37,7 @@ Head = tuple[Quest, str | None]
 
 
 @dataclass(frozen=True, eq=False)
-class Utterances(Sequence[Utterance]):
+class Utterances:
     """The utterances of a pool.
 
     What is true of what is a sparse matrix, compressed by rows: utterance ``columns[i]`` is true of
@@ -62,13 +61,7 @@ class Utterances(Sequence[Utterance]):
     def __len__(self) -> int:
         return len(self.codes)
 
-    @overload
-    def __getitem__(self, index: int) -> Utterance: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Utterance, ...]: ...
-    def __getitem__(self, index: int | slice) -> Utterance | tuple[Utterance, ...]:
-        if isinstance(index, slice):
-            return tuple(self._decode(code) for code in self.codes[index])
+    def __getitem__(self, index: int) -> Utterance:
         return self._decode(self.codes[index])
 
     def __iter__(self) -> Iterator[Utterance]:

@@ -62,15 +62,11 @@ class ExactSearch:
         start = grounding.encode(state)
         if goal.holds(start):
             return ()
-        if is_contradictory(grounding, goal):
+        # A goal that wants one thing in two places needs no search (spec 5.2(5)).
+        if any((group & goal.facts).bit_count() > 1 for group in grounding.exclusive):
             return None
         operators = needed_operators(grounding, start, goal)
         return _a_star(grounding, operators, start, goal, self._symmetry, self._limit)
-
-
-def is_contradictory(grounding: Grounding, goal: Target) -> bool:
-    """Return True if the goal wants one thing in two places, so that no search is needed (spec 5.2(5))."""
-    return any((group & goal.facts).bit_count() > 1 for group in grounding.exclusive)
 
 
 def _a_star(

@@ -141,8 +141,8 @@ def _operators(
     needed: list[list[_Known[Facts | None]]] = [[] for _ in range(count + 1)]
     changed: list[list[_Known[tuple[Facts, Facts]]]] = [[] for _ in range(count + 1)]
     for need in schema.needs:
-        names = _names(need)
-        if _word(need) in _CHANGING:
+        word, *names = need.text.removeprefix("not ").split()
+        if word in _CHANGING:
             known = _Known(schema.params, names, partial(_needed_facts, world, need.text, atoms))
             needed[known.last].append(known)
         elif len(names) == 1:
@@ -232,14 +232,6 @@ def _holds(world: World, schema: Schema, need: Need, names: Sequence[str], args:
     for name, arg in zip(names, args, strict=True):
         padded[schema.params.index(name)] = arg
     return need.check(world, _NO_STATE, tuple(padded))
-
-
-def _word(need: Need) -> str:
-    return need.text.removeprefix("not ").split()[0]
-
-
-def _names(need: Need) -> list[str]:
-    return need.text.removeprefix("not ").split()[1:]
 
 
 def _bound(world: World, bound: str) -> BitSet:

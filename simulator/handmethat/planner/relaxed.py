@@ -10,7 +10,9 @@ facts of the goal need, directly or through one another, and no second pass over
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import chain
+from operator import and_
 from random import Random
 from typing import Final, NamedTuple
 
@@ -78,7 +80,9 @@ class RelaxedGraph:
         by_adds: dict[Facts, list[tuple[Facts, int]]] = {}
         for number, operator in enumerate(self.operators):
             by_adds.setdefault(operator.adds, []).append((operator.needs, number))
-        self._groups: list[_Group] = [(adds, _common_facts(ways), ways) for adds, ways in by_adds.items()]
+        self._groups: list[_Group] = [
+            (adds, reduce(and_, (needs for needs, _ in ways)), ways) for adds, ways in by_adds.items()
+        ]
         # A fact -> the groups that add it.
         self._adding: dict[Facts, list[_Group]] = {}
 
@@ -209,10 +213,3 @@ def _all_of(parts: Sequence[Target]) -> Target:
 def _one_of(parts: Sequence[Target]) -> Target:
     possible = tuple(part for part in parts if () not in part.choices)
     return possible[0] if len(possible) == 1 else Target(0, (possible,))
-
-
-def _common_facts(ways: Sequence[tuple[Facts, int]]) -> Facts:
-    common = ways[0][0]
-    for needs, _ in ways:
-        common &= needs
-    return common

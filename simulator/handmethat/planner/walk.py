@@ -41,19 +41,8 @@ class Walk:
     """
 
     __slots__ = (
-        "actions",
-        "at",
-        "grounded",
-        "holding",
-        "is_location",
-        "laid",
-        "limit",
-        "locations",
-        "place",
-        "shut",
-        "states",
-        "steps",
-        "world",
+        *("world", "grounded", "locations", "is_location", "at", "holding", "place", "states", "shut"),
+        *("steps", "limit", "laid", "actions"),
     )
 
     def __init__(self, world: World, state: State, grounded: BitSet) -> None:

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from math import log2
 from random import Random
 from typing import Final, NamedTuple
@@ -38,12 +38,12 @@ from simulator.handmethat.meanings.model import (
     matching,
 )
 from simulator.handmethat.players.knows import InsiderKnows, Question, polarity, questions_for
-from simulator.handmethat.players.robots import STOP, one_of
+from simulator.handmethat.players.robots import STOP
 from simulator.handmethat.playing import Play
 from simulator.handmethat.scene import sample_scene
 from simulator.handmethat.world import BitSet, State, World, bit_set, entities, location_of, shows
 from simulator.seats import Kind, Reply, View
-from simulator.seeds import derive_seed
+from simulator.seeds import derive_seed, one_of
 
 # Households that it imagines, and how many it draws at most to find such as hold what is asked for.
 _DREAMS: Final = 5
@@ -288,7 +288,8 @@ def candidates(world: World, state: State, belief: Belief) -> BitSet:
     for specifier in belief.states:
         fitting = fitting & matching(world, state, describe([specifier])) or fitting
     if belief.place:
-        fitting = fitting & _contents(state, belief.place) or fitting
+        there = bit_set(chain.from_iterable(map(state.contents, entities(belief.place))))
+        fitting = fitting & there or fitting
     return fitting
 
 
@@ -355,7 +356,3 @@ _TELLS: Final[Mapping[str, Callable[[World, State, int], object]]] = {
     "place": lambda world, state, thing: state.container(thing),
     **{name: _state_of(name) for name in STATES},
 }
-
-
-def _contents(state: State, containers: BitSet) -> BitSet:
-    return bit_set(content for container in entities(containers) for content in state.contents(container))

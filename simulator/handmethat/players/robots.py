@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from simulator.errors import InputError, SeatError
 from simulator.handmethat.env.scripts import expert_commands, script_for
@@ -13,12 +13,11 @@ from simulator.handmethat.items import Task
 from simulator.handmethat.learn.seen import read, reading_game
 from simulator.handmethat.players.knows import InsiderKnows
 from simulator.seats import Kind, Reply, View
-from simulator.seeds import derive_seed
+from simulator.seeds import derive_seed, one_of
 
 if TYPE_CHECKING:
     from simulator.handmethat.learn.train import Policy
 
-T = TypeVar("T")
 STOP: Final = "stop"
 LEARNED: Final = ("seq2seq", "drrn", "drrn-greedy")
 """What names of trained robots begin with; their checkpoint follows, after a colon."""
@@ -41,11 +40,6 @@ class RandomRobot:
 def random_command(valid: Sequence[str], seed: int, moves: int) -> str:
     """Return one of the valid commands, after so many `moves` of the episode of this `seed`."""
     return one_of(Random(derive_seed(seed, "random", moves)), valid)
-
-
-def one_of(random: Random, options: Sequence[T]) -> T:
-    """Return any of the options."""
-    return options[int(random.random() * len(options))]
 
 
 class HeuristicRobot:

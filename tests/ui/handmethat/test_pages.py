@@ -16,10 +16,9 @@ from simulator.handmethat import show
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.machine import MACHINE
 from simulator.handmethat.meanings.render import render_meaning
-from simulator.handmethat.playing import Play, Posed
+from simulator.handmethat.playing import Play, Posed, bare_question
 from simulator.handmethat.reveal import Replay, counts_card, percent, result
 from simulator.handmethat.sessions import HandMeThatSessions
-from simulator.handmethat.show import asked
 from simulator.plan_blocks import Menu, Places, Suggestions
 from simulator.runner.declared_views import SeatPage
 from simulator.seats import Reply
@@ -281,7 +280,7 @@ def test_counts_on_one_scale() -> None:
 
 @pytest.mark.each("text", ["question: which one", "Question:which one", "提问：which one", "which one"])
 def test_questions_read_without_their_mark(text: str) -> None:
-    assert asked(text) == "which one"
+    assert bare_question(text) == "which one"
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

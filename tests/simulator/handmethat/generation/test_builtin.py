@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 
 from simulator.errors import InputError
-from simulator.handmethat.data import builtin_rewards, load_tasks
+from simulator.handmethat.data import load_tasks
 from simulator.handmethat.env.game import Game
 from simulator.handmethat.goals.formula import parse_goal
 from simulator.handmethat.goals.model import find_targets
 from simulator.handmethat.meanings.model import QUESTS
-from simulator.handmethat.meanings.rsa import profile_of
+from simulator.handmethat.meanings.rsa import builtin_rewards, profile_of
 from simulator.handmethat.planner.rewards import rewards
 
 

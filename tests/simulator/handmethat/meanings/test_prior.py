@@ -15,12 +15,9 @@ from simulator.handmethat.hierarchy import hierarchy
 from simulator.handmethat.meanings.enumerate import (
     arguments_of,
     descriptions,
-    has_subclasses,
-    sources,
-    universe,
     useful_by_argument,
 )
-from simulator.handmethat.meanings.model import QUESTS, Meaning, describe, matching
+from simulator.handmethat.meanings.model import QUESTS, Meaning, changeable, describe, matching
 from simulator.handmethat.meanings.prior import prior
 from simulator.handmethat.profiles import load_profiles
 from simulator.handmethat.scene import sample_scene
@@ -31,11 +28,15 @@ V2 = load_profiles()["v2"]
 
 def enumerate_meanings(world, state, quest, rewards, targets, profile):
     """The meanings of one quest type that may have a probability above 0, as spec 6.2 defines them."""
-    useful = useful_by_argument(rewards)
+    useful, movable = useful_by_argument(rewards), world.of("movable")
+    subclasses = quest == "bring_me" or profile.subclasses_everywhere
+    everybody = (1 << len(world)) - 1 if profile.locations_count else movable
     found = []
     for argument in arguments_of(world, quest, targets):
-        things, everybody = sources(world, quest, argument, useful, profile), universe(world, profile)
-        table = descriptions(world, state, things, subclasses=has_subclasses(quest, profile), among=everybody)
+        things = movable & changeable(world, argument) if quest == "change_state" else movable
+        if not profile.all_meanings:
+            things = useful.get(argument, 0) & movable
+        table = descriptions(world, state, things, subclasses=subclasses, among=everybody)
         found += [
             Meaning(quest, table.decode(number), argument)
             for number, fits in enumerate(extents(table))
