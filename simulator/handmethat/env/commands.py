@@ -7,6 +7,8 @@ never fails with an exception; what cannot be read has an error, of one of four 
 * ``grounding``: the things are there, but nothing of their kind can be in that role.
 * ``precondition``: found by the game, when an action is not possible in its state.
 * ``length``: found by the game too: longer than any command or question need be.
+
+`Offers` lists the commands that make sense in a state (spec 9.4).
 """
 
 from __future__ import annotations
@@ -164,6 +166,9 @@ _GROUNDED: Final[Mapping[str, tuple[str, str]]] = {
 """The action with a thing here, and with a location itself, where that is another."""
 
 
+# ---- commands that make sense in a state
+
+
 CLEANING_TOOLS: Final = ("rag", "dishtowel", "hand_towel", "scrub_brush", "vacuum", "broom")
 _PUT: Final = {"inside": "into", "ontop": "onto"}
 # What an appliance does to what is in or on it: the command, and the ability that it takes.
@@ -175,7 +180,12 @@ _DOES: Final = {
 
 
 class Offers:
-    """Lists the commands of one household."""
+    """Lists the commands of one household.
+
+    `listed` is the published list: most of it applicable, some of it not (dry cloths, tools that clean
+    something else, slicing in a sink). `strict` is exactly what the robot's schemas allow. Both come in a
+    fixed order: moves, the human, the place, the things there.
+    """
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -139,18 +139,22 @@ class HandMeThatDiscrete(gymnasium.Env[Any, Any]):
 
 
 def utterance_row(world: World, utterance: Meaning) -> NDArray[np.int16]:
-    """Return what was said, by the columns of `UTTERANCE`."""
+    """Return what was said, by the columns of `UTTERANCE`; words that only a file knows stand for none."""
     table, description = hierarchy(), dict(utterance.description)
     argument, quest = utterance.argument, utterance.quest
+
+    def number(key: str, numbers: Mapping[str, int]) -> int:
+        return numbers.get(str(description.get(key)), 0)
+
     numbers = (
         1 + QUESTS.index(quest),
-        class_numbers().get(str(description.get("class")), 0),
-        subclass_numbers().get(str(description.get("subclass")), 0),
-        1 + list(table.kinds).index(str(description["type"])) if "type" in description else 0,
+        number("class", class_numbers()),
+        number("subclass", subclass_numbers()),
+        number("type", number_names(table.kinds)),
         1 + world.index[utterance.place[1]] if utterance.place else 0,
         *(1 + bool(description[name]) if name in description else 0 for name in STATES),
-        1 + table.colors.index(str(description["color"])) if "color" in description else 0,
-        1 + table.sizes.index(str(description["size"])) if "size" in description else 0,
+        number("color", number_names(table.colors)),
+        number("size", number_names(table.sizes)),
         1 + world.index[argument] if quest == "move_to" and argument is not None else 0,
         number_names(VERBS).get(argument or "", 0),
     )

@@ -74,11 +74,12 @@ class StructuredObserver:
                 f"A household of {len(world)} entities: structured observations hold {MOST_ENTITIES}."
             )
         self._world, self._mode, self._quirk = world, mode, quirk
-        table, numbers = hierarchy(), number_names(hierarchy().kinds)
+        table = hierarchy()
+        kinds, colors, sizes = map(number_names, (table.kinds, table.colors, table.sizes))
         self._fixed: dict[str, NDArray[Any]] = {
-            "kind": _pad([numbers.get(kind.name, 0) for kind in world.kinds], np.int16),
-            "color": _pad([_number(table.colors, value) for value in world.colors], np.int8),
-            "size": _pad([_number(table.sizes, value) for value in world.sizes], np.int8),
+            "kind": _pad([kinds.get(kind.name, 0) for kind in world.kinds], np.int16),
+            "color": _pad([colors.get(value or "", 0) for value in world.colors], np.int8),
+            "size": _pad([sizes.get(value or "", 0) for value in world.sizes], np.int8),
         }
 
     def arrays(self, state: State) -> Arrays:
@@ -109,10 +110,6 @@ def _pad(values: Sequence[int], dtype: type[np.int8] | type[np.int16]) -> NDArra
     array = np.zeros(MOST_ENTITIES, dtype)
     array[: len(values)] = values
     return array
-
-
-def _number(options: Sequence[str], value: str | None) -> int:
-    return 0 if value is None else 1 + options.index(value)
 
 
 def number_names(names: Iterable[str]) -> dict[str, int]:

@@ -129,7 +129,12 @@ class Aim:
     def __init__(self, world: World, subgoal: Subgoal, grounded: BitSet, states: Sequence[str]) -> None:
         self._choices: Sequence[Choice] = choices_of(world, subgoal)
         self._tests = [
-            [_Test(option) for option in choice if _is_possible(option)] for choice in self._choices
+            [
+                _Test(option)
+                for option in choice
+                if all(demand.possible or demand.place == NOTHING for demand in option)
+            ]
+            for choice in self._choices
         ]
         self._plain: list[Demand] | None = None
         if all(len(choice) == 1 for choice in self._choices):
@@ -295,10 +300,6 @@ def shuffled(items: Sequence[T], random: Random | None) -> list[T]:
         random.random()
         return list(items)
     return sorted(items, key=lambda _: random.random())
-
-
-def _is_possible(option: Option) -> bool:
-    return all(demand.possible or demand.place == NOTHING for demand in option)
 
 
 def _entities_of(choices: Sequence[Choice]) -> BitSet:

@@ -100,10 +100,6 @@ class Errands:
             return loads
         return loads, tuple([(job, *counts) for job, counts in self.jobs.items()]), tuple(self.lids)
 
-    def first(self) -> list[int]:
-        """Return what is to be sliced, heated, cooled or soaked before it is carried."""
-        return [*self.of("sliced"), *self.hot, *self.cold, *self.of("soaked")]
-
 
 def errands_for(walk: Walk, demands: Iterable[Demand]) -> Errands | None:
     """Return what is left to do for `demands`; None if something is wanted that no action brings about."""
@@ -144,7 +140,8 @@ def run(walk: Walk, errands: Errands, style: ErrandStyle, fixed: BitSet) -> None
             carry(walk, loads, bring=style.bring, fixed=fixed)
         _close(walk, errands.lids)
         return
-    if walk.holding in loads and walk.holding not in errands.first() and not style.clean_first:
+    first = (*owners("sliced"), *errands.hot, *errands.cold, *owners("soaked"))
+    if walk.holding in loads and walk.holding not in first and not style.clean_first:
         walk.lay(walk.holding, loads[walk.holding])
     _change_first(walk, errands, style, fixed)
     if dirty and style.clean_first:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from simulator.handmethat.actions import Action, domain
+from simulator.handmethat.actions import domain
 from simulator.handmethat.goals.model import Goal, Targets, goal_holds
 from simulator.handmethat.hierarchy import STATES
 from simulator.handmethat.meanings.model import VERBS, Grounding, Quest, changeable
@@ -54,20 +54,17 @@ def groundings(
         yield from ((thing, name) for place, name, inner in names if not (inner and nests) and place != thing)
 
 
-def action_for(world: World, state: State, grounding: Grounding) -> Action:
-    """Return the abstract action that a grounding stands for."""
-    entity, argument = grounding
-    if argument is None:
-        return Action(_BRING, (entity, state.container(entity)))
-    if argument in _CHANGES:
-        return Action(_CHANGES[argument], (entity,))
-    place = world.entity(argument)
-    return Action(_PLACE[world.relation(place)], (entity, state.container(entity), place))
-
-
 def state_after_grounding(world: World, state: State, grounding: Grounding) -> State | None:
     """Return the state after the robot has done what a grounding asks for; None if it cannot be asked for."""
-    name, args = action_for(world, state, grounding)
+    entity, argument = grounding
+    args: tuple[int, ...] = (entity, state.container(entity))
+    if argument is None:
+        name = _BRING
+    elif argument in _CHANGES:
+        name, args = _CHANGES[argument], (entity,)
+    else:
+        place = world.entity(argument)
+        name, args = _PLACE[world.relation(place)], (*args, place)
     schema = domain("teleport")[name]
     # Only the first argument's place can be missing: that of a thing in nobody's reach.
     if NOTHING in args or not schema.applicable(world, state, args):

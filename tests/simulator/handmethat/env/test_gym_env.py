@@ -17,6 +17,7 @@ from gymnasium.utils.env_checker import check_env
 
 import simulator.handmethat.env  # noqa: F401  (registers the environment)
 from simulator.errors import InputError
+from simulator.handmethat.env.discrete import utterance_row
 from simulator.handmethat.env.game import Costs, Game
 from simulator.handmethat.env.gym_env import MOST_ENTITIES, HandMeThat, StructuredObserver
 from simulator.handmethat.env.scripts import expert_commands
@@ -209,6 +210,15 @@ def test_without_text_there_is_only_the_structure(task: Task) -> None:
     assert (observation, info["look"], info["inv"], info["valid"]) == ("", "", "", [])
     observation, *_, info = env.step("move to table")
     assert (observation, info["moves"], info["kind"]) == ("", 1, "action")
+
+
+def test_words_that_only_a_file_knows_stand_for_none(household) -> None:
+    world, state = household({"box#0": "table"}, colors={"box#0": "blue"})
+    box = world.entity("box#0")
+    odd = replace(world, colors=tuple("purple" if i == box else None for i in range(len(world))))
+    assert StructuredObserver(odd, "full").arrays(state)["color"][box] == 0
+    said = utterance_row(odd, Meaning("bring_me", describe({"type": "zebra", "color": "purple"})))
+    assert not said[1:].any()
 
 
 def test_structured_observations(household, make_task, task: Task) -> None:
