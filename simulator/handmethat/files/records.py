@@ -6,7 +6,7 @@ change differs between them; everything else must agree.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -34,7 +34,7 @@ from simulator.handmethat.meanings.model import (
     Quest,
     describe,
 )
-from simulator.handmethat.world import HUMAN_NAME, NOTHING, State, World, bit_set, start_state
+from simulator.handmethat.world import HUMAN_NAME, NOTHING, State, World, start_state
 from trees.faults import Fault
 
 MOST_RECEPTACLES: Final = 254
@@ -82,14 +82,9 @@ def read_household(initial: Records, current: Records, faults: Faults) -> tuple[
     _compare(initial, current, faults)
     if world is None or len(faults.errors) > before:
         return None
-    where, bits = [NOTHING] * len(world), dict.fromkeys(STATES, 0)
-    first = _read_state(world, initial, range(len(world)), where, bits, f"{_FIRST}.", faults)
-    if first is None:
-        return None
-    changed = [i for i, name in enumerate(world.names) if current[name] is not initial[name]]
-    bits = {state: set_bits & ~bit_set(changed) for state, set_bits in bits.items()}
-    later = _read_state(world, current, changed, where, bits, f"{_LATER}.", faults)
-    return None if later is None else (world, first, later)
+    first = _read_state(world, initial, _FIRST, faults)
+    later = None if first is None else _read_state(world, current, _LATER, faults)
+    return None if first is None or later is None else (world, first, later)
 
 
 def _read_world(records: Records, faults: Faults) -> World | None:
@@ -174,29 +169,18 @@ def _compare(initial: Records, current: Records, faults: Faults) -> None:
         _check_states(key, record, faults)
 
 
-def _read_state(
-    world: World,
-    records: Records,
-    changed: Collection[int],
-    where: list[int],
-    bits: dict[str, int],
-    key: str,
-    faults: Faults,
-) -> State | None:
-    """Return a state, given where everything is and how (`where`, `bits`), and which entities differ now.
-
-    Both are changed; `key` begins the place of a fault.
-    """
+def _read_state(world: World, records: Records, key: str, faults: Faults) -> State | None:
     errors = len(faults.errors)
-    for i in changed:
-        record = records[world.names[i]]
-        where[i] = _container(world, record, f"{key}{world.names[i]}", i, faults)
+    where, bits = [NOTHING] * len(world), dict.fromkeys(STATES, 0)
+    for i, name in enumerate(world.names):
+        record = records[name]
+        where[i] = _container(world, record, f"{key}.{name}", i, faults)
         for word, value in record.states.items():
             if value is True:
                 bits[word] |= 1 << i
     held = [i for i, container in enumerate(where) if container == NOTHING and world.kinds[i].movable]
     if len(held) > 1 and len(faults.errors) == errors:
-        faults.add(f"{key}{world.names[held[1]]}", "lies nowhere; give it a place under inside or ontop")
+        faults.add(f"{key}.{world.names[held[1]]}", "lies nowhere; give it a place under inside or ontop")
     if len(faults.errors) > errors:
         return None
     state = start_state(world, where, bits)

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -49,27 +49,6 @@ _READINGS: Final = 10
 _SAFE: Final = 1e-270
 
 
-class Tables(NamedTuple):
-    """The recursion at one depth, whole.
-
-    Attributes:
-        speaker: S_k(u | m); shape (meanings, utterances), rows sum to 1.
-        listener: L_k(m | u); shape (meanings, utterances), columns sum to 1.
-    """
-
-    speaker: Floats
-    listener: Floats
-
-
-class _Round(NamedTuple):
-    """h, A, f and g of one depth; the literal listener (depth 0) has no h and A."""
-
-    h: Floats
-    a: Floats
-    f: Floats
-    g: Floats
-
-
 class Rsa:
     """Speaker and listener over a pool and its utterances.
 
@@ -92,26 +71,23 @@ class Rsa:
     ) -> None:
         if not 1 <= depth <= _MOST_DEPTH:
             raise ValueError(f"A depth of {depth}: it must be from 1 to {_MOST_DEPTH}.")
-        self.pool, self.depth = pool, depth
+        self.pool = pool
         self.utterances = true_by_sets(pool, utterances) if profile.literal_sets else utterances
-        self._log_prior = np.log(pool.probabilities)
-        self._rounds = self._recurse(ALPHA * COST_SCALE * utterances.costs)
+        self._h, self._a, self._f, self._g = self._recurse(depth)
 
     def speaker(self, meaning: int) -> Floats:
         """Return S(u | m) for the meaning of that index; shape (utterances,)."""
-        last = self._rounds[-1]
         columns = self.utterances.columns[slice(*self.utterances.starts[meaning : meaning + 2])]
         chances = np.zeros(len(self.utterances))
-        chances[columns] = np.exp(last.h[columns] - last.a[meaning])
+        chances[columns] = np.exp(self._h[columns] - self._a[meaning])
         return chances
 
     def listener(self, utterance: int) -> Floats:
         """Return L(m | u) for the utterance of that index; shape (meanings,)."""
         starts, rows = self._transposed
-        last = self._rounds[-1]
         meant = rows[slice(*starts[utterance : utterance + 2])]
         chances = np.zeros(len(self.pool))
-        chances[meant] = np.exp(last.f[meant] + last.g[utterance])
+        chances[meant] = np.exp(self._f[meant] + self._g[utterance])
         return chances
 
     def readings(self, utterance: int) -> list[tuple[int, float]]:
@@ -119,24 +95,6 @@ class Rsa:
         likely = self.listener(utterance)
         order = np.argsort(-likely, kind="stable")[:_READINGS]
         return [(int(i), float(likely[i])) for i in order if likely[i] > 0]
-
-    def table(self, depth: int | None = None) -> Tables:
-        """Return S and L at `depth` (default: the last) as dense matrices, for a plot.
-
-        Raises:
-            ValueError: if `depth` is not from 1 to the depth of the recursion.
-        """
-        depth = self.depth if depth is None else depth
-        if not 1 <= depth <= self.depth:
-            raise ValueError(f"There are tables of depth 1 to {self.depth}, not of {depth}.")
-        last = self._rounds[depth]
-        rows = np.repeat(np.arange(len(self.pool)), np.diff(self.utterances.starts))
-        columns = self.utterances.columns
-        speaker = np.zeros((len(self.pool), len(self.utterances)))
-        listener = np.zeros_like(speaker)
-        speaker[rows, columns] = np.exp(last.h[columns] - last.a[rows])
-        listener[rows, columns] = np.exp(last.f[rows] + last.g[columns])
-        return Tables(speaker, listener)
 
     @cached_property
     def _transposed(self) -> tuple[Indices, Indices]:
@@ -149,20 +107,21 @@ class Rsa:
         order = np.argsort(columns.astype(np.min_scalar_type(len(self.utterances))), kind="stable")
         return starts, rows[order]
 
-    def _recurse(self, penalty: Floats) -> tuple[_Round, ...]:
+    def _recurse(self, depth: int) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return h, A, f and g at `depth`; the literal listener (depth 0) has no h and A."""
         over_utterances = _summer(self.utterances.starts, self.utterances.columns)
         over_meanings = _summer(*self._transposed)
-        f = self._log_prior
+        log_prior, penalty = np.log(self.pool.probabilities), ALPHA * COST_SCALE * self.utterances.costs
+        h = a = np.empty(0)
+        f = log_prior
         g = -over_meanings(f)
-        rounds = [_Round(np.empty(0), np.empty(0), f, g)]
-        for _ in range(self.depth):
+        for _ in range(depth):
             # A constant in g would cancel; left there, it doubled in each round.
             h = ALPHA * (g - g.max()) - penalty
             a = over_utterances(h)
-            f = self._log_prior - a
+            f = log_prior - a
             g = -over_meanings(f)
-            rounds.append(_Round(h, a, f, g))
-        return tuple(rounds)
+        return h, a, f, g
 
 
 def choose_reading(listener: Floats, sample: float | None = None) -> int:
@@ -246,21 +205,21 @@ def rsa_view(task: Task, *, most: int = MOST) -> RsaView:
             code="rsa_unsaid",
             profile=profile.name,
         )
-    tables = rsa.table()
     spoken = utterances.index(task.utterance)
-    rows = _largest(tables.listener[:, spoken] + 1e-6 * pool.probabilities, most)
+    rows = _largest(rsa.listener(spoken) + 1e-6 * pool.probabilities, most)
     rows = _unite(
         rows,
         [pool.meanings.index(meaning) for meaning in (task.meaning, task.heard) if meaning in pool.meanings],
     )
-    weight = pool.probabilities[rows] @ tables.speaker[rows]
+    speaker = np.array([rsa.speaker(row) for row in rows])
+    weight = pool.probabilities[rows] @ speaker
     columns = _unite([spoken], [place for place in _largest(weight, most) if place != spoken])[:most]
     return RsaView(
         meanings=tuple(pool.meanings[i] for i in rows),
         utterances=tuple(utterances[i] for i in columns),
         prior=pool.probabilities[rows],
-        speaker=tables.speaker[np.ix_(rows, columns)],
-        listener=tables.listener[np.ix_(rows, columns)],
+        speaker=speaker[:, columns],
+        listener=np.array([rsa.listener(column)[rows] for column in columns]).T,
     )
 
 
