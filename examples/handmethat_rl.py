@@ -15,13 +15,13 @@ it on episodes of the test split.
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from gymnasium import spaces
 from gymnasium.wrappers import TransformReward
@@ -321,19 +321,18 @@ def draw(curves: dict[str, Sequence[tuple[int, int]]], count: int, out: Path, ti
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
+    shares = [
+        (name, step, wilson(solved, count)) for name, points in curves.items() for step, solved in points
+    ]
+    frame = pd.DataFrame(
+        [(name, step, share.value, share.low, share.high, count) for name, step, share in shares],
+        columns=["learner", "steps", "success", "low", "high", "episodes"],
+    )
+    frame.to_csv(out.with_suffix(".csv"), index=False, float_format="%.4f", lineterminator="\r\n")
     figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
-    with out.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file)
-        rows.writerow(["learner", "steps", "success", "low", "high", "episodes"])
-        for name, points in curves.items():
-            intervals = [wilson(solved, count) for _, solved in points]
-            steps = [step for step, _ in points]
-            axes.plot(steps, [100 * one.value for one in intervals], marker=".", label=name)
-            axes.fill_between(
-                steps, [100 * one.low for one in intervals], [100 * one.high for one in intervals], alpha=0.2
-            )
-            for step, one in zip(steps, intervals, strict=True):
-                rows.writerow([name, step, f"{one.value:.4f}", f"{one.low:.4f}", f"{one.high:.4f}", count])
+    for name, curve in frame.groupby("learner", sort=False):
+        axes.plot(curve["steps"], 100 * curve["success"], marker=".", label=name)
+        axes.fill_between(curve["steps"], 100 * curve["low"], 100 * curve["high"], alpha=0.2)
     axes.set(xlabel="commands given while learning", ylabel="success, %", ylim=(0, 100), title=title)
     axes.grid(alpha=0.3)
     axes.legend()

@@ -37,6 +37,7 @@ from simulator.reporting import print_report
 from simulator.runner.engine import LOCAL
 from simulator.runner.options import ExecutorOption, JsonOption, RootSeedOption
 from simulator.runner.spreading import engine_of
+from simulator.whole import write_whole
 
 WORTH_WORKERS: Final = 100
 """Episodes for which processes are started unasked: each takes about a second."""
@@ -228,8 +229,5 @@ def stats_command(
     text = json.dumps(numbers, indent=1) + "\n" if as_json else to_csv(numbers)
     if out is None:
         typer.echo(text, nl=False)
-        return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{out}: cannot be written ({error.strerror})") from error
+    else:
+        write_whole(out, text)

@@ -112,11 +112,6 @@ class Outcome(NamedTuple):
         """Return True if the episode is over."""
         return self.game.done
 
-    @property
-    def success(self) -> bool:
-        """Return True if the human has what was meant."""
-        return self.game.success
-
 
 class Game:
     """The rules and words of one task.

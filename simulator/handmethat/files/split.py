@@ -21,6 +21,7 @@ from simulator.errors import InputError
 from simulator.field_faults import first_fault
 from simulator.handmethat.items import Stratum
 from simulator.handmethat.meanings.model import QUESTS, Quest
+from simulator.whole import write_whole
 from trees.broken_json import json_problem
 
 FOLDER: Final = "HandMeThat_with_expert_demonstration"
@@ -151,10 +152,7 @@ def write_split(split: Split, path: Path, style: Style = "v2") -> None:
         groups = [split.levels, split.quests, split.parts]
     else:
         groups = [split.quests, split.levels, split.goals, *([split.parts] if split.parts else [])]
-    try:
-        path.write_text(json.dumps(groups, indent=1), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+    write_whole(path, json.dumps(groups, indent=1))
 
 
 def _kind(group: Group) -> str | None:

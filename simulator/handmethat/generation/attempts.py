@@ -185,7 +185,6 @@ class Attempt:
         cpu: seconds.
     """
 
-    number: int
     level: Level | None
     failure: str
     facts: Facts | None
@@ -216,7 +215,7 @@ def make_attempt(job: Job) -> Attempt:
             file = file_text(task).encode() if job.file else b""
             row = task_to_row(task) if job.row else None
     cpu = time.process_time() - start
-    return Attempt(job.number, level, failure, facts, file, row, dict(rejections), redrawn, cpu)
+    return Attempt(level, failure, facts, file, row, dict(rejections), redrawn, cpu)
 
 
 def _search(

@@ -11,7 +11,6 @@ results, without times) takes its place. Files of attempts that no line tells of
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -41,6 +40,7 @@ from simulator.handmethat.statistics import Facts
 from simulator.runner.engine import HERE, Engine
 from simulator.runner.spreading import in_order
 from simulator.seeds import derive_seed
+from simulator.whole import write_whole
 
 # Attempts for which the journal gets one line.
 _GROUP: Final = 32
@@ -306,9 +306,7 @@ class Journal:
     def finish(self) -> None:
         """Put the result in the journal's place."""
         content = {"plan": self.plan.to_json(), **self.tally.model_dump(mode="json", exclude={"cpu"})}
-        new = self.folder / f".{RESULT}.new"
-        new.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        os.replace(new, self.folder / RESULT)
+        write_whole(self.folder / RESULT, json.dumps(content, indent=1) + "\n")
         (self.folder / JOURNAL).unlink(missing_ok=True)
         self.done = True
 
