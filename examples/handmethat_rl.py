@@ -70,9 +70,9 @@ class CommandScorer(BaseFeaturesExtractor):
         self.register_buffer("classes", torch.tensor([0, *(classes[kind.cls] for kind in kinds)]))
         self.register_buffer("subclasses", torch.tensor([0, *(subclasses[kind.subclass] for kind in kinds)]))
         context = len(QUESTS) + 4
-        told = len(COMMAND_VERBS) + 1 + 7 + context
+        features = len(COMMAND_VERBS) + 1 + 7 + context
         self.score = nn.Sequential(
-            nn.Linear(told, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1)
+            nn.Linear(features, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1)
         )
         self.value = nn.Sequential(nn.Linear(context + 2, width), nn.ReLU(), nn.Linear(width, 1))
 

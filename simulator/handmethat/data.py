@@ -226,8 +226,8 @@ def draw_tasks(
     strata = source.strata
     numbers = [number for number, known in enumerate(strata) if known is None or known.level in allowed]
 
-    def read(some: Iterable[int]) -> tuple[Task, ...]:
-        tasks = (task for task in map(source.task, some) if task.level in allowed)
+    def read(chosen: Iterable[int]) -> tuple[Task, ...]:
+        tasks = (task for task in map(source.task, chosen) if task.level in allowed)
         return tuple(map(_replay_actions, tasks) if replay else tasks)
 
     known = [named for number in numbers if (named := strata[number]) is not None]

@@ -269,7 +269,7 @@ class _Sentence:
         self.words = silent.sub(lambda match: " " * len(match[0]), " , ".join(parts))
         self.taken = [False] * (len(self.words) + 1)
         self._world = world
-        self._found: list[tuple[int, Mention]] = []  # each with where its words begin
+        self._mentions: list[tuple[int, Mention]] = []  # each with where its words begin
 
     def mentions(self) -> Iterator[Mention]:
         """Return what is named, in the order of the words."""
@@ -279,7 +279,7 @@ class _Sentence:
         placed = -1  # where the last place ends: "in the basket or the box"
         for start, end, key, value in self._named_spans():
             if key not in ("object", "kind", "room"):
-                self._found.append((start, Mention(key, value)))
+                self._mentions.append((start, Mention(key, value)))
                 continue
             bits = entities_named(world, key, value)
             before = self._place_begins(start, end, bits, placed)
@@ -289,14 +289,14 @@ class _Sentence:
                 placed = end
             elif key == "object":
                 # Words in front of an identifier, or before its brackets, describe what it names.
-                self._found = [pair for pair in self._found if not self._describes(*pair, start, bits)]
-                self._found.append((start, Mention("object", bits)))
+                self._mentions = [pair for pair in self._mentions if not self._describes(*pair, start, bits)]
+                self._mentions.append((start, Mention("object", bits)))
             else:
-                self._found.append((start, Mention("kind", value)))
+                self._mentions.append((start, Mention("kind", value)))
         denied = self._denied_stretches()
         return (
             mention._replace(negated=any(start <= place < end for start, end in denied))
-            for place, mention in sorted(self._found, key=lambda pair: pair[0])
+            for place, mention in sorted(self._mentions, key=lambda pair: pair[0])
         )
 
     def _named_spans(self) -> list[_Span]:
@@ -352,7 +352,7 @@ class _Sentence:
 
     def _add_place(self, before: int, start: int, place: Mention) -> None:
         """Keep a place, whose words begin at `before`; its own qualities say nothing about the object."""
-        bits, mentions = int(place.value), self._found
+        bits, mentions = int(place.value), self._mentions
         where, last = mentions[-1] if mentions else (0, place)
         bracketed = re.fullmatch(r"[^,]*\s,\s", self.words[where:start]) and bits.bit_count() == 1
         if mentions and last.key == place.key and bracketed and int(last.value) & bits:
@@ -364,7 +364,7 @@ class _Sentence:
         places = [_containers_described(self._world, bits, choice) for choice in choices]
         if len(choices) > 1:
             places = [which for which in dict.fromkeys(places) if which != bits]
-        self._found = [*kept, *((start, place._replace(value=which)) for which in places or [bits])]
+        self._mentions = [*kept, *((start, place._replace(value=which)) for which in places or [bits])]
 
     def _describes(self, begin: int, mention: Mention, start: int, bits: BitSet) -> bool:
         if start - begin > _FAR or mention.key not in ("kind", "color", "size"):

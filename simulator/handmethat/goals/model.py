@@ -229,9 +229,9 @@ def _siblings(world: World, kind: str) -> BitSet:
     return world.of(row.subclass) if row and row.movable else 0
 
 
-def _with_containers(state: State, some: BitSet) -> BitSet:
-    """Return `some`, what they lie in, and what that lies in."""
+def _with_containers(state: State, things: BitSet) -> BitSet:
+    """Return `things`, what they lie in, and what that lies in."""
     for _ in range(2):
-        containers = (state.container(entity) for entity in entities(some))
-        some |= bit_set(container for container in containers if container != NOTHING)
-    return some
+        containers = (state.container(entity) for entity in entities(things))
+        things |= bit_set(container for container in containers if container != NOTHING)
+    return things

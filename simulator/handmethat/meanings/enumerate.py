@@ -70,9 +70,9 @@ class Descriptions(NamedTuple):
             extents=self.extents[numbers], lengths=self.lengths[numbers], origins=self.origins[numbers]
         )
 
-    def about(self, some: BitSet) -> Descriptions:
+    def about(self, things: BitSet) -> Descriptions:
         """Return those of some of the things, in the order that they alone would have."""
-        sorts = dict.fromkeys(self.sort_of[entity] for entity in entities(some))
+        sorts = dict.fromkeys(self.sort_of[entity] for entity in entities(things))
         if len(sorts) == len(self.sorts):
             return self
         parts = [self.own[self.starts[sort] : self.starts[sort + 1]] for sort in sorts]

@@ -200,26 +200,21 @@ def _chinese_adjectives(meaning: Meaning, has_noun: bool) -> str:
 
 def _adjectives(meaning: Meaning) -> list[str]:
     """Return words for its states, as identifiers have it, colour and size last."""
-    words, states = [], wording("en")["states"]
-    for key in STATE_KEYS:
-        value = meaning.get(key)
-        if isinstance(value, bool):
-            words.append(states[key][not value])
-        elif value is not None:
-            words.append(value)
-    return words
+    states = wording("en")["states"]
+    return [
+        states[key][not value] if isinstance(value, bool) else value
+        for key in STATE_KEYS
+        if (value := meaning.get(key)) is not None
+    ]
 
 
 def _labels(meaning: Meaning, language: str) -> list[str]:
     """Return words for its states, for people, colour and size last."""
-    words = []
-    for key in STATE_KEYS:
-        value = meaning.get(key)
-        if isinstance(value, bool):
-            words.append(state_word(key, value, language))
-        elif value is not None:
-            words.append(word(value, language))
-    return words
+    return [
+        state_word(key, value, language) if isinstance(value, bool) else word(value, language)
+        for key in STATE_KEYS
+        if (value := meaning.get(key)) is not None
+    ]
 
 
 def _kind(meaning: Meaning) -> str:

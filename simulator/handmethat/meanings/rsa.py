@@ -207,13 +207,13 @@ def rsa_view(task: Task, *, most: int = MOST) -> RsaView:
         )
     spoken = utterances.index(task.utterance)
     rows = _largest(rsa.listener(spoken) + 1e-6 * pool.probabilities, most)
-    rows = _unite(
-        rows,
-        [pool.meanings.index(meaning) for meaning in (task.meaning, task.heard) if meaning in pool.meanings],
-    )
+    known = [
+        pool.meanings.index(meaning) for meaning in (task.meaning, task.heard) if meaning in pool.meanings
+    ]
+    rows = list(dict.fromkeys([*rows, *known]))
     speaker = np.array([rsa.speaker(row) for row in rows])
     weight = pool.probabilities[rows] @ speaker
-    columns = _unite([spoken], [place for place in _largest(weight, most) if place != spoken])[:most]
+    columns = list(dict.fromkeys([spoken, *_largest(weight, most)]))[:most]
     return RsaView(
         meanings=tuple(pool.meanings[i] for i in rows),
         utterances=tuple(utterances[i] for i in columns),
@@ -272,7 +272,3 @@ def builtin_rewards(task: Task, quest: Quest) -> Rewards | None:
 
 def _largest(values: Floats, most: int) -> list[int]:
     return [int(i) for i in np.argsort(-values, kind="stable")[:most] if values[i] > 0]
-
-
-def _unite(some: list[int], more: list[int]) -> list[int]:
-    return list(dict.fromkeys([*some, *more]))

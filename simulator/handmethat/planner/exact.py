@@ -228,11 +228,11 @@ def _blocks(grounding: Grounding) -> dict[int, tuple[int, Facts]]:
     return firsts
 
 
-def _form(goal: Target, mask: Facts = 0, one: int = 0, other: int = 0) -> _Form:
+def _form(goal: Target, mask: Facts = 0, first: int = 0, second: int = 0) -> _Form:
     """Return the goal without order, the facts of two things exchanged."""
     facts = goal.facts
-    difference = (facts >> one ^ facts >> other) & mask
-    facts ^= difference << one | difference << other
+    difference = (facts >> first ^ facts >> second) & mask
+    facts ^= difference << first | difference << second
     return facts, frozenset(
-        frozenset(_form(member, mask, one, other) for member in choice) for choice in goal.choices
+        frozenset(_form(member, mask, first, second) for member in choice) for choice in goal.choices
     )

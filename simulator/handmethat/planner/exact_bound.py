@@ -122,9 +122,9 @@ class Trips:
             trips.append(Trip(entity, here, there))
         return trips
 
-    def _standing_fact(self, facts: Facts, one: int) -> Facts:
+    def _standing_fact(self, facts: Facts, entity: int) -> Facts:
         """Return the fact of standing where a thing is; 0 if that is nowhere one can go."""
-        thing = self._things[one]
+        thing = self._things[entity]
         if facts & thing.held:
             return facts & self._standing
         lies = facts & thing.anywhere
@@ -134,9 +134,9 @@ class Trips:
         return self._at[container] if container in self._at else self._standing_fact(facts, container)
 
 
-def _thing(grounding: Grounding, one: int) -> _Thing:
-    containers = {bit: int(atom[2]) for atom, bit in grounding.atoms.items() if atom[:2] == ("in", one)}
-    return _Thing(grounding.atoms[("holding", one)], containers, sum(containers))
+def _thing(grounding: Grounding, entity: int) -> _Thing:
+    containers = {bit: int(atom[2]) for atom, bit in grounding.atoms.items() if atom[:2] == ("in", entity)}
+    return _Thing(grounding.atoms[("holding", entity)], containers, sum(containers))
 
 
 # A goal with more alternatives than this is counted by its choices instead of alternative by alternative.

@@ -202,14 +202,14 @@ class _Known(Generic[T]):
         self._several = len(places) != 1
         self._key: Callable[[Args], Any] = itemgetter(*places) if places else _no_arguments
         self._make = make
-        self._found: dict[Any, T] = {}
+        self._results: dict[Any, T] = {}
 
     def __call__(self, args: Args) -> T:
         key = self._key(args)
         try:
-            return self._found[key]
+            return self._results[key]
         except KeyError:
-            made = self._found[key] = self._make(key if self._several else (key,))
+            made = self._results[key] = self._make(key if self._several else (key,))
             return made
 
 

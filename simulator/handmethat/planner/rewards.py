@@ -33,17 +33,19 @@ _CHANGES: Final[Mapping[str, str]] = {
 
 
 def groundings(
-    world: World, state: State, quest: Quest, some: BitSet, places: tuple[int, ...]
+    world: World, state: State, quest: Quest, things: BitSet, places: tuple[int, ...]
 ) -> Iterator[Grounding]:
     """Yield what may be asked of the robot, thing by thing in the order of creation."""
     if quest == "change_state":
         bits = {verb: changeable(world, verb) for verb in VERBS}
         bits["toggle"] &= ~state.toggled
         yield from (
-            (entity, verb) for entity in entities(some) for verb, able in bits.items() if able >> entity & 1
+            (entity, verb) for entity in entities(things) for verb, able in bits.items() if able >> entity & 1
         )
         return
-    placed = (entity for entity in entities(some & world.of("movable")) if state.container(entity) != NOTHING)
+    placed = (
+        entity for entity in entities(things & world.of("movable")) if state.container(entity) != NOTHING
+    )
     if quest == "bring_me":
         yield from ((entity, None) for entity in placed)
         return
