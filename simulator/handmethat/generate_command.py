@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -26,19 +26,22 @@ from logs.paths import default_path
 from logs.rows import Event
 from simulator.errors import InputError
 from simulator.handmethat.data import draw_tasks
-from simulator.handmethat.generation.attempts import FREE, Plan, parse_levels, parse_mix, parse_templates
+from simulator.handmethat.generation.attempts import Plan, Quotas
 from simulator.handmethat.generation.batch import Note, Report, Tally, generate_folder, run_batch
 from simulator.handmethat.goals.templates import template_set
-from simulator.handmethat.items import LEVELS, Sample, item_row
-from simulator.handmethat.meanings.model import QUESTS
+from simulator.handmethat.items import LEVELS, Level, Sample, item_row
+from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.handmethat.profiles import FORMER, load_profile
 from simulator.handmethat.statistics import facts_of, statistics, statistics_report, to_csv
 from simulator.reporting import print_report
+from simulator.runner.command import read_ranges
 from simulator.runner.engine import LOCAL
 from simulator.runner.options import ExecutorOption, JsonOption, RootSeedOption
 from simulator.runner.spreading import engine_of
 from simulator.whole import write_whole
 
+BALANCED: Final = "balanced"
+FREE: Final = "free"
 WORTH_WORKERS: Final = 100
 """Episodes for which processes are started unasked: each takes about a second."""
 
@@ -61,7 +64,7 @@ def generate_command(
     profile: ProfileOption = "v2",
     levels: Annotated[
         str, typer.Option(help="balanced, free (as they come), or shares such as 1:2,2:1")
-    ] = "balanced",
+    ] = BALANCED,
     quest_mix: MixOption = None,
     templates: TemplatesOption = None,
     seed: RootSeedOption = 0,
@@ -128,6 +131,73 @@ def make_plan(
         seed=seed,
         demos=demos,
     )
+
+
+def parse_levels(text: str, episodes: int) -> Quotas | None:
+    """Return how many episodes of each level: ``balanced``, ``free`` (None), or shares such as ``1:2,2:1``.
+
+    Raises:
+        InputError: if it is none of these.
+    """
+    if text == FREE:
+        return None
+    if text == BALANCED:
+        return share_out(episodes, dict.fromkeys(LEVELS, 1.0))
+    shares = _pairs("--levels", text, tuple(map(str, LEVELS)))
+    return share_out(episodes, {level: shares[str(level)] for level in LEVELS if shares.get(str(level))})
+
+
+def parse_mix(text: str) -> dict[Quest, float]:
+    """Return the weight of each quest type, such as ``bring_me:47,move_to:48,change_state:5``.
+
+    Raises:
+        InputError: if it is not of that form.
+    """
+    shares = _pairs("--quest-mix", text, QUESTS)
+    return {quest: shares[quest] for quest in QUESTS if shares.get(quest)}
+
+
+def parse_templates(text: str, sets: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """Return numbers of goal templates: the name of a set, or such as ``1-5,8,67``.
+
+    Raises:
+        InputError: if a number is not a template's.
+    """
+    if text in sets:
+        return sets[text]
+    numbers = sorted(set(read_ranges("--templates", text, f"1-5,8,67, or {' or '.join(sets)}")))
+    if unknown := sorted(set(numbers).difference(sets["all"])):
+        top = max(sets["all"])
+        raise InputError(f"--templates {text!r}: {unknown}; templates are numbered 0 to {top}")
+    return tuple(numbers)
+
+
+def share_out(total: int, shares: Mapping[Level, float]) -> dict[Level, int]:
+    """`total` divided by `shares` in whole numbers, the rest by largest remainders, first levels first."""
+    whole = sum(shares.values())
+    exact = {level: total * share / whole for level, share in shares.items()}
+    counts = {level: int(value) for level, value in exact.items()}
+    order = sorted(shares, key=lambda level: (counts[level] - exact[level], level))
+    for level in order[: total - sum(counts.values())]:
+        counts[level] += 1
+    return counts
+
+
+def _pairs(option: str, text: str, allowed: tuple[str, ...]) -> dict[str, float]:
+    shares: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, weight = (piece.strip() for piece in part.partition(":"))
+        try:
+            value = float(weight)
+        except ValueError:
+            value = -1.0
+        if name not in allowed or not 0 <= value < float("inf") or name in shares:
+            example = ",".join(f"{name}:1" for name in allowed)
+            raise InputError(f"{option} {text!r}: give each of {', '.join(allowed)} at most once: {example}")
+        shares[name] = value
+    if not any(shares.values()):
+        raise InputError(f"{option} {text!r}: at least one weight must be above 0")
+    return shares
 
 
 @contextmanager

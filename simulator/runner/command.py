@@ -173,7 +173,7 @@ def read_ranges(option: str, text: str, such_as: str) -> list[int]:
     numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()) or int(first) > int(last or first):
+        if not first.isdecimal() or (dash and not last.isdecimal()) or int(first) > int(last or first):
             raise InputError(f"{option} {text!r}: write numbers and ranges, such as {such_as}.")
         numbers.extend(range(int(first), int(last or first) + 1))
     return numbers

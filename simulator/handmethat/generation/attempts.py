@@ -24,90 +24,13 @@ from simulator.handmethat.generation.generate import (
     generate,
     serves,
 )
-from simulator.handmethat.items import LEVELS, Level, task_to_row
+from simulator.handmethat.items import Level, task_to_row
 from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.handmethat.profiles import load_profile
 from simulator.handmethat.statistics import Facts, facts_of
 from simulator.seeds import derive_seed, one_of
 
-BALANCED: Final = "balanced"
-FREE: Final = "free"
 Quotas = Mapping[Level, int]
-
-
-def parse_levels(text: str, episodes: int) -> Quotas | None:
-    """Return how many episodes of each level: ``balanced``, ``free`` (None), or shares such as ``1:2,2:1``.
-
-    Raises:
-        InputError: if it is none of these.
-    """
-    if text == FREE:
-        return None
-    if text == BALANCED:
-        return share_out(episodes, dict.fromkeys(LEVELS, 1.0))
-    shares = _pairs("--levels", text, tuple(map(str, LEVELS)))
-    return share_out(episodes, {level: shares[str(level)] for level in LEVELS if shares.get(str(level))})
-
-
-def parse_mix(text: str) -> dict[Quest, float]:
-    """Return the weight of each quest type, such as ``bring_me:47,move_to:48,change_state:5``.
-
-    Raises:
-        InputError: if it is not of that form.
-    """
-    shares = _pairs("--quest-mix", text, QUESTS)
-    return {quest: shares[quest] for quest in QUESTS if shares.get(quest)}
-
-
-def parse_templates(text: str, sets: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """Return numbers of goal templates: the name of a set, or such as ``1-5,8,67``.
-
-    Raises:
-        InputError: if a number is not a template's.
-    """
-    if text in sets:
-        return sets[text]
-    numbers: set[int] = set()
-    for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not (first.isdecimal() and (last.isdecimal() or not dash)):
-            raise InputError(f"--templates {text!r}: give {', '.join(sets)}, or numbers such as 1-5,8,67")
-        numbers |= set(range(int(first), int(last or first) + 1))
-    unknown = sorted(numbers - set(sets["all"]))
-    if unknown or not numbers:
-        top = max(sets["all"])
-        raise InputError(f"--templates {text!r}: {unknown or 'nothing'}; templates are numbered 0 to {top}")
-    return tuple(sorted(numbers))
-
-
-def share_out(total: int, shares: Mapping[Level, float]) -> dict[Level, int]:
-    """`total` divided by `shares` in whole numbers, the rest by largest remainders, first levels first."""
-    whole = sum(shares.values())
-    exact = {level: total * share / whole for level, share in shares.items()}
-    counts = {level: int(value) for level, value in exact.items()}
-    order = sorted(shares, key=lambda level: (counts[level] - exact[level], level))
-    for level in order[: total - sum(counts.values())]:
-        counts[level] += 1
-    return counts
-
-
-def _pairs(option: str, text: str, allowed: tuple[str, ...]) -> dict[str, float]:
-    shares: dict[str, float] = {}
-    for part in text.split(","):
-        name, _, weight = (piece.strip() for piece in part.partition(":"))
-        try:
-            value = float(weight)
-        except ValueError:
-            value = -1.0
-        if name not in allowed or not 0 <= value < float("inf") or name in shares:
-            example = ",".join(f"{name}:1" for name in allowed)
-            raise InputError(f"{option} {text!r}: give each of {', '.join(allowed)} at most once: {example}")
-        shares[name] = value
-    if not any(shares.values()):
-        raise InputError(f"{option} {text!r}: at least one weight must be above 0")
-    return shares
-
-
 # Households tried for one template before another is drawn, and templates before the attempt is given up.
 TRIES: Final = 200
 REDRAWS: Final = 5

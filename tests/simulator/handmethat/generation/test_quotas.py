@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.errors import InputError
-from simulator.handmethat.generation.attempts import parse_levels, parse_mix, parse_templates
+from simulator.handmethat.generate_command import parse_levels, parse_mix, parse_templates
 
 SETS = {"all": tuple(range(69)), "v2": (2, 3)}
 
