@@ -137,7 +137,6 @@ def _operators(
     allowed = [list(entities(relevant & _bound(world, bound))) for bound in schema.bounds]
     # What is known of the first arguments is worked out once for all that may follow; the last list is of
     # what depends on none. Literals of few arguments recur in many operators, and are remembered.
-    tests: list[list[_Known[bool]]] = [[] for _ in range(count + 1)]
     needed: list[list[_Known[Facts | None]]] = [[] for _ in range(count + 1)]
     changed: list[list[_Known[tuple[Facts, Facts]]]] = [[] for _ in range(count + 1)]
     for need in schema.needs:
@@ -145,14 +144,14 @@ def _operators(
         if word in _CHANGING:
             known = _Known(schema.params, names, partial(_needed_facts, world, need.text, atoms))
             needed[known.last].append(known)
-        elif len(names) == 1:
+        elif len(names) > 1:
+            known = _Known(schema.params, names, partial(_no_facts, world, schema, need, names))
+            needed[known.last].append(known)
+        elif names:
             place = schema.params.index(names[0])
             allowed[place] = [
                 entity for entity in allowed[place] if _holds(world, schema, need, names, (entity,))
             ]
-        elif names:
-            test = _Known(schema.params, names, partial(_holds, world, schema, need, names))
-            tests[test.last].append(test)
     for text in _makes()[schema.name]:
         names = text.removeprefix("not ").split()[1:]
         effect = _Known(schema.params, names, partial(_effects, text, atoms, groups))
@@ -167,8 +166,6 @@ def _operators(
                 for args, needs, adds, deletes in begun
                 for entity in choice
             ]
-        for test in tests[depth - 1]:
-            begun = [partial for partial in begun if test(partial[0])]
         for literal in needed[depth - 1]:
             begun = [
                 (args, needs | facts, adds, deletes)
@@ -232,6 +229,11 @@ def _holds(world: World, schema: Schema, need: Need, names: Sequence[str], args:
     for name, arg in zip(names, args, strict=True):
         padded[schema.params.index(name)] = arg
     return need.check(world, _NO_STATE, tuple(padded))
+
+
+def _no_facts(world: World, schema: Schema, need: Need, names: Sequence[str], args: Args) -> Facts | None:
+    """Return what a literal that no action changes needs, nothing; None if it does not hold."""
+    return 0 if _holds(world, schema, need, names, args) else None
 
 
 def _bound(world: World, bound: str) -> BitSet:
