@@ -16,8 +16,7 @@ from simulator import catalog
 from simulator.ambibench import players as ambibench_players
 from simulator.ambient import players as ambient_players
 from simulator.ambient.likelihoods import PREFIX
-from simulator.ambik.players.robots import ROBOTS
-from simulator.ambik.players.user import ITEM
+from simulator.ambik.players import ITEM, ROBOTS
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.commands.derived import benchmark_commands
 from simulator.commands.files import all_checkers

@@ -35,13 +35,11 @@ from simulator.ambik.data import BUILTIN, Which, load_drafts, load_pairs
 from simulator.ambik.files.pairs import part_of
 from simulator.ambik.items import BENCHMARK, Draft, Item, Pair, PairItem, Task
 from simulator.ambik.kitchen.reasoning import kitchen_options
-from simulator.ambik.methods.kit import needs_of
-from simulator.ambik.players.robots import KITCHEN, ROBOTS
-from simulator.ambik.players.user import ITEM
+from simulator.ambik.methods import needs_of
+from simulator.ambik.players import ITEM, KITCHEN, ROBOTS
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, calibration_option
 from simulator.ambik.selection import draft_items
-from simulator.ambik.settings import settings_option
-from simulator.ambik.terms import AMBIGUITIES, CONFORMAL, MEMBERS, Ambiguity, Member, Method
+from simulator.ambik.terms import AMBIGUITIES, CONFORMAL, MEMBERS, Ambiguity, Member, Method, settings_option
 from simulator.ambik.trial_log import offered_by, options_of
 from simulator.errors import InputError
 from simulator.models import Needs

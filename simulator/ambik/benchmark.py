@@ -53,7 +53,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     asking=AskingSpec(
         robot="robot",
         user="user",
-        read=later("simulator.ambik.asking:asked"),
+        read=later("simulator.ambik.score:asked"),
         read_item=later("simulator.ambik.items:item_from_row"),
         notes=AskingNotes(
             need=(
@@ -64,7 +64,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
             right="the action realises the user's intent",
         ),
     ),
-    checker=later("simulator.ambik.files.kinds:TABLES.checker"),
+    checker=later("simulator.ambik.data:TABLES.checker"),
     register=later("simulator.ambik.data:DATA.register"),
     judging=(attribute("simulator.ambik.annotation.desk:DECIDING"),),
     studies=attribute("simulator.ambik.assignment:KitchenStudy"),

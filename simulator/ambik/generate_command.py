@@ -18,9 +18,9 @@ from rich.table import Table
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.ambik.annotation.form import ORDER
+from simulator.ambik.generation import Asker, Decoding, Made, NotAsked, about, first_open, make
 from simulator.ambik.items import BENCHMARK, draft_record
-from simulator.ambik.making.drafting import Asker, Decoding, Made, NotAsked, about, first_open, make
-from simulator.ambik.making.scenes import Scene, draw_scenes, scene_record
+from simulator.ambik.scenes import Scene, draw_scenes, scene_record
 from simulator.field_options import options_of
 from simulator.generation import counted, each, open_model, resumable, say, write_study
 from simulator.jsonlines import write_lines

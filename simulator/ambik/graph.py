@@ -3,7 +3,7 @@ r"""The episode as a LangGraph state machine in the paper's words: one graph, wh
 ::
 
     propose     the robot's seat says what might be done: by its method the options, samples or the one action
-                (`methods.stages`), or the actions that it marks
+                (`methods`), or the actions that it marks
     calibrate   of conformal methods: scores of the candidates, and the threshold out of the calibration run
     decide      the prediction set under that threshold, and by it whether to act or to ask
     ask         the question goes to the user; where they answer, it has words
@@ -57,8 +57,8 @@ from simulator.ambik.playing import (
     UserKnows,
     blinded,
 )
+from simulator.ambik.predicting import ScoredDecision, prepared
 from simulator.ambik.records import Decision
-from simulator.ambik.sets.predicting import ScoredDecision, prepared
 from simulator.ambik.terms import CONFORMAL, METHODS
 from simulator.errors import SeatError
 from simulator.forms import measured

@@ -8,12 +8,11 @@ from typing import Any, Final, Literal
 
 from logs.rows import Ending, Judgment, Turn
 from simulator.ambik import graph, items, show
+from simulator.ambik.annotation.annotators import FIRST_CANDIDATE, FirstCandidate, ModelAnnotator
 from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.items import Item
-from simulator.ambik.methods.kit import NOTHING, background_of
-from simulator.ambik.players.annotating import FIRST_CANDIDATE, FirstCandidate, ModelAnnotator
-from simulator.ambik.players.robots import ROBOTS, MethodRobot, OfflineRobot
-from simulator.ambik.players.user import ITEM, ItemUser, ModelUser
+from simulator.ambik.methods import NOTHING, background_of
+from simulator.ambik.players import ITEM, ROBOTS, ItemUser, MethodRobot, ModelUser, OfflineRobot
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, RobotKnows, seats_of
 from simulator.ambik.score import score_rows
 from simulator.errors import InputError

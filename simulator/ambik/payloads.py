@@ -9,10 +9,9 @@ from simulator.ambik.annotation.form import check_fields, refuse_errors
 from simulator.ambik.forms import form_record, read_answer, read_chosen, read_pair_form
 from simulator.ambik.items import DecideItem, Draft
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
+from simulator.ambik.predicting import ScoredDecision, outcome
 from simulator.ambik.records import Calibrated, Decision, Outcome
-from simulator.ambik.sets.predicting import ScoredDecision, outcome
-from simulator.ambik.settings import settings_option
-from simulator.ambik.terms import CONFORMAL, METHODS
+from simulator.ambik.terms import CONFORMAL, METHODS, settings_option
 from simulator.codecs import Codec, without_none
 from simulator.errors import InputError, SeatError
 from simulator.fields import plain_number

@@ -13,8 +13,7 @@ from pydantic import BeforeValidator, Field, InstanceOf, NonNegativeInt, Positiv
 
 from simulator.ambik.items import Dataset, DecideItem, DraftItem, Pair, PairItem, Task
 from simulator.ambik.records import Calibrated
-from simulator.ambik.settings import DEFAULT, Settings, read_settings
-from simulator.ambik.terms import CONFORMAL, Context, Dialogue, Method
+from simulator.ambik.terms import CONFORMAL, DEFAULT, Context, Dialogue, Method, Settings, read_settings
 from simulator.codecs import Codec
 from simulator.field_options import HIDDEN
 from simulator.fields import EpisodeOptions, plain_number

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
 from simulator.ambik.items import Pair, Scenario
-from simulator.ambik.kitchen.categories import kitchen, stem, stems, thing
+from simulator.ambik.naming import kitchen, stem, stems, thing
 from simulator.ambik.topics import (
     ASKS_WHETHER,
     QUESTION_WORDS,

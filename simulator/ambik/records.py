@@ -1,7 +1,7 @@
 """What scorers read, the same out of logged turns and out of published files (spec 13).
 
 A `Decision` is what a robot had before any threshold: options, probabilities, samples, an answer. Which
-options are in its prediction set follows from a calibration and `settings.Settings` (`sets.predicting`),
+options are in its prediction set follows from a calibration and `terms.Settings` (`predicting`),
 and can be asked again at any time without a model.
 """
 
@@ -62,7 +62,7 @@ class Decision:
         question: what it asked, if it did so in words; `answer`: what it was told.
         prompts: role and prompt, in order; `raw`: what the models wrote, likewise.
         right: letters of the acceptable options where a published file says which those are; None: that
-            follows from the item (`sets.truth`).
+            follows from the item (`truth`).
         flags: what was met with: ``invalid_certainty``, ``no_letter``, ``filled``, ``affordance_unknown``, …
     """
 
@@ -116,7 +116,7 @@ class ScoredCandidate:
         text: of the option, without label.
         nonconformity: large = strange.
         letter: of the option; empty for samples.
-        acceptable: whether it is right, where that is known (`sets.truth.acceptable_options`).
+        acceptable: whether it is right, where that is known (`truth.acceptable_options`).
     """
 
     text: str

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from logs import LogReader
 from logs.rows import Run
-from simulator.ambik.measuring.people_sets import SetPair, compare_sets
 from simulator.ambik.naming import bare
+from simulator.ambik.people_sets import SetPair, compare_sets
 from simulator.ambik.playing import is_calibrated
 from simulator.ambik.reporting.exporting import form_lines
 from simulator.ambik.reporting.sections import sets_section

@@ -12,20 +12,19 @@ from typing import Final, NamedTuple
 
 from logs import LogReader
 from simulator.ambik.items import DecideItem, Pair, PairItem
-from simulator.ambik.measuring.metrics import asks_as_needed
+from simulator.ambik.metrics import asks_as_needed
 from simulator.ambik.playing import Options, exchange_of, is_calibrated, needs_question
-from simulator.ambik.records import Calibrated, Decision, Outcome
-from simulator.ambik.score import is_right
-from simulator.ambik.sets.predicting import (
+from simulator.ambik.predicting import (
     ScoredDecision,
     calibrate,
     outcome_prepared,
     prepared,
     recalibrated,
 )
-from simulator.ambik.settings import Settings
-from simulator.ambik.terms import CONFORMAL
+from simulator.ambik.records import Calibrated, Decision, Outcome
+from simulator.ambik.terms import CONFORMAL, Settings
 from simulator.ambik.trial_log import calibration_of, decisions, decisions_of, options_of
+from simulator.ambik.truth import is_right
 from simulator.blocks import (
     Block,
     Card,

@@ -12,14 +12,13 @@ from typing import Any, Final
 from logs import LogReader
 from simulator.ambik import benchmark
 from simulator.ambik.items import BENCHMARK, DecideItem, DraftItem, Item, PairItem
-from simulator.ambik.methods.kit import needs_of, refusal
-from simulator.ambik.players.user import ITEM
+from simulator.ambik.methods import needs_of, refusal
+from simulator.ambik.players import ITEM
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, calibration_option
+from simulator.ambik.predicting import calibrate
 from simulator.ambik.records import Calibrated
 from simulator.ambik.selection import KitchenSelection
-from simulator.ambik.sets.predicting import calibrate
-from simulator.ambik.settings import Settings
-from simulator.ambik.terms import CONFORMAL, METHODS, NAMES, Method
+from simulator.ambik.terms import CONFORMAL, METHODS, NAMES, Method, Settings
 from simulator.ambik.trial_log import decisions, options_of
 from simulator.errors import InputError
 from simulator.field_options import logged_values

@@ -13,8 +13,7 @@ from pydantic import BaseModel, Field
 from simulator.ambik.assignment import offering
 from simulator.ambik.data import load_drafts, load_pairs
 from simulator.ambik.items import LANGUAGE, DraftItem, PairItem
-from simulator.ambik.players.robots import ALWAYS_ASKS, ROBOTS
-from simulator.ambik.players.user import ITEM
+from simulator.ambik.players import ALWAYS_ASKS, ITEM, ROBOTS
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
 from simulator.ambik.show import TELL, broken_off, reveal
 from simulator.ambik.terms import TaskType

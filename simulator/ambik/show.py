@@ -16,10 +16,10 @@ from simulator.ambik.data import load_guidelines
 from simulator.ambik.forms import field_text, read_pair_form
 from simulator.ambik.intents import Concept
 from simulator.ambik.items import LANGUAGE, DecideItem, DraftItem, Item, PairItem
-from simulator.ambik.players.user import request_of
+from simulator.ambik.players import request_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, exchange_of, needs_question
 from simulator.ambik.records import PairForm
-from simulator.ambik.score import is_right, right_in_the_end
+from simulator.ambik.truth import is_right, right_in_the_end
 from simulator.benchmark import Due, Move
 from simulator.blocks import (
     Block,

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from logs import LogReader
-from simulator.ambik.baselines import baseline_exchanges
+from simulator.ambik.coverage import CoverageReport, report_of
 from simulator.ambik.files.pairs import kind_of_pair
 from simulator.ambik.items import BENCHMARK, PairItem
-from simulator.ambik.measuring.measures import Measured, Measures, exchange_measures, measures
-from simulator.ambik.measuring.metrics import SHORT
+from simulator.ambik.measures import Measured, Measures, exchange_measures, measures
+from simulator.ambik.metrics import SHORT
 from simulator.ambik.payloads import outcome_of
+from simulator.ambik.players import baseline_exchanges
 from simulator.ambik.playing import ANNOTATOR, ROBOT, Options
+from simulator.ambik.predicting import outcome
 from simulator.ambik.records import Decision, Outcome
-from simulator.ambik.sets.coverage import CoverageReport, report_of
-from simulator.ambik.sets.predicting import outcome
 from simulator.ambik.terms import NAMES, remark
 from simulator.ambik.trial_log import calibration_of, exchanges_of, first_decisions, options_of, played_of
 from simulator.figures import Cell, Table
@@ -96,7 +96,7 @@ def outcomes_of(decisions: Iterable[Decision], options: Options) -> tuple[Outcom
 
 
 def _baselines(outcomes: Sequence[Outcome], options: Options) -> dict[str, tuple[Measures, Measured]]:
-    """Return what robots that understand nothing get on the tasks of outcomes (`baselines`)."""
+    """Return what robots that understand nothing get on the tasks of outcomes (`players.BASELINES`)."""
     items = (each.decision.item for each in outcomes)
     exchanges = baseline_exchanges(items, options.context, options.dialogue)
     return {

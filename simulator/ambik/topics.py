@@ -15,9 +15,9 @@ from pydantic import BaseModel, BeforeValidator
 
 from simulator.ambik.intents import is_found
 from simulator.ambik.items import Pair, line_of
-from simulator.ambik.kitchen.categories import Thing, kitchen, stems, thing
 from simulator.ambik.kitchen.knowledge import Pattern
-from simulator.ambik.kitchen.mentions import mentions, single
+from simulator.ambik.kitchen.openings import mentions, single
+from simulator.ambik.naming import Thing, kitchen, stems, thing
 from simulator.ambik.terms import table
 
 Facet = Literal["thing", "place", "measure", "manner"]

@@ -18,8 +18,8 @@ from simulator.ambik.forms import read_pair_form
 from simulator.ambik.items import BENCHMARK, DecideItem, DraftItem, Item, PairItem, item_from_row
 from simulator.ambik.payloads import read_decision
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
+from simulator.ambik.predicting import calibrate
 from simulator.ambik.records import ABORTED, Calibrated, Decision, Exchange, PairForm
-from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.terms import CONFORMAL
 from simulator.runner.logged import ENDED, PlayedItem, played_items, required_run, sitter
 

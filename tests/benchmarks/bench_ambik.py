@@ -25,20 +25,19 @@ from rows import Row, best, main
 
 from logs import LogReader
 from simulator.ambik.benchmark import BENCHMARK
+from simulator.ambik.coverage import GRID, epsilon_curve
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.items import DraftItem, Pair, PairItem
-from simulator.ambik.measuring.measures import measures
-from simulator.ambik.measuring.metrics import chr_, icr, ssc
+from simulator.ambik.measures import measures
+from simulator.ambik.metrics import chr_, icr, ssc
 from simulator.ambik.naming import is_filler
 from simulator.ambik.playing import Options
+from simulator.ambik.predicting import calibrate, outcome
 from simulator.ambik.prompts import Case, prompt, read_action, read_options
 from simulator.ambik.records import Decision, Outcome
 from simulator.ambik.runs import RUNS
 from simulator.ambik.selection import KitchenSelection
-from simulator.ambik.sets.coverage import GRID, epsilon_curve
-from simulator.ambik.sets.predicting import calibrate, outcome
-from simulator.ambik.settings import DEFAULT
-from simulator.ambik.terms import AMBIGUITIES, CONFORMAL, MEMBERS, METHODS, Role
+from simulator.ambik.terms import AMBIGUITIES, CONFORMAL, DEFAULT, MEMBERS, METHODS, Role
 from simulator.ambik.trial_log import decisions
 from simulator.models import Completion, ModelOptions, Request, TokenLogprob
 from simulator.orders import RunOrder, play_order

@@ -19,7 +19,7 @@ from simulator.ambibench.files import item_line
 from simulator.ambibench.files import read_file as read_ambibench
 from simulator.ambibench.generation import generate_instruction
 from simulator.ambient.files import kinds as ambient
-from simulator.ambik.files import kinds as ambik
+from simulator.ambik import data as ambik
 from simulator.clarq.results import read_results
 from simulator.commands.files import check_files
 from simulator.errors import AskbackError

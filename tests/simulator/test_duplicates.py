@@ -18,7 +18,7 @@ from simulator.ambibench.generation import generate_instruction
 from simulator.ambibench.prompt import whole_text
 from simulator.ambibench.records import read_trial_file
 from simulator.ambient.files.kinds import TABLES
-from simulator.ambik.files.kinds import LOGPROBS
+from simulator.ambik.data import LOGPROBS
 from simulator.clarq.results import read_results
 from simulator.duplicates import CODE, left_out, report_duplicates
 from simulator.jsonlines import Read

@@ -20,8 +20,16 @@ from simulator.ambik.files.pairs import part_of
 from simulator.ambik.items import DecideItem, DraftItem, Pair, PairItem, Scenario, ScenarioItem, read_item
 from simulator.ambik.playing import ANNOTATOR, USER
 from simulator.ambik.records import Calibrated, Decision
-from simulator.ambik.settings import DEFAULT, Settings, read_settings
-from simulator.ambik.terms import CONFORMAL, MEMBERS, METHODS, TASK_TYPES, Ambiguity
+from simulator.ambik.terms import (
+    CONFORMAL,
+    DEFAULT,
+    MEMBERS,
+    METHODS,
+    TASK_TYPES,
+    Ambiguity,
+    Settings,
+    read_settings,
+)
 from simulator.codecs import Codec
 from simulator.duplicates import Duplicates
 from simulator.jsonlines import Row

@@ -28,12 +28,11 @@ from simulator.ambik.importing.sources import (
 from simulator.ambik.items import BENCHMARK, LANGUAGE, item_row
 from simulator.ambik.payloads import calibrated, decided, person_mark
 from simulator.ambik.playing import ROBOT, USER, Options, calibration_option
+from simulator.ambik.predicting import calibrate, prepared
 from simulator.ambik.records import Calibrated, Decision
 from simulator.ambik.reporting.groups import configuration
 from simulator.ambik.score import Values, score_rows
-from simulator.ambik.sets.predicting import calibrate, prepared
-from simulator.ambik.settings import settings_option
-from simulator.ambik.terms import METHODS, NAMES
+from simulator.ambik.terms import METHODS, NAMES, settings_option
 from simulator.ambik.trial_log import decisions, options_of
 from simulator.errors import InputError
 from simulator.forms import YES

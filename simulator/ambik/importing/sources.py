@@ -8,7 +8,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from simulator.ambik.data import load_scenarios
+from simulator.ambik.data import (
+    DECISIONS,
+    KNOWNO,
+    LOGPROBS,
+    METRIC_CASES,
+    PAIRS,
+    RESULT_TABLE,
+    TABLES,
+    load_scenarios,
+)
 from simulator.ambik.files.decisions import (
     AnswerLine,
     DecisionLine,
@@ -17,16 +26,14 @@ from simulator.ambik.files.decisions import (
     with_items,
 )
 from simulator.ambik.files.fields import PERSON, LineFields
-from simulator.ambik.files.kinds import DECISIONS, KNOWNO, LOGPROBS, METRIC_CASES, PAIRS, RESULT_TABLE, TABLES
 from simulator.ambik.files.published import decisions_of
 from simulator.ambik.items import Pair, PairItem
 from simulator.ambik.naming import is_not_listed
+from simulator.ambik.predicting import calibrate
 from simulator.ambik.records import Calibrated
+from simulator.ambik.reporting.file_sections import texts_of
 from simulator.ambik.reporting.groups import calibration_key, configuration
-from simulator.ambik.reporting.scoring import texts_of
-from simulator.ambik.sets.predicting import calibrate
-from simulator.ambik.settings import DEFAULT
-from simulator.ambik.terms import CONFORMAL
+from simulator.ambik.terms import CONFORMAL, DEFAULT
 from simulator.duplicates import Duplicates
 from simulator.errors import InputError
 from simulator.tables.importing import EpisodeRows, ImportedRun, file_digest

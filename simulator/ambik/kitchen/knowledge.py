@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator
 
-from simulator.ambik.kitchen.categories import Thing, Words, stems
+from simulator.ambik.naming import Thing, Words, stems
 from simulator.ambik.terms import table
 
 Kind = Literal["common_sense", "safety"]

@@ -15,7 +15,6 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from simulator.ambik.items import DecideItem
-from simulator.ambik.kitchen.categories import Thing, kitchen, plural, stems, thing, with_article
 from simulator.ambik.kitchen.knowledge import (
     Note,
     either,
@@ -26,8 +25,16 @@ from simulator.ambik.kitchen.knowledge import (
     says,
     sense,
 )
-from simulator.ambik.kitchen.mentions import Mention, mentions, single
-from simulator.ambik.kitchen.openings import Case, Opening, only_of_its_kind, open_amount, openings
+from simulator.ambik.kitchen.openings import (
+    Case,
+    Opening,
+    mentions,
+    only_of_its_kind,
+    open_amount,
+    openings,
+    single,
+)
+from simulator.ambik.naming import Thing, kitchen, plural, stems, thing, with_article
 from simulator.ambik.playing import exchange_of
 from simulator.ambik.terms import Context, Dialogue
 
@@ -50,11 +57,6 @@ class Judgement:
     marked: tuple[str, ...]
     question: Note | None
     notes: tuple[Note, ...]
-
-    @property
-    def asks(self) -> bool:
-        """Return True if it asks."""
-        return self.question is not None
 
 
 class _Edit(NamedTuple):
@@ -384,18 +386,15 @@ def alternatives(case: Case, many: int = MOST, enough: int = MOST) -> tuple[str,
 def _other_actions(case: Case, action: str) -> Iterator[tuple[bool, str]]:
     """Yield the action with things of the same kind (likely ones), then with others, then something else."""
     nouns = [mention for mention in mentions(action, case.things) if mention.things]
-    for alike in (_same_kind, _same_family, _is_another):
+    for alike in (_same_kind, _same_family, lambda *_: True):
         for noun in reversed(nouns):
             for other in case.things:
                 if other not in noun.things and alike(noun.things[0], other):
-                    yield alike is _same_kind, _replace_noun(action, noun, other)
+                    before = with_article(action[: noun.start], other.name)
+                    yield alike is _same_kind, f"{before}{other.name}{action[noun.end :]}"
     body = action.rstrip(". ")
     yield from ((False, f"{body} using the {thing.name}.") for thing in case.things)
     yield from ((False, other) for other in (f"{body}, and wait.", f"{body}, but later."))
-
-
-def _replace_noun(action: str, noun: Mention, other: Thing) -> str:
-    return f"{with_article(action[: noun.start], other.name)}{other.name}{action[noun.end :]}"
 
 
 def _same_kind(thing: Thing, other: Thing) -> bool:
@@ -404,10 +403,6 @@ def _same_kind(thing: Thing, other: Thing) -> bool:
 
 def _same_family(thing: Thing, other: Thing) -> bool:
     return thing.is_a("ingredient") == other.is_a("ingredient") and bool(other.category)
-
-
-def _is_another(thing: Thing, other: Thing) -> bool:
-    return thing != other
 
 
 def kitchen_options(item: DecideItem) -> tuple[str, ...]:

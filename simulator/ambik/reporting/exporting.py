@@ -14,15 +14,15 @@ import pandas as pd
 from logs import LogReader
 from logs.rows import Episode, Turn
 from simulator.ambik.annotation.desk import export_run
-from simulator.ambik.files.result_table import ALL
+from simulator.ambik.files.published import ALL
 from simulator.ambik.items import BENCHMARK, DecideItem, DraftItem, Item, PairItem, item_from_row, item_record
-from simulator.ambik.measuring.metrics import icr_counts, outcome_values
+from simulator.ambik.metrics import icr_counts, outcome_values
 from simulator.ambik.payloads import outcome_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, is_calibrated, needs_question
+from simulator.ambik.predicting import prepared
 from simulator.ambik.records import Decision
 from simulator.ambik.reporting.results import Result
 from simulator.ambik.score import logged_options
-from simulator.ambik.sets.predicting import prepared
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import decision, options_of
 from simulator.fields import plain_number
@@ -224,7 +224,7 @@ def export_runs(
 
 
 def results_csv(results: Sequence[Result]) -> str:
-    """Return results as `files.result_table` reads them: a row per method, robot and type, one of pairs."""
+    """Return results as `files.published` reads them: a row per method, robot and type, one of pairs."""
     rows: list[dict[str, Any]] = []
     for result in results:
         if result.dataset == "knowno":

@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 
 from simulator.ambik import conformal
-from simulator.ambik.measuring.measures import Measure
-from simulator.ambik.measuring.metrics import SHORT
+from simulator.ambik.coverage import epsilon_curve
+from simulator.ambik.measures import Measure
+from simulator.ambik.metrics import SHORT
 from simulator.ambik.reporting.results import Result
-from simulator.ambik.sets.coverage import epsilon_curve
 from simulator.ambik.terms import CONFORMAL, remark
 from simulator.figures import Bars, Figure, Level, Line, Mark, Panel
 from simulator.stats import Interval

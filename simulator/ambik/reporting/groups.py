@@ -8,14 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeVar
 
 from logs import LogReader
-from simulator.ambik.baselines import baseline_exchanges
 from simulator.ambik.files.decisions import DecisionLine
 from simulator.ambik.files.pairs import KINDS, Kind, kind_of_pair, plan_shown
 from simulator.ambik.items import BENCHMARK, Dataset, PairItem
+from simulator.ambik.players import baseline_exchanges
 from simulator.ambik.playing import is_calibrated
 from simulator.ambik.records import Calibrated, Decision, Exchange, PairForm
-from simulator.ambik.settings import Settings
-from simulator.ambik.terms import CONFORMAL, NAMES, Context, Dialogue
+from simulator.ambik.terms import CONFORMAL, NAMES, Context, Dialogue, Settings
 from simulator.ambik.trial_log import (
     decisions,
     exchanges_of,
@@ -340,7 +339,7 @@ def added_statement(group: Group) -> str:
 
 
 def baseline_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
-    """Return baselines on the tasks of groups (`baselines`): once for the same tasks and conditions.
+    """Return baselines (`players.BASELINES`) on the tasks of groups: once for the same tasks and conditions.
 
     They can ask where one of the groups could, and are measured under the settings of the first of them.
     """

@@ -15,13 +15,12 @@ from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
 import typer
 from pydantic import Field, create_model
 
-from simulator.ambik.measuring.measures import Measures, measures
+from simulator.ambik.coverage import CoverageReport, report_of
+from simulator.ambik.measures import Measures, measures
+from simulator.ambik.predicting import calibrate, outcome
 from simulator.ambik.records import Calibrated, Outcome
 from simulator.ambik.reporting.groups import BASELINE, Group
-from simulator.ambik.sets.coverage import CoverageReport, report_of
-from simulator.ambik.sets.predicting import calibrate, outcome
-from simulator.ambik.settings import DEFAULT, Settings
-from simulator.ambik.terms import CONFORMAL, METHODS
+from simulator.ambik.terms import CONFORMAL, DEFAULT, METHODS, Settings
 from simulator.duplicates import DuplicatesOption
 from simulator.errors import InputError
 from simulator.fields import Fields

@@ -8,12 +8,12 @@ from typing import Final
 
 from simulator.ambik.annotation.agreement import agreement_table, pair_agreement
 from simulator.ambik.items import PairItem
-from simulator.ambik.measuring.metrics import SHORT
-from simulator.ambik.measuring.people_sets import Compared, PeopleSets, compare_sets, people_sets_table
+from simulator.ambik.metrics import SHORT
+from simulator.ambik.people_sets import Compared, PeopleSets, compare_sets, people_sets_table
 from simulator.ambik.records import Outcome, PairForm
 from simulator.ambik.reporting.exporting import export_runs, write_run_lines
 from simulator.ambik.reporting.figures import figures
-from simulator.ambik.reporting.file_sections import rules_section
+from simulator.ambik.reporting.file_sections import rules_section, score_files
 from simulator.ambik.reporting.groups import (
     Material,
     added_statement,
@@ -22,7 +22,6 @@ from simulator.ambik.reporting.groups import (
     split_by_kind,
 )
 from simulator.ambik.reporting.results import ReportSettings, Result, results_of, settings_statement
-from simulator.ambik.reporting.scoring import score_files
 from simulator.ambik.reporting.tables import TABLES, Columns, result_table
 from simulator.ambik.terms import MEMBERS, remark
 from simulator.errors import InputError

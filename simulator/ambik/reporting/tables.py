@@ -12,14 +12,14 @@ from operator import attrgetter
 from typing import Any, Final
 
 from simulator.ambik.conformal import MARGINAL
+from simulator.ambik.coverage import CoverageReport
 from simulator.ambik.data import load_scenarios
 from simulator.ambik.items import ScenarioItem
-from simulator.ambik.measuring.measures import ASKED, RELEVANT, Measure, exchange_measures
-from simulator.ambik.measuring.metrics import ALL, SHORT
+from simulator.ambik.measures import ASKED, RELEVANT, Measure, exchange_measures
+from simulator.ambik.metrics import ALL, SHORT
+from simulator.ambik.predicting import calibrate
 from simulator.ambik.reporting.groups import BASELINE
 from simulator.ambik.reporting.results import Result
-from simulator.ambik.sets.coverage import CoverageReport
-from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.terms import METHODS, NAMES, TASK_TYPES, TaskType, paper, remark
 from simulator.figures import Cell, Column, Table
 from simulator.reporting import Section

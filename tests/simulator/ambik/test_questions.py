@@ -11,7 +11,7 @@ from shared_data import shared_path
 
 from simulator.ambik.data import load_pairs, load_scenarios
 from simulator.ambik.items import PairItem, ScenarioItem
-from simulator.ambik.players.user import item_answer
+from simulator.ambik.players import item_answer
 from simulator.ambik.questions import hear
 
 BANK = yaml.safe_load((Path(__file__).parent / "question_bank.yaml").read_text(encoding="utf-8"))

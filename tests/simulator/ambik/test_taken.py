@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from shared_data import SHARED
 
-from simulator.ambik.baselines import baseline_exchanges
 from simulator.ambik.data import load_pairs
 from simulator.ambik.intents import realises
-from simulator.ambik.score import is_right, takes, what_is_done
+from simulator.ambik.players import baseline_exchanges
 from simulator.ambik.selection import pair_items
+from simulator.ambik.truth import is_right, takes, what_is_done
 
 PAIRS = {one.id: one for one in load_pairs("builtin")}
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from logs.rows import Turn
-from simulator.ambik.asking import asked as ambik_asked
-from simulator.ambik.asking import useful as ambik_useful
 from simulator.ambik.data import load_pairs
 from simulator.ambik.items import Draft, DraftItem
+from simulator.ambik.score import asked as ambik_asked
+from simulator.ambik.score import useful as ambik_useful
 from simulator.ambik.selection import pair_items
 from simulator.asking import askings
 from simulator.clarq.asking import asked as clarq_asked

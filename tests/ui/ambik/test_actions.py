@@ -9,7 +9,7 @@ from seated import Visit, draft_of, enter, pair_fields, play, task_of
 from visiting import Page, ask_for_place, take_seat, words
 
 from logs import LogReader, LogWriter
-from simulator.ambik.score import is_right
+from simulator.ambik.truth import is_right
 from ui.actions import Actions
 from ui.tokens import TokenError
 

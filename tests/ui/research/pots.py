@@ -25,7 +25,7 @@ from simulator.ambik.playing import ROBOT, USER, calibration_option
 from simulator.ambik.runs import calibrated_on
 from simulator.ambik.selection import calibration_items, pair_items
 from simulator.ambik.sessions import AmbikSessions
-from simulator.ambik.settings import DEFAULT
+from simulator.ambik.terms import DEFAULT
 from simulator.runner.machines import ActiveEpisode
 from simulator.seats import Reply, ScriptSeat, Seat
 from simulator.seeds import derive_seed

@@ -14,12 +14,12 @@ from markup import office_at, page, page_at, words
 from pots import ANNOTATED, CALIBRATION, KITCHEN, KNOWNO, LOFREE, MODEL, PEOPLE, RUNS, SECRET, fill
 
 from logs import LogReader, LogWriter
-from simulator.ambik.measuring.measures import measures
-from simulator.ambik.measuring.people_sets import compare_sets
+from simulator.ambik.measures import measures
+from simulator.ambik.people_sets import compare_sets
 from simulator.ambik.playing import Options
+from simulator.ambik.predicting import calibrate
 from simulator.ambik.reporting.exporting import form_lines
 from simulator.ambik.research_episode import matched_run, read_run
-from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.summary import outcomes_of, summary_section
 from simulator.ambik.trial_log import decisions, options_of
 from simulator.asking import askings

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from simulator.ambik.annotation.annotators import PURPOSE, Filled, ModelAnnotator, annotation_prompt, move_of
 from simulator.ambik.annotation.form import check_pair_form, errors_of
 from simulator.ambik.data import load_drafts, load_guidelines
 from simulator.ambik.forms import read_pair_form
 from simulator.ambik.items import Draft, DraftItem
 from simulator.ambik.machine import seat_for
 from simulator.ambik.payloads import annotated
-from simulator.ambik.players.annotating import PURPOSE, Filled, ModelAnnotator, annotation_prompt, move_of
 from simulator.ambik.playing import AnnotatorKnows
 from simulator.ambik.records import PairForm
 from simulator.errors import InputError, SeatError

@@ -13,8 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulator import datasets
-from simulator.ambik.data import DATA, load_pairs, load_scenarios, read_pairs
-from simulator.ambik.files.kinds import LOGPROBS, TABLES
+from simulator.ambik.data import DATA, LOGPROBS, TABLES, load_pairs, load_scenarios, read_pairs
 from simulator.ambik.files.published import Logprobs
 from simulator.ambik.items import BENCHMARK
 from simulator.errors import InputError

@@ -11,9 +11,15 @@ from typing import Any
 
 import pytest
 
-from simulator.ambik.files.kinds import LOGPROBS, METRIC_CASES, TABLES
-from simulator.ambik.files.published import TYPES, Logprobs, read_knowno
-from simulator.ambik.files.result_table import ResultRow, inconsistencies, read_result_table
+from simulator.ambik.data import LOGPROBS, METRIC_CASES, TABLES
+from simulator.ambik.files.published import (
+    TYPES,
+    Logprobs,
+    ResultRow,
+    inconsistencies,
+    read_knowno,
+    read_result_table,
+)
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.items import Scenario
 from simulator.ambik.terms import TaskType

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from simulator.ambik.files.kinds import METRIC_CASES, TABLES
+from simulator.ambik.data import METRIC_CASES, TABLES
 from simulator.ambik.files.published import INPUTS
-from simulator.ambik.measuring.metrics import agrees
+from simulator.ambik.metrics import agrees
 from simulator.ambik.reporting.file_sections import cases_section
 
 CASE: dict[str, Any] = {

@@ -9,7 +9,7 @@ import pytest
 
 from simulator.ambik import graph
 from simulator.ambik.playing import Options
-from simulator.ambik.sets.predicting import prepared
+from simulator.ambik.predicting import prepared
 from simulator.errors import InputError, SeatError
 from simulator.forms import LONGEST
 from simulator.seats import Reply

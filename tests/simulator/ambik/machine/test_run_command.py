@@ -15,12 +15,12 @@ from simulator.ambik.assignment import episode_options
 from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.data import load_pairs, load_scenarios
 from simulator.ambik.playing import Options
+from simulator.ambik.predicting import calibrate, outcome
 from simulator.ambik.reporting.exporting import form_lines
 from simulator.ambik.runs import RUNS, calibrated_on, fitting, require_fitting, shared
 from simulator.ambik.selection import KitchenSelection, spread
-from simulator.ambik.sets.predicting import calibrate, outcome
-from simulator.ambik.settings import DEFAULT, Settings
 from simulator.ambik.summary import summary_section
+from simulator.ambik.terms import DEFAULT, Settings
 from simulator.ambik.trial_log import (
     calibration_of,
     conformal_sets,

@@ -13,10 +13,10 @@ from simulator.ambik.items import PairItem
 from simulator.ambik.machine import MACHINE
 from simulator.ambik.payloads import calibrated, decision_payload, method_decision, read_decision
 from simulator.ambik.playing import Options, calibration_option, read_calibration
+from simulator.ambik.predicting import prepared
 from simulator.ambik.records import Affordance, Calibrated, Decision
 from simulator.ambik.score import values
-from simulator.ambik.sets.predicting import prepared
-from simulator.ambik.settings import DEFAULT, ORIGINAL_KNOWNO, Settings, read_settings, settings_option
+from simulator.ambik.terms import DEFAULT, ORIGINAL_KNOWNO, Settings, read_settings, settings_option
 from simulator.errors import SeatError
 
 Q_HAT = {"q_hat": 0.75, "n": 20, "epsilon": 0.2, "rank": 17, "run": "cal"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from simulator.ambik.making.scenes import Scene
+from simulator.ambik.scenes import Scene
 
 TASK = "Kitchen Robot, please pour cherry juice into the tall glass."
 PLAN = "1. Take the tall glass.\n2. Pour cherry juice into the tall glass.\n3. Serve it."

@@ -3,7 +3,7 @@
 import pytest
 
 from simulator.ambik.data import load_drafts, load_pairs
-from simulator.ambik.making.scenes import absent, vocabulary
+from simulator.ambik.scenes import absent, vocabulary
 
 SCENE = (
     "bread knife",

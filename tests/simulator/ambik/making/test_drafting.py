@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from simulator.ambik.annotation.form import ORDER
-from simulator.ambik.making.drafting import (
+from simulator.ambik.generation import (
     ROLES,
     Asker,
     Decoding,

@@ -12,9 +12,8 @@ from typer.testing import CliRunner
 from logs import LogReader
 from simulator import studies
 from simulator.ambik import assignment, generate_command
-from simulator.ambik.data import load_drafts
-from simulator.ambik.files.kinds import TABLES
-from simulator.ambik.making.scenes import draw_scenes
+from simulator.ambik.data import TABLES, load_drafts
+from simulator.ambik.scenes import draw_scenes
 from simulator.ambik.terms import AMBIGUITIES
 from simulator.errors import InputError
 from simulator.models import BadRequest

@@ -2,8 +2,8 @@
 
 import pytest
 
+from simulator.ambik.generation import LONGEST, MOST_STEPS, read_candidate, read_plan, read_task
 from simulator.ambik.items import Candidate, parting
-from simulator.ambik.making.drafting import LONGEST, MOST_STEPS, read_candidate, read_plan, read_task
 from simulator.ambik.naming import bare
 
 

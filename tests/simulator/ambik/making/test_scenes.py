@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from simulator.ambik.intents import folded
-from simulator.ambik.making.scenes import (
+from simulator.ambik.scenes import (
     KINDS,
     Group,
     all_groups,

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from simulator.ambik import conformal
-from simulator.ambik.measuring.measures import Measures, mean_of_means, means, measures
-from simulator.ambik.measuring.metrics import matched, outcome_values
+from simulator.ambik.coverage import GRID, epsilon_curve
+from simulator.ambik.measures import Measures, mean_of_means, means, measures
+from simulator.ambik.metrics import matched, outcome_values
+from simulator.ambik.predicting import calibrate, outcome, outcome_prepared, prepared
 from simulator.ambik.records import ABORTED, Decision, Outcome
-from simulator.ambik.sets.coverage import GRID, epsilon_curve
-from simulator.ambik.sets.predicting import calibrate, outcome, outcome_prepared, prepared
-from simulator.ambik.settings import DEFAULT, Settings
+from simulator.ambik.terms import DEFAULT, Settings
 from simulator.stats import bootstrap_mean, cluster_bootstrap, wilson
 
 REFERENCE = Settings(metrics="reference")

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from simulator.ambik.files.kinds import METRIC_CASES
+from simulator.ambik import metrics
+from simulator.ambik.data import METRIC_CASES
 from simulator.ambik.files.published import MetricCase
 from simulator.ambik.intents import parse_intent
-from simulator.ambik.measuring import metrics
-from simulator.ambik.measuring.metrics import agrees, computed, expected
+from simulator.ambik.metrics import agrees, computed, expected
 
 LONG = "x" * 201
 

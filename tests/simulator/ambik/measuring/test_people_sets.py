@@ -9,10 +9,10 @@ import pytest
 
 from simulator.ambik.data import load_pairs
 from simulator.ambik.items import PairItem
-from simulator.ambik.measuring.people_sets import MEASURES, compare_sets, elements, people_sets_table
+from simulator.ambik.people_sets import MEASURES, compare_sets, elements, people_sets_table
+from simulator.ambik.predicting import outcome
 from simulator.ambik.records import Decision, Outcome
-from simulator.ambik.sets.predicting import outcome
-from simulator.ambik.settings import DEFAULT
+from simulator.ambik.terms import DEFAULT
 
 PAIR = next(one for one in load_pairs() if one.id == "k001")
 ITEM = PairItem(pair=PAIR, member="ambiguous", part="calibration", options=PAIR.options)

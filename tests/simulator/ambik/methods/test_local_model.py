@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from simulator.ambik.methods.kit import background
-from simulator.ambik.methods.stages import decide
+from simulator.ambik.methods import background, decide
 from simulator.ambik.prompts import Case
 from simulator.models import ModelOptions, load_model
 

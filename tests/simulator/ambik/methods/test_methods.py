@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from simulator.ambik.methods.kit import Background, background, background_of
-from simulator.ambik.methods.stages import decide
+from simulator.ambik.methods import Background, background, background_of, decide
 from simulator.ambik.prompts import Case
 from simulator.ambik.records import Affordance
-from simulator.ambik.sets.scoring_rules import TFIDF
+from simulator.ambik.scoring_rules import TFIDF
 from simulator.ambik.terms import DO_NOTHING, METHODS, NOT_LISTED
 from simulator.models import (
     Capabilities,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from simulator.ambik.methods.kit import refusal
+from simulator.ambik.methods import refusal
 from simulator.models import Capabilities, ModelOptions, load_model
 from simulator.orders import Announced
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from logs import LogReader
 from simulator.ambik.benchmark import BENCHMARK
-from simulator.ambik.methods.kit import needs_of
+from simulator.ambik.methods import needs_of
 from simulator.ambik.playing import Options
 from simulator.ambik.runs import RUNS
 from simulator.ambik.selection import KitchenSelection

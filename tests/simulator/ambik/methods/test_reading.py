@@ -2,7 +2,7 @@
 
 import pytest
 
-from simulator.ambik.methods.stages import first_word, names_option, says_nothing, table_of
+from simulator.ambik.methods import first_word, names_option, says_nothing, table_of
 from simulator.models import TokenLogprob
 
 

@@ -5,15 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.ambik.methods.kit import background
+from simulator.ambik.methods import background
 from simulator.ambik.payloads import read_decision
-from simulator.ambik.players.robots import MethodRobot
-from simulator.ambik.players.user import ItemUser, ModelUser
+from simulator.ambik.players import ItemUser, MethodRobot, ModelUser
 from simulator.ambik.playing import RobotKnows, UserKnows, blinded
+from simulator.ambik.predicting import outcome
 from simulator.ambik.records import Calibrated
-from simulator.ambik.sets.predicting import outcome
-from simulator.ambik.settings import Settings
-from simulator.ambik.terms import METHODS
+from simulator.ambik.terms import METHODS, Settings
 from simulator.errors import SeatError
 from simulator.seats import View
 

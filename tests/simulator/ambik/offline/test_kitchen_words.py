@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from simulator.ambik.kitchen.categories import kitchen, plural, stem, stems, thing, with_article
 from simulator.ambik.kitchen.knowledge import note, sense, settle
-from simulator.ambik.kitchen.mentions import mentions
+from simulator.ambik.kitchen.openings import mentions
+from simulator.ambik.naming import kitchen, plural, stem, stems, thing, with_article
 
 
 @pytest.mark.each(

@@ -8,9 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.ambik.data import load_pairs
+from simulator.ambik.data import TABLES, load_pairs
 from simulator.ambik.files.decisions import is_decision, read_decisions, with_items
-from simulator.ambik.files.kinds import TABLES
 from simulator.ambik.reporting.exporting import form_lines
 from simulator.ambik.trial_log import decisions
 

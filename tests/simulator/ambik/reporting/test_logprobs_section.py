@@ -9,9 +9,9 @@ import pytest
 
 from simulator.ambik import conformal
 from simulator.ambik.files.published import Logprobs, decisions_of
+from simulator.ambik.predicting import calibrate, outcome
 from simulator.ambik.reporting.file_sections import QUANTILES, logprobs_section
-from simulator.ambik.sets.predicting import calibrate, outcome
-from simulator.ambik.settings import DEFAULT
+from simulator.ambik.terms import DEFAULT
 from simulator.errors import InputError
 
 

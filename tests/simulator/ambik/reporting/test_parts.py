@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from simulator.ambik.coverage import report_of
 from simulator.ambik.data import load_pairs
 from simulator.ambik.files.pairs import write_pairs_file
 from simulator.ambik.items import PairItem
+from simulator.ambik.predicting import calibrate
 from simulator.ambik.records import Affordance, Decision
 from simulator.ambik.reporting.groups import Group, added_statement, baseline_groups, split_by_kind
 from simulator.ambik.selection import KitchenSelection
-from simulator.ambik.sets.coverage import report_of
-from simulator.ambik.sets.predicting import calibrate
-from simulator.ambik.settings import DEFAULT
+from simulator.ambik.terms import DEFAULT
 from simulator.errors import InputError
 
 

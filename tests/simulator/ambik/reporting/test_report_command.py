@@ -12,15 +12,15 @@ from rich.console import Console
 
 from logs import LogReader, LogWriter, erase_participant
 from logs.rows import Ending, Participant
-from simulator.ambik.baselines import BASELINES
 from simulator.ambik.benchmark import BENCHMARK
-from simulator.ambik.measuring.measures import exchange_measures, measures
+from simulator.ambik.measures import exchange_measures, measures
+from simulator.ambik.players import BASELINES
+from simulator.ambik.predicting import calibrate, outcome
 from simulator.ambik.reporting.figures import nonconformity_figure
 from simulator.ambik.reporting.groups import from_runs
 from simulator.ambik.reporting.results import results_of
 from simulator.ambik.reporting.tables import SHORT, TABLES
-from simulator.ambik.sets.predicting import calibrate, outcome
-from simulator.ambik.settings import DEFAULT
+from simulator.ambik.terms import DEFAULT
 from simulator.ambik.trial_log import decisions, exchanges_of, first_decisions, played_of
 from simulator.errors import InputError
 from simulator.reporting.render import report_json

@@ -9,7 +9,7 @@ import pytest
 
 from simulator.ambik.data import load_pairs
 from simulator.ambik.files.pairs import write_pairs_file
-from simulator.ambik.settings import DEFAULT
+from simulator.ambik.terms import DEFAULT
 from simulator.errors import InputError
 from simulator.reporting.render import report_json
 

@@ -8,9 +8,9 @@ import pytest
 
 from simulator.ambik import conformal
 from simulator.ambik.conformal import MARGINAL, NO_PROMISE, Caution
+from simulator.ambik.coverage import report_of
 from simulator.ambik.records import Calibrated
-from simulator.ambik.sets.coverage import report_of
-from simulator.ambik.settings import DEFAULT
+from simulator.ambik.terms import DEFAULT
 from simulator.reporting import plain
 
 

@@ -12,12 +12,12 @@ import pytest
 
 from simulator.ambik import conformal
 from simulator.ambik.conformal import MARGINAL, NO_PROMISE
+from simulator.ambik.coverage import CoverageReport, epsilon_curve, report_of
 from simulator.ambik.items import Pair
-from simulator.ambik.measuring.measures import measures
+from simulator.ambik.measures import measures
+from simulator.ambik.predicting import calibrate, outcome
 from simulator.ambik.records import ABORTED, Calibrated, Decision, Outcome
-from simulator.ambik.sets.coverage import CoverageReport, epsilon_curve, report_of
-from simulator.ambik.sets.predicting import calibrate, outcome
-from simulator.ambik.settings import Quantile, Settings
+from simulator.ambik.terms import Quantile, Settings
 
 MakeDecision = Callable[..., Decision]
 MakePair = Callable[..., Pair]

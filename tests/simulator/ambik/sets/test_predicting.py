@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from simulator.ambik.items import Pair
+from simulator.ambik.predicting import calibrate, outcome, prepared, recalibrated
 from simulator.ambik.records import Affordance, Calibrated, Decision
-from simulator.ambik.sets.predicting import calibrate, outcome, prepared, recalibrated
-from simulator.ambik.settings import DEFAULT, ORIGINAL_KNOWNO, Settings
+from simulator.ambik.terms import DEFAULT, ORIGINAL_KNOWNO, Settings
 from simulator.errors import InputError
 
 PLAIN = Settings(temperature=1.0)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from simulator.ambik.files.kinds import LOGPROBS
+from simulator.ambik.data import LOGPROBS
 from simulator.ambik.files.published import decisions_of
-from simulator.ambik.measuring.measures import measures
+from simulator.ambik.measures import measures
+from simulator.ambik.predicting import calibrate, outcome, prepared
 from simulator.ambik.records import Decision
-from simulator.ambik.sets.predicting import calibrate, outcome, prepared
-from simulator.ambik.settings import DEFAULT, ORIGINAL_KNOWNO, Settings
+from simulator.ambik.terms import DEFAULT, ORIGINAL_KNOWNO, Settings
 
 
 @pytest.fixture(scope="module")

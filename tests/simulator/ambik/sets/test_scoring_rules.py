@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from simulator.ambik.sets import scoring_rules as rules
+from simulator.ambik import scoring_rules as rules
 
 QUIET = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 LOGS = st.floats(-30, 0)

@@ -9,7 +9,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from simulator.ambik.items import Pair, Scenario
-from simulator.ambik.sets.scoring_rules import TFIDF, TfIdf, similarities, similarity, task_texts
+from simulator.ambik.scoring_rules import TFIDF, TfIdf, similarities, similarity, task_texts
 from simulator.errors import InputError
 
 TEXTS = (

@@ -12,8 +12,8 @@ import pytest
 
 from simulator.ambik.items import Pair, Scenario
 from simulator.ambik.records import Decision
-from simulator.ambik.sets.truth import acceptable_options, expected_type, fits
-from simulator.ambik.settings import DEFAULT, Settings
+from simulator.ambik.terms import DEFAULT, Settings
+from simulator.ambik.truth import acceptable_options, expected_type, fits
 
 CLEAR_INTENT = Settings(calibration_truth="intent_for_clear")
 MakeDecision = Callable[..., Decision]

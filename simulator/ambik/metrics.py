@@ -18,9 +18,8 @@ from simulator.ambik.items import PairItem
 from simulator.ambik.naming import bare, is_filler, named
 from simulator.ambik.prompts import read_certainty
 from simulator.ambik.records import ABORTED, Outcome
-from simulator.ambik.sets.truth import expected_type
-from simulator.ambik.settings import IcrRule, Metrics, Settings
-from simulator.ambik.terms import CONFORMAL, TASK_TYPES, TaskType
+from simulator.ambik.terms import CONFORMAL, TASK_TYPES, IcrRule, Metrics, Settings, TaskType
+from simulator.ambik.truth import expected_type
 
 PREFERENCES: Final[TaskType] = "preferences"
 

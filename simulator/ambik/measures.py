@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from simulator.ambik import conformal
-from simulator.ambik.measuring.metrics import (
+from simulator.ambik.metrics import (
     ALL,
     MEASURES,
     Matched,
@@ -30,9 +30,8 @@ from simulator.ambik.measuring.metrics import (
 )
 from simulator.ambik.playing import needs_question
 from simulator.ambik.records import ABORTED, Decision, Exchange, Outcome
-from simulator.ambik.score import is_right, relevance, right_in_the_end
-from simulator.ambik.settings import Settings
-from simulator.ambik.terms import TASK_TYPES
+from simulator.ambik.terms import TASK_TYPES, Settings
+from simulator.ambik.truth import is_right, relevance, right_in_the_end
 from simulator.stats import SHARE, Floats, Interval, cluster_bootstrap, interval_of, resampled, share, wilson
 
 K = TypeVar("K", bound=Hashable)

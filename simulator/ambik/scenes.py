@@ -16,9 +16,8 @@ from typing import Any, Final, Literal, get_args
 from simulator.ambik.annotation.form import known_objects
 from simulator.ambik.data import FOLDER, load_pairs
 from simulator.ambik.intents import folded
-from simulator.ambik.kitchen.categories import kitchen, stem, stems, thing
 from simulator.ambik.kitchen.knowledge import sense
-from simulator.ambik.naming import named, names_any
+from simulator.ambik.naming import kitchen, named, names_any, stem, stems, thing
 from simulator.ambik.terms import APPLIANCES, table
 from simulator.seeds import derive_seed
 from simulator.tables.builtin import read_yaml

@@ -12,7 +12,7 @@ from simulator.ambik.data import load_guidelines
 from simulator.ambik.files.pairs import steps
 from simulator.ambik.forms import proposed_step
 from simulator.ambik.items import Draft, line_of
-from simulator.ambik.methods.kit import request_in
+from simulator.ambik.methods import request_in
 from simulator.ambik.naming import named
 from simulator.ambik.playing import AnnotatorKnows, Options
 from simulator.ambik.prompts import Prompt

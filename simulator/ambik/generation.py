@@ -22,9 +22,9 @@ from simulator.ambik.annotation.form import ORDER
 from simulator.ambik.data import load_pairs
 from simulator.ambik.intents import folded
 from simulator.ambik.items import Candidate, Draft, Pair, parting
-from simulator.ambik.making.scenes import Scene, absent
 from simulator.ambik.naming import bare
 from simulator.ambik.prompts import TURNS, Prompt, read_line, rendered, request_for
+from simulator.ambik.scenes import Scene, absent
 from simulator.ambik.terms import APPLIANCES, Ambiguity, table
 from simulator.generation import Journal, key_of
 from simulator.models import ChatModel, Refused

@@ -10,7 +10,7 @@
 
 What comes out is all that a method knows before any threshold. There is nothing to decide on the way, so it
 takes no machine; the episode's is `simulator.ambik.graph`. The state holds plain values; models and options
-are in the `kit.Kit`.
+are in the `Kit`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Final, TypeVar
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Final, Protocol, TypeVar
 
-from simulator.ambik.methods.kit import TOP, Kit, State, Update
-from simulator.ambik.naming import context_affordance, is_filler, is_not_listed
+from simulator.ambik.data import BUILTIN, load_pairs, load_scenarios
+from simulator.ambik.items import Dataset, Pair, Scenario
+from simulator.ambik.naming import context_affordance, is_filler, is_not_listed, vocabulary
 from simulator.ambik.prompts import (
     FIVE,
     LETTERS,
@@ -34,13 +36,151 @@ from simulator.ambik.prompts import (
     read_action,
     read_certainty,
     read_options,
+    request_for,
     with_not_listed,
 )
 from simulator.ambik.records import Affordance, Decision
-from simulator.ambik.sets.scoring_rules import counted, option_letter, probability_of_true, similarities
-from simulator.ambik.terms import DO_NOTHING, ROLES, Method, Role
-from simulator.models import ChatModel, TokenLogprob, Unsupported, sample
+from simulator.ambik.scoring_rules import (
+    TFIDF,
+    Similarity,
+    counted,
+    option_letter,
+    probability_of_true,
+    similarities,
+    similarity,
+    task_texts,
+)
+from simulator.ambik.terms import DO_NOTHING, NAMES, ROLES, Method, Role
+from simulator.models import Capabilities, ChatModel, Needs, Request, TokenLogprob, Unsupported, sample
 from simulator.runner.turns import state_after
+from simulator.seats import View
+
+SEED: Final = 0
+"""Of requests at temperature 0: the same for all methods, so that what they share is asked for once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """The facts that are known of the data as a whole.
+
+    Attributes:
+        vocabulary: names of all objects, appliances included: what an option could name (spec 8.2).
+        similar: how alike two answers are (spec 8.3); None to leave that out.
+    """
+
+    vocabulary: tuple[str, ...] = ()
+    similar: Similarity | None = None
+
+
+NOTHING: Final = Background()
+
+
+def background(tasks: Sequence[Pair | Scenario], similar: str = TFIDF) -> Background:
+    """Return the background of all tasks that the data have, for calibration and tests."""
+    return Background(vocabulary(tasks), similarity(similar, task_texts(tasks)))
+
+
+@lru_cache(maxsize=8)
+def background_of(data: str = BUILTIN, dataset: Dataset = "ambik", similar: str = TFIDF) -> Background:
+    """Return the `background` of data by name."""
+    return background(load_pairs(data) if dataset == "ambik" else load_scenarios(data), similar)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kit:
+    """The item, the models and the settings that a method is played with.
+
+    Attributes:
+        chooser: chooses, judges affordance and says how certain it is.
+        samples: how often LofreeCP lets four options be written (R).
+        max_tokens: what a model may write at most.
+        not_listed: a fifth option says that none of the others is meant (spec 8.1).
+        seed: of samples and of the order of five options.
+        background: what is known of the data as a whole.
+        repeat: which repetition it is; with the episode and the number of the turn, it is for the log.
+    """
+
+    case: Case
+    generator: ChatModel
+    chooser: ChatModel
+    samples: int = 5
+    max_tokens: int = 256
+    not_listed: bool = False
+    seed: int = 0
+    background: Background = NOTHING
+    repeat: int = 0
+    episode_id: str | None = None
+    number: int | None = None
+
+    def request(self, role: Role, asked: Prompt, **settings: Any) -> Request:
+        """Return a prompt as a request of the model of that role; at temperature 0 if not said otherwise."""
+        model = self.generator if role in ("generate", "generate_one") else self.chooser
+        return request_in(self, model, asked, f"robot.{role}", **settings)
+
+
+def request_in(place: View | Kit, model: ChatModel, asked: Prompt, purpose: str, **settings: Any) -> Request:
+    """Return a prompt as a request of a seat's model; at temperature 0 if not said otherwise."""
+    return request_for(
+        model,
+        asked,
+        **{"temperature": 0.0, "seed": SEED, **settings},
+        repeat=place.repeat,
+        purpose=purpose,
+        episode_id=place.episode_id,
+        turn_number=place.number,
+    )
+
+
+State = dict[str, Any]
+"""Fields of `records.Decision` that are known; those that are lists hold what all steps have added."""
+
+
+_LETTERS: Final = ("knowno", "lap")
+TOP: Final = 5
+"""Most likely tokens that are asked for in the place of a letter."""
+_WITHOUT: Final = "lofreecp, binary or nohelp"
+
+
+class KnownModel(Protocol):
+    """A model, or what is known of one that is not loaded yet."""
+
+    @property
+    def name(self) -> str:
+        """``provider/model``."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Return what it can do."""
+
+
+def refusal(
+    method: Method, generator: KnownModel, chooser: KnownModel | None = None, *, samples: int = 5
+) -> str:
+    """Return why models cannot play a method, in a sentence with the way out; empty if they can."""
+    chooses = chooser or generator
+    if method in _LETTERS and not chooses.capabilities.logprobs:
+        alone = chooser is None or chooser.name == generator.name
+        way = "name a chooser that does (--chooser local/smollm2, transformers/… or openai/…)"
+        return (
+            f"{NAMES[method]} reads the probabilities of letters, and {chooses.name} gives none; "
+            f"{way if alone else 'take another chooser'}, or play {_WITHOUT}"
+        )
+    if method == "lofreecp" and samples > 1 and "temperature" in getattr(generator, "ignored", ()):
+        return (
+            f"LofreeCP draws {samples} answers at a temperature, and {generator.name} takes none, so nothing "
+            "says how far they differ; take a model that does, or play binary or nohelp"
+        )
+    return ""
+
+
+def needs_of(method: Method, generator: str, chooser: str = "", *, samples: int = 5) -> Mapping[str, Needs]:
+    """Return what a method asks of its models beside text, so that servers are asked before it is played."""
+    if method in _LETTERS:
+        return {generator: Needs()} | {chooser or generator: Needs(top_logprobs=TOP)}
+    if method == "lofreecp":
+        return {generator: Needs(samples=samples > 1)}
+    return {generator: Needs()} | ({chooser: Needs()} if chooser and method == "binary" else {})
+
 
 T = TypeVar("T")
 Table = tuple[tuple[str, float], ...]
@@ -83,7 +223,7 @@ def names_option(table: Table, options: int) -> bool:
     return any(option_letter(token, FIVE[:options]) for token, _ in table)
 
 
-async def generate(state: State, kit: Kit) -> Update:
+async def generate(state: State, kit: Kit) -> State:
     """Write four options."""
     asked = prompt("generate", kit.case)
     (text,), flags = await _options_texts(kit, asked, 1)
@@ -92,15 +232,15 @@ async def generate(state: State, kit: Kit) -> Update:
     if kit.not_listed:
         options = with_not_listed(options, kit.seed)
     return {
-        "options": dict(options.texts),
+        "options": options.texts,
         "filled": options.filled,
-        "prompts": [["generate", asked.text]],
-        "raw": [["generate", text]],
+        "prompts": [("generate", asked.text)],
+        "raw": [("generate", text)],
         "flags": flags,
     }
 
 
-async def draw(state: State, kit: Kit) -> Update:
+async def draw(state: State, kit: Kit) -> State:
     """Write four options, several times; what stands for missing ones counts, since they were asked for."""
     asked = prompt("generate", kit.case)
     texts, flags = await _options_texts(kit, asked, kit.samples)
@@ -111,13 +251,13 @@ async def draw(state: State, kit: Kit) -> Update:
         "samples": answers,
         "similarities": similarities(answers, similar) if similar else {},
         "draws": len(LETTERS) * len(drawn),
-        "prompts": [["generate", asked.text]],
-        "raw": [["generate", text] for text in texts],
+        "prompts": [("generate", asked.text)],
+        "raw": [("generate", text) for text in texts],
         "flags": [*flags, *(["filled"] if any(options.filled for options in drawn) else [])],
     }
 
 
-async def generate_one(state: State, kit: Kit) -> Update:
+async def generate_one(state: State, kit: Kit) -> State:
     """Write one action."""
     asked = prompt("generate_one", kit.case)
     request = kit.request("generate_one", asked, max_tokens=kit.max_tokens)
@@ -125,26 +265,26 @@ async def generate_one(state: State, kit: Kit) -> Update:
     action = read_action(text)
     return {
         "action": action or DO_NOTHING,
-        "prompts": [["generate_one", asked.text]],
-        "raw": [["generate_one", text]],
+        "prompts": [("generate_one", asked.text)],
+        "raw": [("generate_one", text)],
         "flags": [] if action else ["filled"],
     }
 
 
-async def choose(state: State, kit: Kit) -> Update:
+async def choose(state: State, kit: Kit) -> State:
     """Get the log-probabilities of the letters."""
     options = state["options"]
     asked = prompt("choose", kit.case, options=tuple(options.items()))
     table, text = await _one_word(kit, "choose", asked, lambda table: names_option(table, len(options)))
     return {
         "tokens": table,
-        "prompts": [["choose", asked.text]],
-        "raw": [["choose", text]],
+        "prompts": [("choose", asked.text)],
+        "raw": [("choose", text)],
         "flags": [] if names_option(table, len(options)) else ["no_letter"],
     }
 
 
-async def afford(state: State, kit: Kit) -> Update:
+async def afford(state: State, kit: Kit) -> State:
     """Judge which options are possible and safe; all are asked about at once, the same text once.
 
     An option that no model wrote (a filler, and that none of the others is meant) is no action to judge.
@@ -160,15 +300,16 @@ async def afford(state: State, kit: Kit) -> Update:
     words = kit.background.vocabulary
     return {
         "affordance": {
-            letter: [context_affordance(text, things, words), shares[text]] for letter, text in judged.items()
+            letter: Affordance(context_affordance(text, things, words), shares[text])
+            for letter, text in judged.items()
         },
-        "prompts": [["afford", asked.text] for asked in prompts.values()],
-        "raw": [["afford", text] for _, text in answers],
+        "prompts": [("afford", asked.text) for asked in prompts.values()],
+        "raw": [("afford", text) for _, text in answers],
         "flags": ["affordance_unknown"] if None in shares.values() else [],
     }
 
 
-async def certainty(state: State, kit: Kit) -> Update:
+async def certainty(state: State, kit: Kit) -> State:
     """Say whether the one action is certain."""
     asked = prompt("certainty", kit.case, action=state["action"])
     request = kit.request("certainty", asked, max_tokens=_WORD, stop=("\n",))
@@ -176,8 +317,8 @@ async def certainty(state: State, kit: Kit) -> Update:
     word = read_certainty(text)
     return {
         "certainty": word,
-        "prompts": [["certainty", asked.text]],
-        "raw": [["certainty", text]],
+        "prompts": [("certainty", asked.text)],
+        "raw": [("certainty", text)],
         "flags": ["invalid_certainty"] if word == "invalid" else [],
     }
 
@@ -225,7 +366,7 @@ def _says_whether(table: Table) -> bool:
     return probability_of_true(table) is not None
 
 
-Step = Callable[[State, Kit], Awaitable[Update]]
+Step = Callable[[State, Kit], Awaitable[State]]
 STAGES: Final[Mapping[Method, tuple[tuple[Step, ...], ...]]] = {
     "knowno": ((generate,), (choose,)),
     "lap": ((generate,), (afford, choose)),
@@ -242,23 +383,17 @@ async def decide(
     """Play a method; `options` are those of a `Kit`.
 
     Raises:
-        ModelError: if a model fails, or cannot do what the method needs (`kit.refusal` says so before).
+        ModelError: if a model fails, or cannot do what the method needs (`refusal` says so before).
         TemplateError: if a prompt template is missing or malformed.
     """
     chooser = chooser or generator
     kit = Kit(case=case, generator=generator, chooser=chooser, **options)
-    state = State(prompts=[], raw=[], flags=[])
+    state: State = {"prompts": [], "raw": [], "flags": []}
     for stage in STAGES[method]:
         for update in await _at_once([step(state, kit) for step in stage]):
             state = state_after(state, update)
-    judged = state.get("affordance", {}).items()
-    made: dict[str, Any] = {
-        **state,
-        "affordance": {letter: Affordance(float(context or 0), asked) for letter, (context, asked) in judged},
-        "prompts": _in_order(state["prompts"]),
-        "raw": _in_order(state["raw"]),
-        "flags": tuple(dict.fromkeys(state["flags"])),
-    }
+    state |= {"prompts": _in_order(state["prompts"]), "raw": _in_order(state["raw"])}
+    state["flags"] = tuple(dict.fromkeys(state["flags"]))
     return Decision(
         episode_id=kit.episode_id or "",
         run="",
@@ -268,7 +403,7 @@ async def decide(
         dialogue=case.dialogue,
         generator=generator.name,
         chooser=chooser.name if method in _CHOOSE else "",
-        **made,
+        **state,
     )
 
 
@@ -277,7 +412,6 @@ async def _at_once(awaited: Sequence[Awaitable[T]]) -> list[T]:
     return [await awaited[0]] if len(awaited) == 1 else await asyncio.gather(*awaited)
 
 
-def _in_order(texts: Iterable[Sequence[str]]) -> tuple[tuple[str, str], ...]:
+def _in_order(texts: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """Return texts by role; what was asked at the same time in the order of `terms.ROLES`."""
-    pairs = ((role, text) for role, text in texts)
-    return tuple(sorted(pairs, key=lambda pair: [*ROLES, pair[0]].index(pair[0])))
+    return tuple(sorted(texts, key=lambda entry: [*ROLES, entry[0]].index(entry[0])))

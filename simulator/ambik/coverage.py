@@ -10,17 +10,17 @@ from typing import Final, NamedTuple
 
 from simulator.ambik import conformal
 from simulator.ambik.conformal import MARGINAL, NO_PROMISE, Caution, Histogram, Quantile, Range, caution
-from simulator.ambik.measuring.measures import means
-from simulator.ambik.measuring.metrics import asks_as_needed
-from simulator.ambik.records import Calibrated, Decision, Outcome
-from simulator.ambik.sets.predicting import (
+from simulator.ambik.measures import means
+from simulator.ambik.metrics import asks_as_needed
+from simulator.ambik.predicting import (
     calibrate,
     check_same_scores,
     outcome_prepared,
     prepared,
     recalibrated,
 )
-from simulator.ambik.settings import Settings
+from simulator.ambik.records import Calibrated, Decision, Outcome
+from simulator.ambik.terms import Settings
 from simulator.stats import Interval, cluster_bootstrap
 
 

@@ -18,7 +18,7 @@ from simulator.ambik.intents import folded
 from simulator.ambik.items import Pair, Scenario
 from simulator.ambik.naming import bare
 from simulator.ambik.records import Letter
-from simulator.ambik.settings import Tokens
+from simulator.ambik.terms import Tokens
 from simulator.errors import InputError
 from simulator.models.weights import imported, load_local
 

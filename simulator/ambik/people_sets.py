@@ -17,13 +17,12 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
 from simulator.ambik.items import DecideItem, PairItem
-from simulator.ambik.measuring.measures import means
-from simulator.ambik.measuring.metrics import ALL, ordered_types
+from simulator.ambik.measures import means
+from simulator.ambik.metrics import ALL, ordered_types
 from simulator.ambik.naming import bare, named
+from simulator.ambik.predicting import outcome
 from simulator.ambik.records import Decision, Outcome
-from simulator.ambik.sets.predicting import outcome
-from simulator.ambik.settings import DEFAULT, Settings
-from simulator.ambik.terms import NAMES
+from simulator.ambik.terms import DEFAULT, NAMES, Settings
 from simulator.figures import Column, Table
 from simulator.stats import Interval
 

@@ -16,13 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from simulator.ambik import conformal
+from simulator.ambik import conformal, scoring_rules
 from simulator.ambik.naming import is_filler, is_not_listed
 from simulator.ambik.records import Calibrated, Decision, Letter, Outcome, ScoredCandidate
-from simulator.ambik.sets import scoring_rules
-from simulator.ambik.sets.truth import acceptable_options, candidates
-from simulator.ambik.settings import DEFAULT, Settings
-from simulator.ambik.terms import CONFORMAL, NAMES
+from simulator.ambik.terms import CONFORMAL, DEFAULT, NAMES, Settings
+from simulator.ambik.truth import acceptable_options, candidates
 from simulator.errors import InputError
 
 REFERENCE_TEMPERATURE: Final = 1.0

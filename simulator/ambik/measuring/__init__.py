@@ -1,1 +1,0 @@
-"""What outcomes are worth (spec 10): metrics of tasks and pairs, and measures with n and intervals."""

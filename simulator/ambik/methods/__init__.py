@@ -1,1 +1,0 @@
-"""The five methods in stages (spec 8); `stages.decide` plays one."""

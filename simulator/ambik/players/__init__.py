@@ -1,1 +1,0 @@
-"""Who sits in AmbiK's seats."""
