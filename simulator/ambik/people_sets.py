@@ -18,12 +18,13 @@ from typing import Final, Literal, NamedTuple
 
 from simulator.ambik.items import DecideItem, PairItem
 from simulator.ambik.measures import means
-from simulator.ambik.metrics import ALL, ordered_types
+from simulator.ambik.metrics import ALL, SHORT, ordered_types
 from simulator.ambik.naming import bare, named
 from simulator.ambik.predicting import outcome
 from simulator.ambik.records import Decision, Outcome
-from simulator.ambik.terms import DEFAULT, NAMES, Settings
-from simulator.figures import Column, Table
+from simulator.ambik.terms import DEFAULT, NAMES, Settings, remark
+from simulator.figures import Cell, Column, Table
+from simulator.reporting import Section
 from simulator.stats import Interval
 
 MEASURES: Final[Mapping[str, str]] = {
@@ -43,6 +44,18 @@ MEASURES: Final[Mapping[str, str]] = {
 """Name -> heading. Overlap of both sets over their union, by objects and by text; whether one lies within the
 other (an empty set does not count); sizes; who marked several actions, who asked, whether the first is as the
 model asked; whether an acceptable action is in the set."""
+
+
+_OVERLAP: Final = {
+    "jaccard": "Jaccard",
+    "people_in_model": "theirs in model's",
+    "model_in_people": "model's in theirs",
+}
+_SIZES: Final = {
+    "people_size": "size, people",
+    "model_size": "size, model",
+    "several_as_asked": "several = asks",
+}
 
 
 class SetPair(NamedTuple):
@@ -130,7 +143,33 @@ def people_sets_table(compared: Compared) -> Table:
         for row in compared.rows
     ]
     heads = ("run", "method", "type", "tasks", "people", "decisions")
-    return Table([*heads, *map(Column, MEASURES.values())], rows, "People's sets against prediction sets")
+    return Table(
+        [*heads, *map(Column, MEASURES.values())], rows, "People's sets against prediction sets", "all"
+    )
+
+
+def sets_section(compared: Compared) -> Section:
+    """Return people's sets beside prediction sets."""
+    left_out = [
+        f"{count} decisions of {who} on tasks that the other side has not decided on are left out"
+        for who, count in (("people", compared.people_alone), ("models", compared.models_alone))
+        if count
+    ]
+    return Section(
+        name="people_sets",
+        title="People's sets beside prediction sets",
+        tables=[_sets_table(compared.rows, _OVERLAP, "overlap"), _sets_table(compared.rows, _SIZES, "sizes")],
+        exact=[people_sets_table(compared)],
+        remarks=(remark("tables", "same_actions"), *left_out),
+        data={name: count for name, count in compared._asdict().items() if name != "pairs"},
+    )
+
+
+def _sets_table(rows: Sequence[PeopleSets], heads: Mapping[str, str], name: str) -> Table:
+    cells: list[list[Cell]] = [
+        [row.run, SHORT.get(row.type, row.type), *map(row.measures.get, heads), row.decisions] for row in rows
+    ]
+    return Table(["run", "type", *heads.values(), Column("decisions", 0)], cells, name=name)
 
 
 def elements(outcome: Outcome, match: Literal["text", "objects"]) -> frozenset[Hashable]:

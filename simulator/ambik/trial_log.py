@@ -3,24 +3,27 @@
 Only episodes that were played to their end count (and, as failures, those that a failing seat aborted), and
 nobody who was erased. A record's texts come from the item as it was played, so a log can be scored without
 its data set. Who reads a run of another benchmark gets an `InputError`, of one that there is not, `NotInLog`.
+A run is scored once, so that another target is laid on it in no time (`matched_run`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from logs import LogReader
 from logs.rows import Episode, Run, Turn
 from simulator.ambik.forms import read_pair_form
 from simulator.ambik.items import BENCHMARK, DecideItem, DraftItem, Item, PairItem, item_from_row
+from simulator.ambik.metrics import asks_as_needed
 from simulator.ambik.payloads import read_decision
-from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
-from simulator.ambik.predicting import calibrate
-from simulator.ambik.records import ABORTED, Calibrated, Decision, Exchange, PairForm
-from simulator.ambik.terms import CONFORMAL
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, is_calibrated
+from simulator.ambik.predicting import ScoredDecision, calibrate, outcome_prepared, prepared, recalibrated
+from simulator.ambik.records import ABORTED, Calibrated, Decision, Exchange, Outcome, PairForm
+from simulator.ambik.terms import CONFORMAL, Settings
 from simulator.runner.logged import ENDED, PlayedItem, played_items, required_run, sitter
 
 _RUNS_SHOWN: Final = 5
@@ -188,3 +191,104 @@ def _is_same_task(item: Item, other: PairItem) -> bool:
     if not isinstance(item, PairItem) or item.member != other.member:
         return False
     return replace(item.pair, options=()) == replace(other.pair, options=())
+
+
+# ---- a run under another target than its own
+
+LEAST: Final = 0.05
+MOST: Final = 0.99
+"""Between what a target can be moved; in hundredths."""
+
+
+class RunRead(NamedTuple):
+    """The decisions of a run, before any threshold.
+
+    Attributes:
+        ready: its first decisions, scored; what was prompted and written is left out.
+        calibrated: the calibration it was played with, or that it gives; None if there is none.
+    """
+
+    options: Options
+    ready: tuple[ScoredDecision, ...]
+    calibrated: Calibrated | None
+
+    @property
+    def movable(self) -> bool:
+        """Return True if the threshold can be taken again, at another target."""
+        return self.calibrated is not None and 0 < len(self.calibrated.nonconformities) == self.calibrated.n
+
+
+class Entry(NamedTuple):
+    """A decision of a run under a target.
+
+    Attributes:
+        outcome: its set and what came of it; None in a calibration, where nothing has a set.
+        judged: True if it asked or acted as it should; None where nothing says.
+    """
+
+    ready: ScoredDecision
+    outcome: Outcome | None = None
+    judged: bool | None = None
+
+    @property
+    def decision(self) -> Decision:
+        """The decision."""
+        return self.ready.decision
+
+    @property
+    def item(self) -> DecideItem:
+        """The task that was decided on."""
+        return self.decision.item
+
+
+class Laid(NamedTuple):
+    """A target laid on a run: `own` if it is the run's; its threshold, and the decisions in their order."""
+
+    own: bool
+    settings: Settings
+    calibrated: Calibrated | None
+    entries: tuple[Entry, ...]
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """Sets and decisions; none in a calibration run."""
+        return tuple(entry.outcome for entry in self.entries if entry.outcome is not None)
+
+
+def read_run(reader: LogReader, run: str) -> RunRead:
+    """Read and score a run."""
+    options = options_of(reader, run)
+    calibrates = is_calibrated(options)
+    logged = decisions(reader, [run], aborted=not calibrates)
+    ready = tuple(prepared(replace(each, prompts=(), raw=()), options.settings) for each in logged)
+    own = calibrate(ready, options.settings, run) if calibrates and ready else None
+    return RunRead(options, ready, own or calibration_of(reader, run))
+
+
+def matched_run(read: RunRead, target: str = "") -> Laid:
+    """Return the run under a target; its own if `target` is none or cannot be laid on it."""
+    own = read.options.settings.target_success
+    wished = read_target(target) if read.movable else None
+    settings = replace(read.options.settings, target_success=own if wished is None else wished)
+    calibrated = read.calibrated
+    if calibrated is not None and wished is not None:
+        calibrated = recalibrated(calibrated, settings)
+    q_hat = math.inf if calibrated is None else calibrated.q_hat
+
+    def entry(ready: ScoredDecision) -> Entry:
+        if is_calibrated(read.options):
+            return Entry(ready)
+        outcome = outcome_prepared(ready, q_hat, settings)
+        judged = asks_as_needed(outcome, settings)
+        return Entry(ready, outcome, None if judged is None else bool(judged))
+
+    return Laid(settings.target_success == own, settings, calibrated, tuple(map(entry, read.ready)))
+
+
+def read_target(text: str) -> float | None:
+    """Return a target that is written; None if that is no number."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return min(max(round(value, 2), LEAST), MOST) if math.isfinite(value) else None

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from simulator.ambik.annotation.agreement import agreement_table, pair_agreement
 from simulator.ambik.items import PairItem
-from simulator.ambik.metrics import SHORT
-from simulator.ambik.people_sets import Compared, PeopleSets, compare_sets, people_sets_table
+from simulator.ambik.people_sets import compare_sets, sets_section
 from simulator.ambik.records import Outcome, PairForm
 from simulator.ambik.reporting.exporting import export_runs, write_run_lines
 from simulator.ambik.reporting.figures import figures
@@ -25,22 +23,12 @@ from simulator.ambik.reporting.results import ReportSettings, Result, results_of
 from simulator.ambik.reporting.tables import TABLES, Columns, result_table
 from simulator.ambik.terms import MEMBERS, remark
 from simulator.errors import InputError
-from simulator.figures import Cell, Column, Table
+from simulator.figures import Column
 from simulator.frames import Frames
 from simulator.reporting import Section
 from simulator.whole import write_whole
 
 ALL: Final = "all"
-_OVERLAP: Final = {
-    "jaccard": "Jaccard",
-    "people_in_model": "theirs in model's",
-    "model_in_people": "model's in theirs",
-}
-_SIZES: Final = {
-    "people_size": "size, people",
-    "model_size": "size, model",
-    "several_as_asked": "several = asks",
-}
 
 
 def read_contents(source: Frames) -> tuple[list[Section], Material, tuple[Result, ...]]:
@@ -168,30 +156,6 @@ def people_section(results: Sequence[Result]) -> Section | None:
     outcomes = (outcome for result in models for outcome in result.outcomes)
     compared = compare_sets(decisions, outcomes, models[0].settings)
     return sets_section(compared) if compared.pairs else None
-
-
-def sets_section(compared: Compared) -> Section:
-    """Return people's sets beside prediction sets."""
-    left_out = [
-        f"{count} decisions of {who} on tasks that the other side has not decided on are left out"
-        for who, count in (("people", compared.people_alone), ("models", compared.models_alone))
-        if count
-    ]
-    return Section(
-        name="people_sets",
-        title="People's sets beside prediction sets",
-        tables=[_sets_table(compared.rows, _OVERLAP, "overlap"), _sets_table(compared.rows, _SIZES, "sizes")],
-        exact=[replace(people_sets_table(compared), name="all")],
-        remarks=(remark("tables", "same_actions"), *left_out),
-        data={name: count for name, count in compared._asdict().items() if name != "pairs"},
-    )
-
-
-def _sets_table(rows: Sequence[PeopleSets], heads: Mapping[str, str], name: str) -> Table:
-    cells: list[list[Cell]] = [
-        [row.run, SHORT.get(row.type, row.type), *map(row.measures.get, heads), row.decisions] for row in rows
-    ]
-    return Table(["run", "type", *heads.values(), Column("decisions", 0)], cells, name=name)
 
 
 def agreement_section(forms: Sequence[PairForm]) -> Section:

@@ -19,9 +19,8 @@ from simulator.ambik.people_sets import compare_sets
 from simulator.ambik.playing import Options
 from simulator.ambik.predicting import calibrate
 from simulator.ambik.reporting.exporting import form_lines
-from simulator.ambik.research_episode import matched_run, read_run
 from simulator.ambik.summary import outcomes_of, summary_section
-from simulator.ambik.trial_log import decisions, options_of
+from simulator.ambik.trial_log import decisions, matched_run, options_of, read_run
 from simulator.asking import askings
 from simulator.commands.asking_measures import Row, rows
 from simulator.errors import InputError
