@@ -6,8 +6,8 @@ import json
 
 from logs import LogReader, LogWriter
 from simulator.ambik.data import load_pairs
-from simulator.ambik.importing.runs import import_sources
-from simulator.ambik.importing.sources import read_sources
+from simulator.ambik.import_command import import_sources
+from simulator.ambik.import_sources import read_sources
 from simulator.ambik.reporting.exporting import form_lines
 
 from .reports import report, sections

@@ -10,11 +10,11 @@ import typer
 from typer.testing import CliRunner
 
 from logs import LogReader
+from simulator.ambik import import_command as module
 from simulator.ambik.data import load_pairs
 from simulator.ambik.files.pairs import write_pairs_file
 from simulator.ambik.import_command import import_ambik
-from simulator.ambik.importing import runs as module
-from simulator.ambik.importing.sources import read_sources
+from simulator.ambik.import_sources import read_sources
 from simulator.ambik.reporting.exporting import write_run_lines
 from simulator.ambik.reporting.groups import from_runs
 from simulator.ambik.reporting.results import results_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -29,8 +29,6 @@ from simulator.ambik.files.fields import PERSON, LineFields
 from simulator.ambik.files.published import decisions_of
 from simulator.ambik.items import Pair, PairItem
 from simulator.ambik.naming import is_not_listed
-from simulator.ambik.predicting import calibrate
-from simulator.ambik.records import Calibrated
 from simulator.ambik.reporting.file_sections import texts_of
 from simulator.ambik.reporting.groups import calibration_key, configuration
 from simulator.ambik.terms import CONFORMAL, DEFAULT
@@ -128,11 +126,6 @@ class Batch:
         """Return True if a threshold is taken of it, and it has no sets."""
         return self.first.calibrates
 
-    @property
-    def task(self) -> Hashable:
-        """Return what it has in common with the calibration that it rests on."""
-        return calibration_key(self.first.decision)
-
     def refuse(self, problem: str, *episodes: ImportedEpisode) -> None:
         """Make each line of some episodes, or of all, a fault."""
         self.faults += [
@@ -181,47 +174,6 @@ def _configuration(line: DecisionLine) -> Hashable:
     if threshold is None or decision.method not in CONFORMAL:
         return tested
     return (*tested, threshold.q_hat, threshold.n, threshold.epsilon, threshold.rank, threshold.run)
-
-
-def calibration_of(batch: Batch, among: Iterable[Batch]) -> Batch | None:
-    """Return the batch that a batch of tests is calibrated on; None if there is none among these.
-
-    It is the one that the lines name, or else the one of the same method, robot, context and kind of task.
-
-    Raises:
-        InputError: if there are several of those, and the lines do not say which.
-    """
-    if batch.first.decision.method not in CONFORMAL:
-        return None
-    same = [other for other in among if other.calibrates and other.task == batch.task]
-    threshold = batch.first.threshold
-    fit = [other for other in same if threshold is not None and other.source == threshold.run] or same
-    if len(fit) > 1:
-        named = ", ".join(dict.fromkeys(other.source for other in fit))
-        raise InputError(
-            f"calibration_run does not say which of several calibrations it is of ({named}); give the rows "
-            "of one"
-        )
-    return fit[0] if fit else None
-
-
-def threshold_of(batch: Batch, calibration: Batch | None) -> Calibrated | None:
-    """Return the threshold under which a batch's sets are: as its lines have it, or else of its calibration.
-
-    Raises:
-        InputError: if its method needs one, and there is neither.
-    """
-    if batch.first.decision.method not in CONFORMAL:
-        return None
-    if batch.first.threshold is not None:
-        return batch.first.threshold
-    if calibration is None:
-        raise InputError(
-            "q_hat is missing (with epsilon, n_calibration and rank), and no decisions on calibration items "
-            "of this method, robot and context are among the files; import both together"
-        )
-    decisions = [episode.first.decision for episode, _, _ in calibration.rows]
-    return calibrate(decisions, batch.first.settings, run=calibration.run)
 
 
 # ---- files

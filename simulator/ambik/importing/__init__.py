@@ -1,1 +1,0 @@
-"""Published and foreign results as runs of the log (spec 9, 13)."""
