@@ -223,7 +223,7 @@ def take(table: Table, state: State, seat: str, reply: Reply) -> tuple[Turn, Upd
             **person_mark("decide"),
             **measured(reply.move or {}, ROBOT),
         }
-        return _robot_turn(table, state, payload, reply)
+        return _turn(table, state, seat, reply, payload)
     if now.kind == "answer":
         robot = table.live.seats[ROBOT].kind == "person"
         question = None if robot else pending(state)
@@ -231,7 +231,7 @@ def take(table: Table, state: State, seat: str, reply: Reply) -> tuple[Turn, Upd
     else:
         assert isinstance(table.item, DraftItem)
         text, payload = annotated(reply, table.item.draft, name=who.name, person=person)
-    return _turn(table, state, seat, reply, text, payload)
+    return _turn(table, state, seat, reply, payload, text)
 
 
 def _read_proposal(table: Table, state: State, reply: Reply) -> Decision:
@@ -248,18 +248,14 @@ def _read_proposal(table: Table, state: State, reply: Reply) -> Decision:
     )
 
 
-def _robot_turn(table: Table, state: State, payload: Mapping[str, Any], reply: Reply) -> tuple[Turn, Update]:
-    text = payload["question"] or payload["action"]
-    turn, update = _turn(table, state, ROBOT, reply, text, payload)
-    return turn, {**update, "move": {}}
-
-
 def _turn(
-    table: Table, state: State, seat: str, reply: Reply, text: str, payload: Mapping[str, Any]
+    table: Table, state: State, seat: str, reply: Reply, payload: Mapping[str, Any], text: str | None = None
 ) -> tuple[Turn, Update]:
+    """Return a turn, and what it changes; a decision says its question, or its action."""
+    said = (payload["question"] or payload["action"]) if text is None else text
     id, number = table.live.episode.id, _number(table, state)
-    turn = make_turn(id, number, seat, reply, text=text, payload=payload, since=state["since"])
-    return turn, {"said": [_line(seat, payload, text)], "since": monotonic()}
+    turn = make_turn(id, number, seat, reply, text=said, payload=payload, since=state["since"])
+    return turn, {"said": [_line(seat, payload, said)], "since": monotonic(), "move": {}}
 
 
 def _number(table: Table, state: State) -> int:
@@ -357,7 +353,7 @@ async def _take_reply(state: State, table: Table, seat: str) -> Update:
 
 
 async def _record(table: Table, state: State, payload: Mapping[str, Any], reply: Mapping[str, Any]) -> Update:
-    turn, update = _robot_turn(table, state, payload, Reply(**reply))
+    turn, update = _turn(table, state, ROBOT, Reply(**reply), payload)
     await table.live.record(turn)
     return update
 

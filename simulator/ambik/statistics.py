@@ -28,12 +28,10 @@ from simulator.runner.run_summary import say
 from simulator.stats import Interval, bootstrap_mean, wilson
 
 Statistics = Mapping[str, Any]
-Breaks = Mapping[str, tuple[int, int]]
-Words = Mapping[str, tuple[int, int, int]]
 _PUNCTUATION: Final = str.maketrans(dict.fromkeys(string.punctuation))
 
 
-def statistics(pairs: Sequence[Pair], breaks: Breaks | None = None, words: Words | None = None) -> Statistics:
+def statistics(pairs: Sequence[Pair], cells: Mapping[str, Mapping[str, int]] | None = None) -> Statistics:
     """Return all statistics of a set of pairs, by name.
 
     ``pairs`` counts them, ``types`` and ``shares`` those of each type, ``balance`` which member serves
@@ -45,25 +43,23 @@ def statistics(pairs: Sequence[Pair], breaks: Breaks | None = None, words: Words
 
     Args:
         pairs: of one file, part or type, or of all.
-        breaks: by id, line breaks in the cells of the clear and of the ambiguous plan, as the load report has
-            them; a pair that is not in it has one less than steps.
-        words: by id, parts between single blanks in the cells of the clear, the indirect and the ambiguous
-            task, likewise; those of a pair that is not in it are counted in its texts.
+        cells: how long cells are (`LoadReport.cells`); of a pair that is not in it parts are counted in its
+            texts, and line breaks are one less than steps.
     """
     types = Counter(pair.type for pair in pairs)
     intents = [pair.intent for pair in pairs if pair.intent is not None]
     concepts = [len(intent.concepts) for intent in intents if not intent.malformed]
     sizes = [len(pair.objects) for pair in pairs]
-    parts, lines = words or {}, breaks or {}
+    known = cells or {}
 
-    def tasks(name: str, place: int) -> Statistics:
+    def tasks(name: str) -> Statistics:
         held = [pair for pair in pairs if name != "indirect" or pair.indirect]
-        counts = (parts[pair.id][place] if pair.id in parts else None for pair in held)
+        counts = [known.get(pair.id, {}).get(name) for pair in held]
         return texts([getattr(pair, name) for pair in held], counts)
 
-    def plans(name: str, place: int) -> Statistics:
+    def plans(name: str) -> Statistics:
         held = [(pair, plan) for pair in pairs if (plan := getattr(pair, name))]
-        lengths = [lines[pair.id][place] if pair.id in lines else len(plan) - 1 for pair, plan in held]
+        lengths = [known.get(pair.id, {}).get(name, len(plan) - 1) for pair, plan in held]
         return {
             "mean": _mean(lengths),
             "median": float(median(lengths)) if lengths else None,
@@ -77,11 +73,11 @@ def statistics(pairs: Sequence[Pair], breaks: Breaks | None = None, words: Words
         "types": {kind: types[kind] for kind in AMBIGUITIES},
         "shares": {kind: wilson(types[kind], len(pairs)) if pairs else None for kind in AMBIGUITIES},
         "balance": _balance(pairs),
-        "clear": tasks("clear", 0),
-        "indirect": tasks("indirect", 1),
-        "ambiguous": tasks("ambiguous", 2),
-        "clear_plans": plans("clear_plan", 0),
-        "ambiguous_plans": plans("ambiguous_plan", 1),
+        "clear": tasks("clear"),
+        "indirect": tasks("indirect"),
+        "ambiguous": tasks("ambiguous"),
+        "clear_plans": plans("clear_plan"),
+        "ambiguous_plans": plans("ambiguous_plan"),
         "objects": _mean(sizes),
         "object_kinds": len({name.casefold() for pair in pairs for name in pair.objects}),
         "fewest": min(sizes, default=None),
@@ -98,18 +94,18 @@ def statistics(pairs: Sequence[Pair], breaks: Breaks | None = None, words: Words
     }
 
 
-def texts(tasks: Sequence[str], parts: Iterable[int | None] = ()) -> Statistics:
+def texts(tasks: Sequence[str], parts: Sequence[int | None] = ()) -> Statistics:
     """Return words of texts by the paper's rules (Table 2).
+
+    `parts`: of each, where they are known.
 
     Returns:
         The mean of ``words``, parts between single blanks; ``total``: words of all texts in lower case,
         without ASCII punctuation, split at white space; ``unique``: different ones among them.
     """
     words = [word for text in tasks for word in text.lower().translate(_PUNCTUATION).split()]
-    known = [*parts] or [None] * len(tasks)
-    lengths = [
-        len(text.split(" ")) if count is None else count for text, count in zip(tasks, known, strict=True)
-    ]
+    known = zip(tasks, parts or [None] * len(tasks), strict=True)
+    lengths = [len(text.split(" ")) if count is None else count for text, count in known]
     return {"words": _mean(lengths), "total": len(words), "unique": len(set(words))}
 
 
@@ -181,10 +177,7 @@ def is_june_2024(loaded: LoadedPairs) -> bool:
 
 
 def _by_group(loaded: LoadedPairs) -> dict[str, Statistics]:
-    report = loaded.report
-    return {
-        name: statistics(pairs, report.breaks, report.words) for name, pairs in groups(loaded.pairs).items()
-    }
+    return {name: statistics(pairs, loaded.report.cells) for name, pairs in groups(loaded.pairs).items()}
 
 
 def to_json(loaded: LoadedPairs) -> dict[str, Any]:

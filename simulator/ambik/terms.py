@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
-import yaml
 from pydantic import ConfigDict, Field, Strict, TypeAdapter, ValidationError
 
 from simulator.errors import InputError
@@ -16,8 +15,6 @@ from simulator.field_faults import first_fault
 from simulator.field_options import Option
 from simulator.fields import Flag
 from simulator.tables.builtin import read_yaml
-
-_TABLES: Final = Path(__file__).parent / "tables"
 
 Ambiguity = Literal["preferences", "common_sense_knowledge", "safety"]
 AMBIGUITIES: Final[tuple[Ambiguity, ...]] = get_args(Ambiguity)
@@ -67,15 +64,14 @@ def task_type(member: Member, ambiguity: Ambiguity) -> TaskType:
 
 
 @cache
+def _read(file: str) -> Any:
+    """Return what a file of the package holds, read once; nobody changes it."""
+    return read_yaml(Path(__file__).parent / file)
+
+
 def table(name: str) -> Any:
-    """Return what one of the tables holds, read once; nobody changes it."""
-    return read_yaml(_TABLES / f"{name}.yaml")
-
-
-@cache
-def _read(name: str) -> dict[str, Any]:
-    held: dict[str, Any] = yaml.safe_load((Path(__file__).parent / name).read_text(encoding="utf-8"))
-    return held
+    """Return what one of the tables holds."""
+    return _read(f"tables/{name}.yaml")
 
 
 def remark(group: str, name: str) -> Any:
@@ -85,7 +81,8 @@ def remark(group: str, name: str) -> Any:
 
 def paper() -> dict[str, Any]:
     """Return all that the paper prints of its results."""
-    return _read("paper.yaml")
+    held: dict[str, Any] = _read("paper.yaml")
+    return held
 
 
 Tokens = Literal["merged", "raw_top5"]

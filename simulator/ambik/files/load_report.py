@@ -34,7 +34,11 @@ Oddity = tuple[str, str]
 """Its code, and a message that begins with the column."""
 # Only some of the published files have them (spec 2.2).
 _MAY_BE_ABSENT: Final = ("id", "unambiguous_indirect", "variants", "take_amb")
-_TASKS: Final = ("unambiguous_direct", "unambiguous_indirect", "ambiguous_task")
+_TASKS: Final = {
+    "clear": "unambiguous_direct",
+    "indirect": "unambiguous_indirect",
+    "ambiguous": "ambiguous_task",
+}
 _PLANS: Final = ("plan_for_clear_task", "plan_for_amb_task")
 _SEVERAL_STEPS: Final = re.compile(r"(?<![0-9])[2-9][.)]\s+[^\W\d_]")
 _CROWDED_COMMA: Final = re.compile(r",\S")
@@ -51,9 +55,8 @@ class LoadReport:
         oddities: the same row by row.
         repeated: pairs that several files hold, each taken once.
         restored: pairs of files without ids that have the id of the same pair in another file.
-        breaks: by id of the pair, line breaks in the cells of the clear and of the ambiguous plan (spec 4).
-        words: by id of the pair, parts between single blanks in the cells of the clear, the indirect and the
-            ambiguous task as they stand, outer blanks included (spec 4).
+        cells: by id and field of the pair, how long cells are as they stand (spec 4): of a task parts between
+            single blanks, outer blanks included, of a plan line breaks.
     """
 
     files: tuple[FileKind, ...]
@@ -61,8 +64,7 @@ class LoadReport:
     oddities: tuple[Fault, ...] = ()
     repeated: int = 0
     restored: int = 0
-    breaks: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    words: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+    cells: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -101,8 +103,7 @@ def load_report(*files: PairsFile, parts_told: bool = False) -> LoadReport:
     """
     versions = tuple(map(seen, files))
     warnings, oddities = [*mixture(versions)], [*mixture(versions)]
-    breaks: dict[str, tuple[int, int]] = {}
-    words: dict[str, tuple[int, int, int]] = {}
+    cells: dict[str, Mapping[str, int]] = {}
     for file in files:
         rows, of_file = tuple(zip(file.rows, file.records, strict=True)), [*_of_file(file)]
         told_of = {"take_missing"} if parts_told or len(set(map(part_of, file.rows))) < 2 else set()
@@ -114,11 +115,8 @@ def load_report(*files: PairsFile, parts_told: bool = False) -> LoadReport:
         ]
         warnings += [*of_file, *_shared_once(of_rows)]
         oddities += [*of_file, *of_rows]
-        breaks |= {pair.id: _breaks(record) for pair, record in rows}
-        words |= {pair.id: _words(record) for pair, record in rows}
-    return LoadReport(
-        files=versions, warnings=tuple(warnings), oddities=tuple(oddities), breaks=breaks, words=words
-    )
+        cells |= {pair.id: _cell_lengths(record) for pair, record in rows}
+    return LoadReport(files=versions, warnings=tuple(warnings), oddities=tuple(oddities), cells=cells)
 
 
 def _shared_once(oddities: Sequence[Fault]) -> list[Fault]:
@@ -166,14 +164,10 @@ def _of_file(file: PairsFile) -> Iterator[Fault]:
             yield warning("column_form", f"{written}: this column is read as {name}")
 
 
-def _words(record: Record) -> tuple[int, int, int]:
-    clear, indirect, ambiguous = (len(record.cells.get(name, "").split(" ")) for name in _TASKS)
-    return clear, indirect, ambiguous
-
-
-def _breaks(record: Record) -> tuple[int, int]:
-    clear, ambiguous = (record.text(name).count("\n") for name in _PLANS)
-    return clear, ambiguous
+def _cell_lengths(record: Record) -> Mapping[str, int]:
+    words = {name: len(record.cells.get(column, "").split(" ")) for name, column in _TASKS.items()}
+    breaks = (record.text(column).count("\n") for column in _PLANS)
+    return {**words, **dict(zip(("clear_plan", "ambiguous_plan"), breaks, strict=True))}
 
 
 # ---- the rules

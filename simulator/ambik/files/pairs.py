@@ -72,14 +72,6 @@ def _number_steps(plan: Sequence[str]) -> str:
     return "\n".join(f"{number}. {step}" for number, step in enumerate(plan, start=1))
 
 
-def _read_text(row: Row, name: str) -> str:
-    return str(row.get(name, ""))
-
-
-def _read_steps(row: Row, name: str) -> tuple[str, ...]:
-    return steps(row.get(name, ""))
-
-
 def _read_type(row: Row, name: str) -> Ambiguity:
     """Return the type, whatever its letter case and what stands between its words."""
     written = spelled(row.text(name))
@@ -100,22 +92,20 @@ def _read_taken(row: Row, name: str) -> bool | None:
     return None if taken is None else bool(taken)
 
 
-def _read_intent(row: Row, name: str) -> Intent | None:
+def read_intent(row: Row, name: str) -> Intent | None:
+    """Return the intent of a cell; None if it is empty."""
     return parse_intent(row.get(name)) if row.get(name) else None
-
-
-def _read_variants(row: Row, name: str) -> tuple[Intent, ...]:
-    return parse_variants(row.get(name, ""))
 
 
 class _Cell(NamedTuple):
     """A column: the field of a pair that it holds, and how the cell is read and written."""
 
     field: str
-    read: Callable[[Row, str], Any] = _read_text
+    read: Callable[[Row, str], Any] = lambda row, name: str(row.get(name, ""))
     write: Callable[[Any], str] = str
 
 
+_PLAN: Final = (lambda row, name: steps(row.get(name, "")), _number_steps)
 _CELLS: Final = {
     "id": _Cell("id", read_key),
     "environment_short": _Cell("objects", read_list, ", ".join),
@@ -127,11 +117,15 @@ _CELLS: Final = {
     "ambiguous_task": _Cell("ambiguous"),
     "question": _Cell("question"),
     "answer": _Cell("answer"),
-    "plan_for_clear_task": _Cell("clear_plan", _read_steps, _number_steps),
-    "plan_for_amb_task": _Cell("ambiguous_plan", _read_steps, _number_steps),
+    "plan_for_clear_task": _Cell("clear_plan", *_PLAN),
+    "plan_for_amb_task": _Cell("ambiguous_plan", *_PLAN),
     "end_of_ambiguity": _Cell("step", _read_step, lambda step: "" if step is None else str(step)),
-    "user_intent": _Cell("intent", _read_intent, lambda intent: intent.text if intent else ""),
-    "variants": _Cell("variants", _read_variants, lambda variants: "\n".join(each.text for each in variants)),
+    "user_intent": _Cell("intent", read_intent, lambda intent: intent.text if intent else ""),
+    "variants": _Cell(
+        "variants",
+        lambda row, name: parse_variants(row.get(name, "")),
+        lambda variants: "\n".join(variant.text for variant in variants),
+    ),
     "take_amb": _Cell("take_ambiguous", _read_taken, lambda taken: "" if taken is None else str(int(taken))),
 }
 COLUMNS: Final = tuple(_CELLS)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, BeforeValidator, Field, create_model, field_validator
 
 from simulator.ambik.files.fields import Letter, Letters, Logprob, Options
-from simulator.ambik.intents import parse_intent
+from simulator.ambik.files.pairs import read_intent
 from simulator.ambik.items import Scenario, ScenarioItem
 from simulator.ambik.naming import is_filler
 from simulator.ambik.records import Decision
@@ -75,7 +75,7 @@ def _scenario(row: Row, part: Part | None) -> Scenario:
         intended=read_list(row, "intent_object"),
         location=row.text("intent_location"),
         type=kind,
-        intent=parse_intent(row.get("user_intent")) if row.get("user_intent") else None,
+        intent=read_intent(row, "user_intent"),
         part=part,
     )
 

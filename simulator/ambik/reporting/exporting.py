@@ -62,12 +62,12 @@ def form_lines(reader: LogReader, run_id: str, *, whole: bool = False) -> Iterat
             "member": item.member if isinstance(item, PairItem) else None,
             "type": getattr(item, "type", None),
         }
-        for number, turn in enumerate(turns):
+        for place, turn in enumerate(turns):
             kind, payload = turn.payload.get("kind"), turn.payload
             if kind == "decide" and not isinstance(item, DraftItem):
                 # Of imported runs there are no calls: their turns say what was told of them.
                 used = decoding.get((episode.id, turn.number)) or payload.get("decoding", {})
-                fields = _decision_row(episode, item, turn, turns[:number], turns[number + 1 :], used)
+                fields = _decision_row(episode, item, turns, place, used)
                 person = ROBOT if payload.get("person") else ""
             elif kind == "answer" and payload.get("person"):
                 fields, person = {"seat": USER}, USER
@@ -114,18 +114,16 @@ def _decoding(reader: LogReader, run_id: str) -> dict[tuple[str, int], Json]:
 
 
 def _decision_row(
-    episode: Episode,
-    item: DecideItem,
-    turn: Turn,
-    before: Sequence[Turn],
-    after: Sequence[Turn],
-    decoding: Json,
+    episode: Episode, item: DecideItem, turns: Sequence[Turn], place: int, decoding: Json
 ) -> Json:
+    """Return what the turn at a place decides, in its episode's turns."""
+    turn = turns[place]
     payload, made = turn.payload, decision(turn, episode, item)
+    answers = {at: each.text for at, each in enumerate(turns) if each.payload.get("kind") == "answer"}
     # What was answered before makes of an ambiguous task a clear one (spec 5).
-    if any(earlier.payload.get("kind") == "answer" for earlier in before):
+    if any(at < place for at in answers):
         made = replace(made, dialogue="after")
-    answer = next((later.text for later in after if later.payload.get("kind") == "answer"), "")
+    answer = next((text for at, text in answers.items() if at > place), "")
     fields = {
         "turn": turn.number,
         "expected_help": needs_question(item, made.dialogue),

@@ -42,7 +42,7 @@ def test_words_are_counted_by_the_papers_rules() -> None:
 def test_plan_length_is_the_number_of_line_breaks_in_the_cell(row: NewRow, write: WriteCsv) -> None:
     long = "1. Warm the oat milk.\n2. Pour it into the red mug.\n\nEnjoy!\n"
     loaded = read_pairs(write("a.csv", row(), row(id="8", plan_for_clear_task=long)))
-    found = statistics(loaded.pairs, loaded.report.breaks)["clear_plans"]
+    found = statistics(loaded.pairs, loaded.report.cells)["clear_plans"]
     assert found["mean"] is not None and found["lines"] is not None
     assert (found["mean"].value, found["median"], found["least"], found["most"]) == ((1 + 3) / 2, 2.0, 1, 3)
     assert found["lines"].value == (2 + 3) / 2
@@ -144,7 +144,7 @@ def test_balance_of_the_published_calibration_rows(published: Path, checks: Chec
 def test_words_are_parts_of_the_cells_as_they_stand(row: NewRow, write: WriteCsv) -> None:
     path = write("a.csv", row(id="1", ambiguous_task="Fill a mug. ", unambiguous_direct="Fill  the red mug."))
     loaded = read_pairs(path)
-    found = statistics(loaded.pairs, loaded.report.breaks, loaded.report.words)
+    found = statistics(loaded.pairs, loaded.report.cells)
     assert found["ambiguous"]["words"] is not None and found["clear"]["words"] is not None
     assert (found["ambiguous"]["words"].value, found["clear"]["words"].value) == (4, 5)
     assert (found["ambiguous"]["total"], found["clear"]["total"]) == (3, 4)
@@ -152,7 +152,7 @@ def test_words_are_parts_of_the_cells_as_they_stand(row: NewRow, write: WriteCsv
 
 def test_words_of_the_published_pairs(published: Path) -> None:
     loaded = read_pairs(published)
-    found = statistics(loaded.pairs, loaded.report.breaks, loaded.report.words)
+    found = statistics(loaded.pairs, loaded.report.cells)
     assert found["clear"]["words"] is not None and found["ambiguous"]["words"] is not None
     # Counted once more straight from the cells: outer blanks make parts, too.
     assert round(found["clear"]["words"].value, 3) == 35.708
