@@ -229,24 +229,14 @@ def _sort_counts(counts: Mapping[T, int]) -> dict[T, int]:
 def _measure(name: str, rows: Sequence[_Row], resampled: Interval | None) -> Measure:
     left_out = Counter(value for _, values in rows if isinstance(value := values[name], str))
     counted = [(made, value) for made, values in rows if not isinstance(value := values[name], str)]
-    numbers, interval = [float(value) for _, value in counted], resampled
-    tasks = {decision.task for decision, _ in counted}
-    if name == "coverage" and numbers and len(tasks) == len(numbers):
-        interval = conformal.coverage(round(sum(numbers)), len(numbers))
-    elif name in SHARES and numbers:
-        interval = _share(numbers, len({decision.item.cluster for decision, _ in counted}), resampled)
-    if interval is not None:
-        interval = interval._replace(n=len(tasks))
-    return Measure(interval, _sort_counts(left_out))
-
-
-def _share(numbers: Sequence[float], pairs: int, resampled: Interval | None) -> Interval:
-    share = sum(numbers) / len(numbers)
-    if resampled is None or pairs == len(numbers):
-        return wilson(round(sum(numbers)), len(numbers))
-    if share in (0, 1):  # resampling says nothing where all are alike: as sure as so many pairs make it
-        return wilson(round(share) * pairs, pairs)._replace(n=len(numbers))
-    return resampled
+    n, total = len(counted), round(sum(float(value) for _, value in counted))
+    tasks, pairs = {made.task for made, _ in counted}, {made.item.cluster for made, _ in counted}
+    interval = resampled
+    if name == "coverage" and 0 < n == len(tasks):
+        interval = conformal.coverage(total, n)
+    elif name in SHARES and 0 < n == len(pairs):
+        interval = wilson(total, n)
+    return Measure(interval and interval._replace(n=len(tasks)), _sort_counts(left_out))
 
 
 def _ambdif(pairs: Matched, resampled: Interval | None, settings: Settings) -> Measure:
