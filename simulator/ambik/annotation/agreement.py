@@ -32,6 +32,8 @@ from simulator.judging.agreement import (
 from simulator.stats import Interval
 
 Kappa = Literal["cohen", "fleiss"]
+Ratings = Mapping[int, Mapping[str, Hashable]]
+"""What is said of drafts, each by its place, by annotator."""
 FIELDS: Final = (
     *("clear", "objects", "scene", "indirect", "type", "ambiguous", "question", "answer"),
     *("clear_plan", "ambiguous_plan", "step", "shortlist", "intent", "variants"),
@@ -57,6 +59,11 @@ def compared(pair: Pair, name: str) -> Hashable:
     if name in _SETS:
         return frozenset(map(squeezed, value))
     return tuple(map(squeezed, value)) if isinstance(value, tuple) else value
+
+
+def whole(pair: Pair) -> Hashable:
+    """Return all fields as they are compared."""
+    return tuple(compared(pair, name) for name in FIELDS)
 
 
 def differing(pairs: Sequence[Pair]) -> tuple[str, ...]:
@@ -120,45 +127,35 @@ def pair_agreement(forms: Sequence[PairForm]) -> PairAgreement:
     number = len(several)
     kept = [{who: form.pair for who, form in drafted.items() if form.pair} for drafted in several]
     twice = {place: pairs for place, pairs in enumerate(kept) if len(pairs) > 1}
-    listed = {
-        place: pairs for place, pairs in twice.items() if any(pair.shortlist for pair in pairs.values())
-    }
-    shortlists = {place: _shortlists(pairs.values()) for place, pairs in twice.items()}
-    shortlists = {place: lists for place, lists in shortlists.items() if len(lists) > 1}
-    keeps = {
+    keeps: Ratings = {
         place: {who: form.pair is not None for who, form in drafted.items()}
         for place, drafted in enumerate(several)
     }
-    types = {place: {who: pair.type for who, pair in pairs.items()} for place, pairs in twice.items()}
+    by_field = {name: _rate(twice, partial(compared, name=name)) for name in FIELDS}
+    types = by_field["type"]
+    by_field["shortlist"] = {
+        place: lists for place, lists in by_field["shortlist"].items() if any(lists.values())
+    }
+    shortlists = {place: _shortlists(pairs.values()) for place, pairs in twice.items()}
+    shortlists = {place: lists for place, lists in shortlists.items() if len(lists) > 1}
 
-    def share(ratings: Mapping[int, Iterable[Hashable]]) -> Measure:
-        return mean_measure(
-            [_share_of_equal_pairs(values) for values in ratings.values()], list(ratings), number
-        )
+    def share(ratings: Ratings) -> Measure:
+        shares = [_share_of_equal_pairs(rated.values()) for rated in ratings.values()]
+        return mean_measure(shares, list(ratings), number)
 
-    def share_of(
-        field: Callable[[Pair], Hashable], among: Mapping[int, Mapping[str, Pair]] = twice
-    ) -> Measure:
-        return share({place: [field(pair) for pair in pairs.values()] for place, pairs in among.items()})
-
-    def kappa(ratings: Mapping[int, Mapping[str, Hashable]], values: Sequence[Hashable]) -> Measure:
+    def kappa(ratings: Ratings, values: Sequence[Hashable]) -> Measure:
         if len(people) == 2:
             both = [(rated[people[0]], rated[people[1]]) for rated in ratings.values()]
             return cohen_measure(both, values, list(ratings), number)
-        return modal_kappa(
-            [list(rated.values()) for rated in ratings.values()], values, list(ratings), number
-        )
+        rows = [list(rated.values()) for rated in ratings.values()]
+        return modal_kappa(rows, values, list(ratings), number)
 
     measures = {
-        "kept": share({place: rated.values() for place, rated in keeps.items()}),
+        "kept": share(keeps),
         "kept_kappa": kappa(keeps, (True, False)),
-        "whole": share_of(lambda pair: tuple(compared(pair, name) for name in FIELDS)),
+        "whole": share(_rate(twice, whole)),
         "type_kappa": kappa(types, AMBIGUITIES),
         "shortlist_alpha": alpha_measure(list(shortlists.values()), masi_distance, list(shortlists), number),
-    }
-    fields = {
-        name: share_of(partial(compared, name=name), listed if name == "shortlist" else twice)
-        for name in FIELDS
     }
     counted = sum(map(len, newest.values()))
     return PairAgreement(
@@ -173,9 +170,13 @@ def pair_agreement(forms: Sequence[PairForm]) -> PairAgreement:
         without_shortlist=len(twice) - len(shortlists),
         other_raters=len(types) - len(modal_subjects([list(rated) for rated in types.values()])),
         kappa="cohen" if len(people) == 2 else "fleiss",
-        fields=intervals(fields),
+        fields=intervals({name: share(ratings) for name, ratings in by_field.items()}),
         **intervals(measures),
     )
+
+
+def _rate(pairs: Mapping[int, Mapping[str, Pair]], field: Callable[[Pair], Hashable]) -> Ratings:
+    return {place: {who: field(pair) for who, pair in own.items()} for place, own in pairs.items()}
 
 
 def _share_of_equal_pairs(values: Iterable[Hashable]) -> float:

@@ -24,6 +24,7 @@ from simulator.ambik.annotation.agreement import (
     compared,
     differing,
     pair_agreement,
+    whole,
 )
 from simulator.ambik.annotation.form import ORDER, check_fields, check_pair_form, errors_of
 from simulator.ambik.annotation.page import sentence_of
@@ -242,7 +243,7 @@ def _proposal_facts(draft: Draft) -> Facts:
 
 def outcome(form: PairForm) -> Hashable:
     """Return what annotators may differ in: every field; None for a row that is deleted."""
-    return None if form.pair is None else tuple(compared(form.pair, name) for name in FIELDS)
+    return None if form.pair is None else whole(form.pair)
 
 
 def _runs(reader: LogReader) -> list[str]:
