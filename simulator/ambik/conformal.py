@@ -20,10 +20,9 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 import scipy
 
-from simulator.ambik.terms import remark
+from simulator.ambik.terms import Quantile, remark
 from simulator.stats import LEVEL, Interval
 
-Quantile = Literal["exact", "numpy_higher", "numpy_linear"]
 Code = Literal[
     "target_of_one", "too_few", "without", "wide", "no_promise", "marginal", "unaffordable", "repeats"
 ]

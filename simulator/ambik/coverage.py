@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from simulator.ambik import conformal
-from simulator.ambik.conformal import MARGINAL, NO_PROMISE, Caution, Histogram, Quantile, Range, caution
+from simulator.ambik.conformal import MARGINAL, NO_PROMISE, Caution, Histogram, Range, caution
 from simulator.ambik.measures import means
 from simulator.ambik.metrics import asks_as_needed
 from simulator.ambik.predicting import (
@@ -20,7 +20,7 @@ from simulator.ambik.predicting import (
     recalibrated,
 )
 from simulator.ambik.records import Calibrated, Decision, Outcome
-from simulator.ambik.terms import Settings
+from simulator.ambik.terms import Quantile, Settings
 from simulator.stats import Interval, cluster_bootstrap
 
 

@@ -249,13 +249,8 @@ def _pairs_of(data: str | Path) -> LoadedPairs:
     if data == BUILTIN:
         return _builtin_pairs()
     path, fixed = datasets.locate(data, BENCHMARK, BUILTIN)
-    return _read_registered(path) if fixed else _read_path(path)
-
-
-@lru_cache(maxsize=4)
-def _read_registered(folder: Path) -> LoadedPairs:
-    """Read a registered folder once: it is named by its content and never changes."""
-    return _read_path(folder)
+    # A registered folder is read once: it is named by its content and never changes.
+    return _read_once(path) if fixed else _read_path(path)
 
 
 def _read_path(path: Path) -> LoadedPairs:
@@ -266,6 +261,9 @@ def _read_path(path: Path) -> LoadedPairs:
             f"{path}: no file of AmbiK's pairs (.csv with the columns ambiguous_task, ambiguity_type, …)"
         )
     return merge([read_pairs_file(file) for file in files])
+
+
+_read_once: Final = lru_cache(maxsize=4)(_read_path)
 
 
 @lru_cache

@@ -19,7 +19,7 @@ from typing import Any, Final
 from simulator.ambik import conformal, scoring_rules
 from simulator.ambik.naming import is_filler, is_not_listed
 from simulator.ambik.records import Calibrated, Decision, Letter, Outcome, ScoredCandidate
-from simulator.ambik.terms import CONFORMAL, DEFAULT, NAMES, Settings
+from simulator.ambik.terms import CONFORMAL, DEFAULT, NAMES, Quantile, Settings
 from simulator.ambik.truth import acceptable_options, candidates
 from simulator.errors import InputError
 
@@ -331,7 +331,7 @@ def _fills(scored: ScoredCandidate, decision: Decision) -> bool:
     return is_filler(scored.text) or (bool(scored.letter) and scored.letter in decision.filled)
 
 
-def _quantile(settings: Settings) -> conformal.Quantile:
+def _quantile(settings: Settings) -> Quantile:
     return "numpy_linear" if settings.cp_rule == "reference" else settings.quantile
 
 

@@ -119,14 +119,12 @@ def with_affordance(
     return {letter: value / total for letter, value in scores.items()}
 
 
-def normalised(answer: str) -> str:
-    """Return an answer of LofreeCP as it is counted (spec 8.3): small letters, no label, no final stop."""
-    return bare(answer)
-
-
 def counted(answers: Iterable[str]) -> dict[str, int]:
-    """Return how often each normalised answer occurs, in the order of their first occurrence."""
-    return dict(Counter(map(normalised, answers)))
+    """Return how often each answer of LofreeCP occurs, in the order of their first occurrence (spec 8.3).
+
+    Answers are counted as they are compared: in small letters, without a label and a final stop.
+    """
+    return dict(Counter(map(bare, answers)))
 
 
 def most_frequent(samples: Mapping[str, int]) -> tuple[str, ...]:
