@@ -56,6 +56,8 @@ from simulator.tables.registering import Registration
 from simulator.tables.spec import Tables, TableSpec, has
 from trees.faults import Fault, first_and_more
 
+# ---- kinds of files
+
 PAIRS: Final = TableSpec[Pair](
     name="pairs", title="pairs of tasks", is_of=is_pairs, csv=True, reader=read_pairs_file, repeats=False
 )
@@ -112,6 +114,8 @@ TABLES: Final = Tables(
     check_main=_faults_of_pairs,
 )
 
+
+# ---- data by name
 
 BUILTIN: Final = "builtin"
 FOLDER: Final = Path(__file__).parent / "builtin"

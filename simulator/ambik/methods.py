@@ -135,6 +135,8 @@ State = dict[str, Any]
 """Fields of `records.Decision` that are known; those that are lists hold what all steps have added."""
 
 
+# ---- what a method needs
+
 _LETTERS: Final = ("knowno", "lap")
 TOP: Final = 5
 """Most likely tokens that are asked for in the place of a letter."""
@@ -181,6 +183,8 @@ def needs_of(method: Method, generator: str, chooser: str = "", *, samples: int 
         return {generator: Needs(samples=samples > 1)}
     return {generator: Needs()} | ({chooser: Needs()} if chooser and method == "binary" else {})
 
+
+# ---- the steps
 
 T = TypeVar("T")
 Table = tuple[tuple[str, float], ...]

@@ -216,6 +216,8 @@ def _thing_by_head(name: str, parts: Words) -> Thing:
     return Thing(name, parts, head, by_head.get(head, ""))
 
 
+# ---- what a sentence names
+
 _LABEL = re.compile(r"^(?:[a-e]|[1-5])\s*(?:\)\s*|\.\s+)")
 
 

@@ -23,8 +23,9 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from personas.templates import render
-from simulator.ambik.items import DecideItem, PairItem, Scenario
+from simulator.ambik.items import LANGUAGE, DecideItem, PairItem, Scenario
 from simulator.ambik.kitchen.knowledge import any_of
+from simulator.ambik.kitchen.openings import Case as KitchenCase
 from simulator.ambik.kitchen.reasoning import alternatives, judge, kitchen_case
 from simulator.ambik.methods import NOTHING, Background, decide, request_in
 from simulator.ambik.naming import is_filler, is_not_listed
@@ -159,6 +160,8 @@ class MethodRobot:
         )
 
 
+# ---- the user
+
 ITEM: Final = "offline/item"
 _PICK_UP: Final = "pick-up"
 
@@ -263,9 +266,10 @@ class ModelUser:
         return Reply(text=answer)
 
 
+# ---- robots that understand nothing
+
 BaselineAnswer = tuple[str, tuple[str, ...], str]
 """The action, the set, the question."""
-_EN: Final = "en"
 
 
 def baseline_exchanges(
@@ -273,21 +277,12 @@ def baseline_exchanges(
 ) -> Mapping[str, tuple[Exchange, ...]]:
     """Return what each baseline decides on tasks, each once, in their order, before and after an answer."""
     tasks = {item.id: item for item in items}.values()
-    return {
-        name: tuple(_exchange(item, name, decide, context, dialogue) for item in tasks)
-        for name, decide in BASELINES.items()
-    }
+    return {name: tuple(_exchange(item, name, context, dialogue) for item in tasks) for name in BASELINES}
 
 
-def _exchange(
-    item: DecideItem,
-    name: str,
-    decide: Callable[[DecideItem, Context, Dialogue], BaselineAnswer],
-    context: Context,
-    dialogue: Dialogue,
-) -> Exchange:
-    shown = blinded(item, dialogue)
-    action, marked, question = decide(shown, context, dialogue)
+def _exchange(item: DecideItem, name: str, context: Context, dialogue: Dialogue) -> Exchange:
+    case = kitchen_case(blinded(item, dialogue), context, (), dialogue)
+    action, marked, question = BASELINES[name](case)
     before = Decision(
         episode_id=f"{name} {item.id}",
         run=name,
@@ -303,35 +298,32 @@ def _exchange(
     )
     if not question:
         return Exchange.of([before], robot=name, user=ITEM)
-    answer = item_answer(item, question, _EN)
-    acts = judge(kitchen_case(shown, context, ((question, answer),), dialogue)).action
+    answer = item_answer(item, question, LANGUAGE)
+    acts = judge(replace(case, exchanges=(*case.exchanges, (question, answer)))).action
     after = replace(before, action=acts, chosen=(acts,), asked=False, question="")
     return Exchange.of([replace(before, answer=answer), after], robot=name, user=ITEM)
 
 
-def _say_never_ask(item: DecideItem, context: Context, dialogue: Dialogue) -> BaselineAnswer:
-    action = judge(kitchen_case(item, context, (), dialogue)).action
+def _say_never_ask(case: KitchenCase) -> BaselineAnswer:
+    action = judge(case).action
     return action, (action,), ""
 
 
-def _say_always_ask(item: DecideItem, context: Context, dialogue: Dialogue) -> BaselineAnswer:
-    case = kitchen_case(item, context, (), dialogue)
+def _say_always_ask(case: KitchenCase) -> BaselineAnswer:
     judgement, marked = judge(case), alternatives(case)
     return judgement.action, marked, (judgement.question or any_of(marked)).en
 
 
-def _say_the_step(item: DecideItem, context: Context, dialogue: Dialogue) -> BaselineAnswer:
-    step = item.step or item.instruction
-    return step, (step,), ""
+def _say_the_step(case: KitchenCase) -> BaselineAnswer:
+    return case.step, (case.step,), ""
 
 
-def _say_all_options(item: DecideItem, context: Context, dialogue: Dialogue) -> BaselineAnswer:
-    step = (item.step or item.instruction).rstrip(". ")
-    action = f"{step}, with the {', the '.join((*item.about.objects, *item.about.appliances))}."
+def _say_all_options(case: KitchenCase) -> BaselineAnswer:
+    action = f"{case.step.rstrip('. ')}, with the {', the '.join((*case.objects, *case.appliances))}."
     return action, (action,), ""
 
 
-BASELINES: Final[Mapping[str, Callable[[DecideItem, Context, Dialogue], BaselineAnswer]]] = {
+BASELINES: Final[Mapping[str, Callable[[KitchenCase], BaselineAnswer]]] = {
     "never asks": _say_never_ask,
     "always asks": _say_always_ask,
     "copies the step": _say_the_step,

@@ -56,6 +56,8 @@ from simulator.research import Part as ResearchPart
 from simulator.runner.logged import PlayedItem
 from simulator.word_diff import word_diff
 
+# ---- one decision
+
 TARGET: Final = "target_success"
 _NOTHING: Final = "–"
 

@@ -67,14 +67,13 @@ def values(item: Item, turns: Sequence[Turn]) -> Values:
     if first.get("asks") is None:
         return right_before
     needed = needs_question(item, first.get("dialogue", "before"))
-    answers = [turn.text for turn in turns if turn.payload.get("kind") == "answer"]
     return {
         **_decision_values(item, first),
         **right_before,
         "needed": _number(needed),
         "questions": float(sum(bool(payload["asks"]) for payload in decided)),
         "relevant": relevance(item, (str(each.get("question") or "") for each in decided if each["asks"])),
-        "right_after": _number(right_in_the_end(item, last["asks"], last.get("action"), answers)),
+        "right_after": _number(right_in_the_end(item, last["asks"], last.get("action"), _answers(turns))),
     }
 
 
@@ -110,9 +109,15 @@ def _annotation_values(turns: Sequence[Turn]) -> Values:
     return {}
 
 
+def _answers(turns: Sequence[Turn]) -> list[str]:
+    return [turn.text for turn in turns if turn.payload.get("kind") == "answer"]
+
+
 def _number(value: bool | None) -> float | None:
     return None if value is None else float(value)
 
+
+# ---- what an episode says of asking
 
 _KINDS: Final = {"common_sense_knowledge": "common sense", "unambiguous_direct": "unambiguous"}
 
@@ -158,7 +163,7 @@ def useful(item: DecideItem, turns: Sequence[Turn]) -> int | None:
     if intent is None or intent.malformed:
         return None
     count, message = 0, item.instruction
-    answers = [turn.text for turn in turns if turn.payload.get("kind") == "answer"]
+    answers = _answers(turns)
     for answer in answers:
         count += _brings(intent, message, answer)
         message = f"{message} {answer}"

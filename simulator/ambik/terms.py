@@ -85,6 +85,8 @@ def paper() -> dict[str, Any]:
     return held
 
 
+# ---- switches, each with the paper's rule as default (spec 5, 7, 8, 10)
+
 Tokens = Literal["merged", "raw_top5"]
 Quantile = Literal["exact", "numpy_higher", "numpy_linear"]
 CpRule = Literal["split", "reference"]

@@ -261,6 +261,8 @@ def _value(row: Row, name: str, metric: str) -> Any:
     return _NUMBER.read_field(row, name)
 
 
+# ---- tables of results, a row for each method and type, and whether they can be right
+
 METRICS: Final = ("icr", "hr", "chr", "ssc", "ambdif", "sr")
 """All that a row may hold; ``sr`` is the success rate on KnowNo's scenarios (Table 8)."""
 _COLUMNS: Final = Columns(("model", "method", "type", *METRICS))

@@ -209,6 +209,8 @@ def _is_called(thing: Thing, word: str) -> bool:
     return word in thing.stems or any((word,) in kitchen().categories[name].words for name in thing.kinds)
 
 
+# ---- what is open
+
 By = Literal["", "text", "sense", "guess"]
 
 

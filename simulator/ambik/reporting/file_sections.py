@@ -136,6 +136,8 @@ def _named_data(lines: Iterable[DecisionLine]) -> str | None:
     return BENCHMARK if dataset is not None and dataset.benchmark == BENCHMARK else None
 
 
+# ---- a section for each kind
+
 RELEASED: Final = 500
 QUANTILES: Final[tuple[Quantile, ...]] = get_args(Quantile)
 
