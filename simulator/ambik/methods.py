@@ -235,13 +235,7 @@ async def generate(state: State, kit: Kit) -> State:
     flags += ["filled"] if options.filled else []
     if kit.not_listed:
         options = with_not_listed(options, kit.seed)
-    return {
-        "options": options.texts,
-        "filled": options.filled,
-        "prompts": [("generate", asked.text)],
-        "raw": [("generate", text)],
-        "flags": flags,
-    }
+    return _written("generate", asked, text, flags=flags, options=options.texts, filled=options.filled)
 
 
 async def draw(state: State, kit: Kit) -> State:
@@ -250,15 +244,11 @@ async def draw(state: State, kit: Kit) -> State:
     texts, flags = await _options_texts(kit, asked, kit.samples)
     drawn = [read_options(text) for text in texts]
     answers = counted(text for options in drawn for text in options.texts.values())
+    flags += ["filled"] if any(options.filled for options in drawn) else []
     similar = kit.background.similar
-    return {
-        "samples": answers,
-        "similarities": similarities(answers, similar) if similar else {},
-        "draws": len(LETTERS) * len(drawn),
-        "prompts": [("generate", asked.text)],
-        "raw": [("generate", text) for text in texts],
-        "flags": [*flags, *(["filled"] if any(options.filled for options in drawn) else [])],
-    }
+    near = similarities(answers, similar) if similar else {}
+    draws = len(LETTERS) * len(drawn)
+    return _written("generate", asked, *texts, flags=flags, samples=answers, similarities=near, draws=draws)
 
 
 async def generate_one(state: State, kit: Kit) -> State:
@@ -267,12 +257,8 @@ async def generate_one(state: State, kit: Kit) -> State:
     request = kit.request("generate_one", asked, max_tokens=kit.max_tokens)
     text = await one_line(kit.generator, request, kit.case.language)
     action = read_action(text)
-    return {
-        "action": action or DO_NOTHING,
-        "prompts": [("generate_one", asked.text)],
-        "raw": [("generate_one", text)],
-        "flags": [] if action else ["filled"],
-    }
+    flags = [] if action else ["filled"]
+    return _written("generate_one", asked, text, flags=flags, action=action or DO_NOTHING)
 
 
 async def choose(state: State, kit: Kit) -> State:
@@ -280,12 +266,8 @@ async def choose(state: State, kit: Kit) -> State:
     options = state["options"]
     asked = prompt("choose", kit.case, options=tuple(options.items()))
     table, text = await _one_word(kit, "choose", asked, lambda table: names_option(table, len(options)))
-    return {
-        "tokens": table,
-        "prompts": [("choose", asked.text)],
-        "raw": [("choose", text)],
-        "flags": [] if names_option(table, len(options)) else ["no_letter"],
-    }
+    flags = [] if names_option(table, len(options)) else ["no_letter"]
+    return _written("choose", asked, text, flags=flags, tokens=table)
 
 
 async def afford(state: State, kit: Kit) -> State:
@@ -319,12 +301,14 @@ async def certainty(state: State, kit: Kit) -> State:
     request = kit.request("certainty", asked, max_tokens=_WORD, stop=("\n",))
     text = (await kit.chooser.complete(request)).text
     word = read_certainty(text)
-    return {
-        "certainty": word,
-        "prompts": [("certainty", asked.text)],
-        "raw": [("certainty", text)],
-        "flags": ["invalid_certainty"] if word == "invalid" else [],
-    }
+    flags = ["invalid_certainty"] if word == "invalid" else []
+    return _written("certainty", asked, text, flags=flags, certainty=word)
+
+
+def _written(role: Role, asked: Prompt, *texts: str, flags: Sequence[str], **fields: Any) -> State:
+    """Return what a step adds: fields of the decision, what was asked and written, and flags."""
+    written = [(role, text) for text in texts]
+    return {**fields, "prompts": [(role, asked.text)], "raw": written, "flags": [*flags]}
 
 
 async def _options_texts(kit: Kit, asked: Prompt, samples: int) -> tuple[list[str], list[str]]:
