@@ -36,7 +36,7 @@ from simulator.orders import (
 )
 from simulator.runner.command import RunRequest, play
 from simulator.runner.logged import endings_of_runs, required_run
-from simulator.runner.run_summary import print_usage
+from simulator.runner.run_summary import print_usage, say
 
 SUFFIX: Final = "calibration"
 _LEFT: Final = ("settings", "calibration", "dialogue", "questions")
@@ -77,8 +77,9 @@ def calibrated_on(
     made = decisions(reader, [run_id])
     if not made:
         raise InputError(f"calibration {run_id}: no episode of this run has been played to its end.")
-    decided = [test for test in tests if not isinstance(test, DraftItem)]
-    if twice := shared(decided, [decision.item for decision in made]):
+    # Either member of a pair is the same task.
+    known = {_task(decision.item) for decision in made}
+    if twice := [test.id for test in tests if not isinstance(test, DraftItem) and _task(test) in known]:
         more = f" and {len(twice) - 1} more" if len(twice) > 1 else ""
         raise InputError(
             f"calibration {run_id}: {twice[0]}{more} of the items to be tested belong to it; a guarantee "
@@ -111,22 +112,6 @@ def require_fitting(reader: LogReader, run_id: str, robot: str, options: Mapping
                 f"calibration {run_id}: its {name} is {before!r}, and here it is {now!r}. Take a run that "
                 "was made alike, or leave --calibration out to have one made."
             )
-
-
-def fitting(reader: LogReader, runs: Sequence[str], robot: str, options: Mapping[str, Any]) -> str:
-    """Return the one of several runs given with ``--calibration`` that is of this method."""
-    method = Options.read(options).method
-    for run_id in runs:
-        if len(runs) == 1 or options_of(reader, run_id).method == method:
-            require_fitting(reader, run_id, robot, options)
-            return run_id
-    raise InputError(f"--calibration: none of these runs is of {NAMES[method] if method else robot}.")
-
-
-def shared(tests: Sequence[DecideItem], calibrating: Sequence[DecideItem]) -> tuple[str, ...]:
-    """Return ids of test items that calibration items are about, too: by either member of a pair."""
-    known = set(map(_task, calibrating))
-    return tuple(item.id for item in tests if _task(item) in known)
 
 
 def _task(item: DecideItem) -> tuple[str, str]:
@@ -179,7 +164,11 @@ def _requests(order: Order) -> Iterator[RunRequest | NotPlayed]:
     _tell_idle(order, pairs)
     tests = chosen.items(order.settings.seed)
     # What is wrong with the data or a run that was named is told before anything is played.
-    named = {pair: _named_calibration(order, *pair, tests) for pair in pairs if pair[1] in CONFORMAL}
+    named = {
+        (robot, method): _named_calibration(order, robot, method, tests)
+        for robot, method in pairs
+        if method in CONFORMAL
+    }
     calibrating = chosen.calibrating() if None in named.values() else ()
     unable = _unplayable_pairs(order, pairs)
     for robot, method in (pair for pair in pairs if pair not in unable):
@@ -241,8 +230,7 @@ def _tell_idle(order: Order, pairs: Sequence[Pair]) -> None:
             why = f"it is for {', '.join(methods)}, and {', '.join(sorted(played))} is played"
         else:
             why = f"it is for models, which play a method; {who} decides in its own way"
-        line = f"--{typed_word(name)} changes nothing here: {why}."
-        order.console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+        say(order.console, f"--{typed_word(name)} changes nothing here: {why}.", "yellow")
 
 
 def _require(name: str, built_in: Sequence[str], otherwise: str, models: ModelOptions) -> None:
@@ -330,7 +318,7 @@ def _unplayable_pairs(order: Order, pairs: Sequence[Pair]) -> frozenset[Pair]:
     }
     for (robot, method), error in errors.items():
         who = f"{NAMES[method]} with {robot}" if method else robot
-        order.console.print(f"{who} is left out: {error}", style="yellow", highlight=False, markup=False)
+        say(order.console, f"{who} is left out: {error}", "yellow")
     if len(errors) == len(pairs):
         raise errors[pairs[0]]
     return frozenset(errors)
@@ -354,15 +342,18 @@ async def _preflight(
     return errors
 
 
-def _named_calibration(order: Order, robot: str, method: Method | None, tests: Sequence[Item]) -> str | None:
+def _named_calibration(order: Order, robot: str, method: Method, tests: Sequence[Item]) -> str | None:
     """Return the calibration run that was named for a method; checked."""
     named = tuple(dict.fromkeys(order.selection.calibration))
     if not named:
         return None
     with LogReader(order.settings.log) as reader:
-        run = fitting(reader, named, robot, _options(order, method))
-        calibrated_on(reader, run, order.rules.settings, tests)
-    return run
+        for run in named:
+            if len(named) == 1 or options_of(reader, run).method == method:
+                require_fitting(reader, run, robot, _options(order, method))
+                calibrated_on(reader, run, order.rules.settings, tests)
+                return run
+    raise InputError(f"--calibration: none of these runs is of {NAMES[method]}.")
 
 
 def _threshold_of(order: Order, run: str, tests: Sequence[Item]) -> Calibrated | None:
@@ -370,13 +361,14 @@ def _threshold_of(order: Order, run: str, tests: Sequence[Item]) -> Calibrated |
     console = order.console
     with LogReader(order.settings.log) as reader:
         if failed := len(reader.episodes(run, latest=True, status="failed")):
-            console.print(
+            say(
+                console,
                 f"{failed} episodes of the calibration {run} failed, so there is no threshold yet; the same "
-                "command plays them again."
+                "command plays them again.",
             )
             endings = endings_of_runs(reader, [run])
             for why, count in {**endings.failures, **endings.left}.items():
-                console.print(f"  {count} x {why}", highlight=False, markup=False)
+                say(console, f"  {count} x {why}")
             return None
         threshold, missing = calibrated_on(reader, run, order.rules.settings, tests)
         print_usage(console, reader.usage(run))
