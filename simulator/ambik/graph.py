@@ -36,14 +36,15 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from logs.rows import Turn
+from simulator.ambik.forms import read_chosen
 from simulator.ambik.items import DecideItem, DraftItem, Item
 from simulator.ambik.payloads import (
     annotated,
     answered,
     calibrated,
     decided,
+    method_decision,
     person_mark,
-    proposed,
     with_words,
 )
 from simulator.ambik.playing import (
@@ -235,16 +236,26 @@ def take(table: Table, state: State, seat: str, reply: Reply) -> tuple[Turn, Upd
 
 
 def _read_proposal(table: Table, state: State, reply: Reply) -> Decision:
-    robot = table.live.seats[ROBOT]
-    return proposed(
-        reply,
-        table.decided_on,
-        table.rules,
-        offered=table.offered,
-        must_act=must_act(table, state),
-        episode_id=table.live.episode.id,
-        name=robot.name,
-        person=robot.kind == "person",
+    """Read what a robot proposes: of a method (``{"decision": …}``), or of who marks actions (`forms`)."""
+    robot, rules, id = table.live.seats[ROBOT], table.rules, table.live.episode.id
+    person, move = robot.kind == "person", reply.move or {}
+    if "decision" in move and not person:
+        return method_decision(move, table.decided_on, rules, episode_id=id, generator=robot.name)
+    # People mark nothing but what they are offered.
+    offered = table.offered if person else ()
+    chosen = read_chosen(reply, offered=offered, must_act=must_act(table, state))
+    return Decision(
+        episode_id=id,
+        run="",
+        item=table.decided_on,
+        method="person" if person else "offline",
+        context=rules.context,
+        dialogue=rules.dialogue,
+        generator=robot.name,
+        chosen=chosen.marked,
+        action=chosen.act,
+        asked=chosen.ask is not None,
+        question=chosen.ask or "",
     )
 
 

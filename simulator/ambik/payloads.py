@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from simulator.ambik.annotation.form import check_fields, refuse_errors
-from simulator.ambik.forms import form_record, read_answer, read_chosen, read_pair_form
+from simulator.ambik.forms import form_record, read_answer, read_pair_form
 from simulator.ambik.items import DecideItem, Draft
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
 from simulator.ambik.predicting import ScoredDecision, outcome
@@ -36,43 +36,6 @@ def person_mark(kind: str) -> dict[str, Any]:
 
 
 # ---- replies of seats
-
-
-def proposed(
-    reply: Reply,
-    item: DecideItem,
-    options: Options,
-    *,
-    offered: Sequence[str],
-    must_act: bool,
-    episode_id: str,
-    name: str,
-    person: bool,
-) -> Decision:
-    """Read what a robot proposes: of a method (``{"decision": …}``), or of who marks actions (`forms`).
-
-    `offered`: actions in display order; people mark nothing else.
-
-    Raises:
-        SeatError: if it is no decision, or breaks a rule.
-    """
-    move = reply.move or {}
-    if "decision" in move and not person:
-        return method_decision(move, item, options, episode_id=episode_id, generator=name)
-    chosen = read_chosen(reply, offered=offered if person else (), must_act=must_act)
-    return Decision(
-        episode_id=episode_id,
-        run="",
-        item=item,
-        method="person" if person else "offline",
-        context=options.context,
-        dialogue=options.dialogue,
-        generator=name,
-        chosen=chosen.marked,
-        action=chosen.act,
-        asked=chosen.ask is not None,
-        question=chosen.ask or "",
-    )
 
 
 def with_words(payload: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
