@@ -231,9 +231,10 @@ def _threshold(batch: Batch, batches: Iterable[Batch], here: _Here) -> Calibrate
     """
     if batch.calibrates or batch.first.decision.method not in CONFORMAL:
         return None
-    told, calibration = batch.first.threshold, _calibration_of(batch, batches)
-    if told is not None:
-        return replace(told, run=calibration.run if calibration else _calibration_in_log(told, batch, here))
+    threshold, calibration = batch.first.threshold, _calibration_of(batch, batches)
+    if threshold is not None:
+        run = calibration.run if calibration else _calibration_in_log(threshold, batch, here)
+        return replace(threshold, run=run)
     if calibration is None:
         raise InputError(
             "q_hat is missing (with epsilon, n_calibration and rank), and no decisions on calibration items "

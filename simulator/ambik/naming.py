@@ -249,15 +249,11 @@ def named(text: str, names: Iterable[str]) -> tuple[str, ...]:
         return ()
     hits = _pattern(frozenset(by_folded)).finditer(folded(text))
     taken: list[tuple[int, int, str]] = []
-    for start, end, name in sorted(((*hit.span(1), hit[2]) for hit in hits), key=_longest_first):
+    spans = ((*hit.span(1), hit[2]) for hit in hits)
+    for start, end, name in sorted(spans, key=lambda span: (span[0] - span[1], span[0])):  # longest first
         if all(end <= other[0] or start >= other[1] for other in taken):
             taken.append((start, end, name))
     return tuple(dict.fromkeys(by_folded[name] for _, _, name in sorted(taken)))
-
-
-def _longest_first(hit: tuple[int, int, str]) -> tuple[int, int]:
-    start, end, _ = hit
-    return start - end, start
 
 
 def names_any(text: str, wanted: Iterable[str], names: Iterable[str] = ()) -> bool:

@@ -164,7 +164,7 @@ def decision_line(row: Row, file: Path) -> DecisionLine:
     method = row.one_of("method", ROBOTS) if method not in ROBOTS else method
     fields = _fields_of(method).read_row(row)
     item, known = _item(row, fields)
-    threshold = _read_calibration(row)
+    threshold = None if row.get("q_hat") is None else Calibrated(**dict(_CALIBRATION.read_row(row)))
     part = fields.part or (item.part if known else None)
     calibrates = part == "calibration"
     if part is None and method in CONFORMAL and threshold is None and not fields.prediction_set:
@@ -208,10 +208,6 @@ def _decision(fields: LineFields, method: Any, item: DecideItem, run: str) -> De
     seed = () if fields.seed is None else (str(fields.seed),)
     id = fields.episode_id or ".".join((*called, *seed))
     return Decision(episode_id=id, run=run, item=item, method=method, asked=fields.asked, **fields.made_of())
-
-
-def _read_calibration(row: Row) -> Calibrated | None:
-    return None if row.get("q_hat") is None else Calibrated(**dict(_CALIBRATION.read_row(row)))
 
 
 def _settings(row: Row, threshold: Calibrated | None) -> Settings:

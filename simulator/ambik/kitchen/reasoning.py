@@ -73,7 +73,10 @@ def judge(case: Case, most: int = MOST) -> Judgement:
     `most`: actions that it marks at most.
     """
     nouns = (*openings(case), *only_of_its_kind(case))
-    still_open = sorted((opening for opening in nouns if opening.open), key=_food_first)
+    still_open = sorted(
+        (opening for opening in nouns if opening.open),
+        key=lambda opening: (not thing(opening.names[0]).is_a("ingredient"), opening.mention.start),
+    )
     notes = [_note(case, opening) for opening in nouns]
     if case.exchanges:
         return _after_answer(case, nouns, still_open, notes)
@@ -318,10 +321,6 @@ def _append(text: str, phrase: str) -> str:
 def _put(new: str, old: re.Match[str]) -> str:
     put = old.expand(new)
     return put[:1].upper() + put[1:] if old.group()[:1].isupper() else put
-
-
-def _food_first(opening: Opening) -> tuple[bool, int]:
-    return not thing(opening.names[0]).is_a("ingredient"), opening.mention.start
 
 
 def _mention_text(case: Case, opening: Opening) -> str:
