@@ -177,7 +177,6 @@ def outcome_prepared(prepared: ScoredDecision, q_hat: float, settings: Settings)
         help=_asks(prepared, members, kept, q_hat, settings),
         removed=len(members) - len(kept),
         covered=any(option.acceptable for option in members) if prepared.known else None,
-        acceptable=any(option.acceptable for option in prepared.scored) if prepared.known else None,
         action=prepared.best,
     )
 

@@ -132,7 +132,6 @@ class Outcome:
     Attributes:
         predicted: the set's actions, ``do nothing`` removed (spec 10.1).
         covered: whether an acceptable option is in the set; None if no option is known to be right or wrong.
-        acceptable: whether any candidate is acceptable; None likewise.
         action: what it would do without asking: its best candidate; empty if it has none.
     """
 
@@ -141,7 +140,6 @@ class Outcome:
     help: bool
     removed: int = 0
     covered: bool | None = None
-    acceptable: bool | None = None
     action: str = ""
 
 
