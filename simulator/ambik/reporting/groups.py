@@ -169,9 +169,9 @@ def from_runs(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool =
         calibration = decisions(reader, [source]) if source in known else ()
         exchanges = exchanges_of(played)
         for key, alike in _group_by(configuration, made).items():
-            group = _group(run, version, options.settings, options.calibration, alike, exchanges)
+            own = calibration if key[0] == options.method else ()
             material.groups.append(
-                replace(group, calibration=calibration if key[0] == options.method else ())
+                _group(run, version, options.settings, options.calibration, alike, own, exchanges)
             )
         material.remarks += _unfinished_remarks(reader, run, aborted)
     return material
@@ -183,6 +183,7 @@ def _group(
     settings: Settings,
     logged: Calibrated | None,
     alike: Sequence[Decision],
+    calibration: Sequence[Decision],
     exchanges: Iterable[Exchange],
 ) -> Group:
     key = configuration(alike[0])
@@ -193,6 +194,7 @@ def _group(
         version=version,
         settings=settings,
         decisions=tuple(alike),
+        calibration=tuple(calibration),
         logged=logged,
         exchanges=tuple(exchange for exchange in exchanges if configuration(exchange.before) == key),
     )
@@ -217,11 +219,21 @@ def from_lines(lines: Sequence[DecisionLine], calibration: Sequence[DecisionLine
         InputError: if thresholds, or the rows that one rests on, cannot be told apart.
     """
     material, used = Material(), set[str]()
-    calibrating = _first_lines([*(line for line in lines if line.calibrates), *calibration])
+    calibrating = [
+        played[0] for played in _episodes([*(line for line in lines if line.calibrates), *calibration])
+    ]
     tests = (line for line in lines if not line.calibrates)
     for run, of_run in _group_by(lambda line: line.decision.run, tests).items():
-        exchanges = _line_exchanges(of_run)
-        for key, alike in _group_by(lambda line: configuration(line.decision), _first_lines(of_run)).items():
+        episodes = _episodes(of_run)
+        exchanges = [
+            Exchange.of(
+                [line.decision for line in played], robot=played[0].fields.robot, user=played[0].fields.user
+            )
+            for played in episodes
+            if any(line.fields.questions or line.decision.answer for line in played)
+        ]
+        firsts = (played[0] for played in episodes)
+        for key, alike in _group_by(lambda line: configuration(line.decision), firsts).items():
             made, threshold = [line.decision for line in alike], _threshold(alike)
             fitting = _fitting_calibration(calibrating, made[0], threshold) if key[0] in CONFORMAL else []
             if key[0] in CONFORMAL and not fitting and threshold is None and any(x.threshold for x in alike):
@@ -231,8 +243,8 @@ def from_lines(lines: Sequence[DecisionLine], calibration: Sequence[DecisionLine
                 )
             used |= {decision.episode_id for decision in fitting}
             first = alike[0]
-            group = _group(run, first.fields.dataset_version, first.settings, threshold, made, exchanges)
-            material.groups.append(replace(group, calibration=tuple(fitting)))
+            version = first.fields.dataset_version
+            material.groups.append(_group(run, version, first.settings, threshold, made, fitting, exchanges))
             if count := sum(not line.known for line in alike):
                 material.remarks.append(
                     f"{run}: of {count} decisions the task is not at hand (name the data with --data), so "
@@ -267,20 +279,10 @@ def _fitting_calibration(
     return fitting
 
 
-def _first_lines(lines: Iterable[DecisionLine]) -> list[DecisionLine]:
-    """Return the first decision of each episode: before anything was asked in it."""
+def _episodes(lines: Iterable[DecisionLine]) -> list[list[DecisionLine]]:
+    """Return the lines of each episode by turn: the first is of before anything was asked in it."""
     episodes = _group_by(lambda line: line.episode, lines).values()
-    return [min(episode, key=lambda line: line.fields.turn) for episode in episodes]
-
-
-def _line_exchanges(lines: Iterable[DecisionLine]) -> list[Exchange]:
-    exchanges = []
-    for episode in _group_by(lambda line: line.decision.episode_id, lines).values():
-        episode.sort(key=lambda line: line.fields.turn)
-        if any(line.fields.questions or line.decision.answer for line in episode):
-            made = [line.decision for line in episode]
-            exchanges.append(Exchange.of(made, robot=episode[0].fields.robot, user=episode[0].fields.user))
-    return exchanges
+    return [sorted(played, key=lambda line: line.fields.turn) for played in episodes]
 
 
 def _threshold(lines: Sequence[DecisionLine]) -> Calibrated | None:
