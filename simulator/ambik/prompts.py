@@ -92,10 +92,20 @@ def prompt(role: Role, case: Case, **more: object) -> Prompt:
 
 
 def rendered(name: str, language: str, variables: Mapping[str, Any]) -> Prompt:
-    """Return a template of the package's as a prompt."""
+    """Return a template of the package's as a prompt: the conversation that it is.
+
+    Raises:
+        TemplateError: if it does not end with a message of the user's.
+    """
     template = render(f"ambik/{name}", language, variables)
-    messages = messages_of(template.text, f"ambik/{name}.{language}")
-    return Prompt(messages, template.version, len(messages) - 1)
+    first, *rest = _MARK.split(template.text)
+    pairs = zip(rest[::2], rest[1::2], strict=True)
+    messages = [Message(cast(Speaker, role), part.strip()) for role, part in pairs]
+    if not messages or messages[-1].role != "user":
+        where = f"ambik/{name}.{language}"
+        raise TemplateError(f"{where}: the last part must begin with the line <<<user>>> and hold the item")
+    system = [Message("system", first.strip())] if first.strip() else []
+    return Prompt((*system, *messages), template.version, len(system) + len(messages) - 1)
 
 
 def request_for(model: ChatModel, asked: Prompt, **settings: Any) -> Request:
@@ -107,21 +117,6 @@ def request_for(model: ChatModel, asked: Prompt, **settings: Any) -> Request:
         text = (Message("user", asked.text + "\n"),)
         return Request(messages=text, plain=True, prompt_version=asked.version, **settings)
     return Request(messages=asked.messages, shared=asked.shared, prompt_version=asked.version, **settings)
-
-
-def messages_of(text: str, name: str) -> tuple[Message, ...]:
-    """Return the conversation that a rendered template is; `name` names it in errors.
-
-    Raises:
-        TemplateError: if it does not end with a message of the user's.
-    """
-    first, *rest = _MARK.split(text)
-    messages = [
-        Message(cast(Speaker, role), part.strip()) for role, part in zip(rest[::2], rest[1::2], strict=True)
-    ]
-    if not messages or messages[-1].role != "user":
-        raise TemplateError(f"{name}: the last part must begin with the line <<<user>>> and hold the item")
-    return (*([Message("system", first.strip())] if first.strip() else []), *messages)
 
 
 def _paragraphs(messages: tuple[Message, ...]) -> list[str]:
