@@ -135,10 +135,6 @@ class Settings:
 
 
 DEFAULT: Final = Settings()
-ORIGINAL_KNOWNO: Final = Settings(
-    tokens="raw_top5", quantile="numpy_higher", not_listed=True, help="original"
-)
-"""KnowNo's published rule (spec 8.1, 9)."""
 _READER: Final = TypeAdapter(Settings)
 _NAMES: Final = tuple(each.name for each in fields(Settings))
 

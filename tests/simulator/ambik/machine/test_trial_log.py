@@ -16,7 +16,7 @@ from simulator.ambik.playing import Options, calibration_option, read_calibratio
 from simulator.ambik.predicting import prepared
 from simulator.ambik.records import Affordance, Calibrated, Decision
 from simulator.ambik.score import values
-from simulator.ambik.terms import DEFAULT, ORIGINAL_KNOWNO, Settings, read_settings, settings_option
+from simulator.ambik.terms import DEFAULT, Settings, read_settings, settings_option
 from simulator.errors import SeatError
 
 Q_HAT = {"q_hat": 0.75, "n": 20, "epsilon": 0.2, "rank": 17, "run": "cal"}
@@ -84,7 +84,7 @@ def test_a_method_s_decision_that_cannot_be_read_is_malformed(decision, message)
     assert (refused.value.cause, refused.value.code) == ("robot", "malformed")
 
 
-@pytest.mark.parametrize("one", [DEFAULT, ORIGINAL_KNOWNO, Settings(target_success=0.9, icr="best_option")])
+@pytest.mark.parametrize("one", [DEFAULT, Settings(not_listed=True, target_success=0.9, icr="best_option")])
 def test_settings_and_calibrations_come_back_as_they_went(one):
     assert read_settings(json.loads(json.dumps(settings_option(one)))) == one
     for q_hat in (0.25, float("inf")):

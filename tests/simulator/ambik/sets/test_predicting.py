@@ -11,7 +11,7 @@ import pytest
 from simulator.ambik.items import Pair
 from simulator.ambik.predicting import calibrate, outcome, prepared, recalibrated
 from simulator.ambik.records import Affordance, Calibrated, Decision
-from simulator.ambik.terms import DEFAULT, ORIGINAL_KNOWNO, Settings
+from simulator.ambik.terms import DEFAULT, Settings
 from simulator.errors import InputError
 
 PLAIN = Settings(temperature=1.0)
@@ -148,7 +148,9 @@ def test_raw_tokens_that_come_back_twice_count_twice(make_decision: MakeDecision
     options = {"A": "take the glass mug", "B": NOT_LISTED}
     tokens = (("A", math.log(0.5)), (" A", math.log(0.25)), ("Option", math.log(0.2)), ("B", math.log(0.05)))
     decision = make_decision(options=options, tokens=tokens)
-    raw = replace(ORIGINAL_KNOWNO, temperature=1.0)
+    raw = Settings(
+        tokens="raw_top5", quantile="numpy_higher", not_listed=True, help="original", temperature=1.0
+    )
     twice = outcome(decision, at(0.8), raw)
     assert twice.help and twice.predicted == ("take the glass mug",)
     assert not outcome(decision, at(0.6), raw).help

@@ -13,7 +13,10 @@ from simulator.ambik.files.published import decisions_of
 from simulator.ambik.measures import measures
 from simulator.ambik.predicting import calibrate, outcome, prepared
 from simulator.ambik.records import Decision
-from simulator.ambik.terms import DEFAULT, ORIGINAL_KNOWNO, Settings
+from simulator.ambik.terms import DEFAULT, Settings
+
+# The published rule (spec 8.1, 9).
+ORIGINAL_KNOWNO = Settings(tokens="raw_top5", quantile="numpy_higher", not_listed=True, help="original")
 
 
 @pytest.fixture(scope="module")
