@@ -49,7 +49,7 @@ def decisions(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) 
 
 def first_decisions(episodes: Iterable[PlayedItem]) -> tuple[Decision, ...]:
     """Return the first decision of each episode in which a robot decided."""
-    return tuple(made[0] for made in map(_decisions_of, episodes) if made)
+    return tuple(made[0] for made in map(_decisions_or_nothing, episodes) if made)
 
 
 def exchanges_of(episodes: Iterable[PlayedItem]) -> tuple[Exchange, ...]:
@@ -57,7 +57,7 @@ def exchanges_of(episodes: Iterable[PlayedItem]) -> tuple[Exchange, ...]:
     return tuple(
         Exchange.of(made, robot=played.who(ROBOT), user=played.who(USER), aborted=_is_aborted(played))
         for played in episodes
-        if played.episode.options.get("questions", 0) and (made := _decisions_of(played))
+        if played.episode.options.get("questions", 0) and (made := _decisions_or_nothing(played))
     )
 
 
@@ -83,7 +83,7 @@ def _is_aborted(played: PlayedItem) -> bool:
     return played.ending.status not in ENDED
 
 
-def _decisions_of(played: PlayedItem) -> tuple[Decision, ...]:
+def _decisions_or_nothing(played: PlayedItem) -> tuple[Decision, ...]:
     """Return the decisions of an episode; of one that broke off before any, that nothing was decided."""
     made = decisions_of(played)
     if made or not _is_aborted(played) or isinstance(played.item, DraftItem):
