@@ -144,11 +144,8 @@ def _hear_how(topic: Topic, tokens: Sequence[str], content: frozenset[str]) -> H
         return ""
     fits = "manner" in topic.facets or ("thing" in topic.facets and topic.foods is False)
     strange = content - topic.known - topic.names
-    return (
-        "open"
-        if fits and content & topic.known and not strange and not content & topic.names - topic.keys
-        else ""
-    )
+    known = content & topic.known and not strange and not content & topic.names - topic.keys
+    return "open" if fits and known else ""
 
 
 def _hear_measure(topic: Topic, measures: frozenset[str], sentence: str, content: frozenset[str]) -> Heard:
