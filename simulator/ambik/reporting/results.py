@@ -116,14 +116,13 @@ class Result(Group):
 def results_of(groups: Sequence[Group], switches: Switches | None = None) -> tuple[Result, ...]:
     """Return sets and measures of groups, by method; names tell apart those of one method."""
     ordered = sorted(groups, key=lambda group: _ORDER.index(group.method))
-    names = [", ".join(filter(None, (group.robot, group.conditions))) for group in ordered]
-    methods = [group.method for group in ordered]
-    alike, seen = Counter(zip(methods, names, strict=True)), Counter[tuple[str, str]]()
+    keys = [(group.method, ", ".join(filter(None, (group.robot, group.conditions)))) for group in ordered]
+    alike, seen = Counter(keys), Counter[tuple[str, str]]()
     results = []
-    for group, name in zip(ordered, names, strict=True):
-        key = group.method, name
+    for group, key in zip(ordered, keys, strict=True):
         seen[key] += 1
-        results.append(_result(group, f"{name} ({seen[key]})" if alike[key] > 1 else name, switches or {}))
+        name = f"{key[1]} ({seen[key]})" if alike[key] > 1 else key[1]
+        results.append(_result(group, name, switches or {}))
     return tuple(results)
 
 
