@@ -48,7 +48,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     judging=(attribute("simulator.ambibench.coding:CODING"),),
     desks=(attribute("simulator.ambibench.coding:DESK"),),
     research=attribute("simulator.ambibench.research:RESEARCH"),
-    studies=attribute("simulator.ambibench.assignment:PatternStudy"),
+    studies=attribute("simulator.ambibench.sessions:PatternStudy"),
     sessions=attribute("simulator.ambibench.sessions:AmbiBenchSessions"),
     picture=later("simulator.ambibench.show:picture"),
     icon="letters",
@@ -62,7 +62,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
             ),
         ),
         "generate ambibench": Command(
-            "simulator.ambibench.generate_command:generate_command",
+            "simulator.ambibench.data_command:generate_command",
             "Generate AmbiBench items. The same command writes the same bytes.",
         ),
         "stats ambibench": Command(

@@ -16,9 +16,8 @@ from logs.paths import default_path
 from simulator.ambibench.data import BUILTIN, Draw, load_items
 from simulator.ambibench.features import Pair, Variant
 from simulator.ambibench.files import finetuning_line
+from simulator.ambibench.finetune import TrainConfig, finetune, submit
 from simulator.ambibench.generation import Control
-from simulator.ambibench.learn import hosted
-from simulator.ambibench.learn.hosted import TrainConfig
 from simulator.ambibench.runs import evaluate_fold
 from simulator.errors import InputError
 from simulator.field_options import options_of, read_options
@@ -92,7 +91,7 @@ def _train_hosted(order: Training, lines: Sequence[str], console: Console) -> No
     write_lines(path, lines)
     console.print(f"{len(lines)} prompts in {path}")
     if order.submit:
-        job = hosted.submit(order.model.removeprefix(_HOSTED), path, order)
+        job = submit(order.model.removeprefix(_HOSTED), path, order)
         console.print(f"job {job} begun; when it is done, play its model:")
     else:
         console.print("Upload it, or let --submit do that; when the job is done, play its model:")
@@ -101,11 +100,9 @@ def _train_hosted(order: Training, lines: Sequence[str], console: Console) -> No
 
 def _train(order: Training, records: Sequence[Mapping[str, str]], folder: Path, console: Console) -> None:
     require_local("peft") if order.method == "lora" else require_local()
-    import torch
-
-    from simulator.ambibench.learn.finetune import finetune
-
     if order.threads is not None:
+        import torch
+
         torch.set_num_threads(order.threads)
     base = order.model.removeprefix("transformers/")
     # An adapter calls its base by the folder where it is, or by a built-in model's name anywhere.

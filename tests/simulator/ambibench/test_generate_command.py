@@ -9,8 +9,8 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from simulator.ambibench.data_command import generate_command
 from simulator.ambibench.files import read_file
-from simulator.ambibench.generate_command import generate_command
 from simulator.ambibench.generation import generate_finetune, generate_instruction, generate_multiple
 from simulator.ambibench.prompt import Item, whole_text
 from simulator.errors import InputError

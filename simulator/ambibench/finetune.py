@@ -1,4 +1,7 @@
-"""Finetune a causal language model on this machine: an adapter or all weights.
+"""How a model is finetuned (paper 4.4, App. G.5, H; spec section 5.3): by a service, or on this machine.
+
+A service is one with OpenAI's interface. On this machine a causal language model learns as an adapter or with
+all its weights; torch is imported when that begins.
 
 The loss is the weighted mean of the tokens' cross-entropy: 1 for the completion, `prompt_weight` for the
 prompt. Prompt and completion are tokenised apart, so that the completion begins a token of its own, as it
@@ -8,20 +11,102 @@ does when the model is scored.
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-import torch
-from torch.nn.functional import cross_entropy
-from transformers import get_linear_schedule_with_warmup
+from pydantic import Field
 
-from simulator.ambibench.learn.hosted import TrainConfig
+from simulator.errors import InputError
+from simulator.field_options import HIDDEN
+from simulator.fields import Fields
 from simulator.models.weights import ADAPTER, load_weights
 from simulator.seeds import derive_seed
+
+if TYPE_CHECKING:
+    import torch
+
+Method = Literal["lora", "full"]
+# AdamW's learning rates with which the small model learns without forgetting how to answer.
+RATES: Final[dict[Method, float]] = {"lora": 2e-4, "full": 2e-5}
+
+
+class TrainConfig(Fields):
+    """A finetuning; batch size 1 as in the paper, prompts in a new order in each epoch.
+
+    Attributes:
+        method: ``lora`` trains low-rank adapters on all linear layers, ``full`` all weights.
+        rate: AdamW's learning rate at its highest.
+        prompt_weight: where the completion's tokens have 1 (paper: .1).
+        rank: of the adapters.
+        alpha: their scale, divided by the rank.
+        warmup: share of the updates over which the rate rises; it falls to 0 linearly after that.
+        clip: largest norm of a gradient.
+    """
+
+    method: Method = Field(default="lora", description="an adapter, or all weights")
+    epochs: int = Field(default=1, ge=1, description="how often each prompt is seen")
+    rate: float | None = Field(default=None, ge=0, description="learning rate, if not the method's own")
+    prompt_weight: float = Field(default=0.1, ge=0, description="weight of the prompt in the loss")
+    seed: int = Field(default=0, description="of data, order and adapter")
+    rank: Annotated[int, HIDDEN] = 16
+    alpha: Annotated[int, HIDDEN] = 32
+    warmup: Annotated[float, HIDDEN] = 0.05
+    clip: Annotated[float, HIDDEN] = 1.0
+
+    @property
+    def learning_rate(self) -> float:
+        """The rate that is used."""
+        return RATES[self.method] if self.rate is None else self.rate
+
+
+# Of the paper's service (spec section 5.3). Its weight of .1 on the prompt's tokens is no longer taken.
+BATCH_SIZE = 1
+RATE_MULTIPLIER = 0.1
+
+
+def submit(model: str, file: Path, config: TrainConfig, client: Any = None) -> str:
+    """Upload `file` and begin a finetuning job.
+
+    `client`: of the openai package; default: one for ``$OPENAI_API_KEY``.
+
+    Returns:
+        The job's id.
+
+    Raises:
+        InputError: if there is no key, or the service refuses.
+    """
+    import openai
+
+    if client is None and not os.environ.get("OPENAI_API_KEY"):
+        raise InputError("Submitting a finetuning job needs a key: set OPENAI_API_KEY.")
+    client = client or openai.OpenAI()
+    try:
+        with file.open("rb") as stream:
+            uploaded = client.files.create(file=stream, purpose="fine-tune")
+        job = client.fine_tuning.jobs.create(
+            model=model,
+            training_file=uploaded.id,
+            seed=config.seed,
+            method={
+                "type": "supervised",
+                "supervised": {
+                    "hyperparameters": {
+                        "batch_size": BATCH_SIZE,
+                        "learning_rate_multiplier": RATE_MULTIPLIER,
+                        "n_epochs": config.epochs,
+                    }
+                },
+            },
+        )
+    except openai.OpenAIError as error:
+        raise InputError(f"{model} could not be finetuned: {error}") from error
+    return str(job.id)
+
 
 LOSSES: Final = "curve.json"
 SETTINGS: Final = "askback.json"
@@ -80,6 +165,8 @@ def finetune(
     Returns:
         The losses of each update.
     """
+    import torch
+
     torch.manual_seed(derive_seed(config.seed, "weights"))
     loaded = load_weights(base, "cuda" if torch.cuda.is_available() else "cpu")
     encoded = [encode(loaded.tokenizer, record, config.prompt_weight) for record in records]
@@ -115,6 +202,9 @@ def encode(tokenizer: Any, record: Mapping[str, str], prompt_weight: float) -> E
 
 def losses_of(model: Any, encoded: EncodedRecord) -> tuple[torch.Tensor, float]:
     """Return weighted mean cross-entropy of a record's tokens, and the plain one of its completion."""
+    import torch
+    from torch.nn.functional import cross_entropy
+
     ids = torch.tensor([encoded.ids], device=model.device)
     weights = torch.tensor(encoded.weights[1:], device=model.device)
     logits = model(input_ids=ids).logits[0, :-1].float()
@@ -142,6 +232,9 @@ def _name_base(folder: Path, name: str) -> None:
 
 
 def _train(model: Any, encoded: Sequence[EncodedRecord], config: TrainConfig, tell: Tell) -> Curve:
+    import torch
+    from transformers import get_linear_schedule_with_warmup
+
     learned = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(learned, lr=config.learning_rate, weight_decay=0.0)
     updates = config.epochs * len(encoded)
