@@ -8,15 +8,15 @@ who was asked to decide stays the one who decides.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
 from typing import Final, Literal, NamedTuple, get_args
 
 from logs import LogReader
-from logs.rows import Judgment
+from logs.rows import Judgment, Run
 from simulator.ambibench.features import VALUES, Feature
-from simulator.ambibench.items import BENCHMARK, item_from_row, settings_of
+from simulator.ambibench.items import BENCHMARK, item_from_row
 from simulator.ambibench.prompt import Prompt
 from simulator.blocks import Block, Heading, Text, message
 from simulator.desk_forms import Field
@@ -77,7 +77,7 @@ def chosen_runs(reader: LogReader, keys: str = "") -> tuple[str, ...]:
         InputError: if there is no such set.
     """
     own = (run for run in reader.runs() if run.benchmark == BENCHMARK)
-    by_key = {set_key(run.id): run.id for run in own if "verbalise" in settings_of(reader, run, ended=True)}
+    by_key = {set_key(run.id): run.id for run in own if _holds_outputs(reader, run)}
     chosen = dict.fromkeys(keys.split(",")) if keys else by_key
     for key in chosen:
         if key not in by_key:
@@ -85,10 +85,21 @@ def chosen_runs(reader: LogReader, keys: str = "") -> tuple[str, ...]:
     return tuple(by_key[key] for key in chosen)
 
 
-def judgments_of(reader: LogReader, runs: str | Sequence[str]) -> list[Judgment]:
+def _holds_outputs(reader: LogReader, run: Run) -> bool:
+    """Return True if an episode of a run in which the task is named has come to its end."""
+    ended = "SELECT episode_id FROM endings WHERE status IN ('completed', 'truncated')"
+    with reader.connection() as connection:
+        row = connection.execute(
+            "SELECT 1 FROM items WHERE json_extract(data, '$.setting') = 'verbalise' AND hash IN "
+            f"(SELECT item_hash FROM episodes WHERE run_id = ? AND id IN ({ended})) LIMIT 1",
+            [run.id],
+        ).fetchone()
+    return row is not None
+
+
+def judgments_of(reader: LogReader, runs: Iterable[str]) -> list[Judgment]:
     """Return what raters said of the outputs of some runs."""
-    names = (runs,) if isinstance(runs, str) else dict.fromkeys(runs)
-    return [judgment for run in names for judgment in reader.judgments(run_id=run, kind=KIND)]
+    return [judgment for run in dict.fromkeys(runs) for judgment in reader.judgments(run_id=run, kind=KIND)]
 
 
 # ---- what holds, and how far raters agree

@@ -41,7 +41,7 @@ from simulator.ambibench.generation import (
     generate_verbalise,
 )
 from simulator.ambibench.items import BENCHMARK
-from simulator.ambibench.prompt import Item, setting_of
+from simulator.ambibench.prompt import Item
 from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
 from simulator.field_options import Option
@@ -159,9 +159,11 @@ def load_items(
         items = generate_items(setting, kind=kind, fold=fold, variant=variant, draw=draw)
     else:
         raise InputError(f"data {BUILTIN!r}: say which setting; known are {', '.join(SETTINGS)}")
-    held = tuple(item for item in items if setting in (None, setting_of(item)) and _has_levels(item, levels))
+    held = tuple(item for item in items if setting in (None, item.setting) and _has_levels(item, levels))
     if not held:
-        counts = ", ".join(f"{name} {count}" for name, count in Counter(map(setting_of, items)).items())
+        counts = ", ".join(
+            f"{name} {count}" for name, count in Counter(item.setting for item in items).items()
+        )
         raise InputError(f"data {str(data)!r} hold no item of what was asked for; by setting: {counts}")
     return held
 

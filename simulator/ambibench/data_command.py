@@ -21,7 +21,7 @@ from simulator.ambibench.features import PAIRS, SETTINGS, Format, Kind, Pair, Va
 from simulator.ambibench.files import finetuning_line, item_line, item_text, read_file
 from simulator.ambibench.generation import LENGTH, LENGTHS
 from simulator.ambibench.items import BENCHMARK, is_grouped
-from simulator.ambibench.prompt import Item, Prompt, setting_of
+from simulator.ambibench.prompt import Item, Prompt
 from simulator.ambibench.statistics import balance_findings, cells_table, count_cells, patience
 from simulator.benchmark import Checker
 from simulator.datasets import Added
@@ -92,7 +92,7 @@ def register(path: str | Path, name: str = BENCHMARK, partial: bool = False) -> 
         refuse_faulty(path, refused, copy)
         items = [item for file in item_files(copy) for item, _ in read_file(file)[0]]
         twice = sum(fault.code == CODE for fault in faults)
-        counts: dict[str, int] = {"items": len(items), **Counter(map(setting_of, items))}
+        counts: dict[str, int] = {"items": len(items), **Counter(item.setting for item in items)}
         return {**counts, "repeated": twice} if twice else counts
 
     return datasets.add(name, BENCHMARK, source, select, check)

@@ -10,12 +10,9 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, cast
 
-from logs import LogReader
-from logs.rows import Run
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.features import (
     PAIR_NAMES,
-    SETTINGS,
     Format,
     Hypothesis,
     Kind,
@@ -229,17 +226,3 @@ def _texts(item: Item) -> dict[str, Any]:
         "finetune_completion": completion(item, last),
         "n_examples": last,
     }
-
-
-def settings_of(reader: LogReader, run: Run, *, ended: bool = False) -> tuple[Setting, ...]:
-    """Return the settings of the items that a run has begun so far, or (`ended`) has come to the end of."""
-    status = "SELECT episode_id FROM endings WHERE status IN ('completed', 'truncated')"
-    having = f" AND id IN ({status})" if ended else ""
-    with reader.connection() as connection:
-        rows = connection.execute(
-            "SELECT DISTINCT json_extract(data, '$.setting') FROM items "
-            f"WHERE hash IN (SELECT item_hash FROM episodes WHERE run_id = ?{having})",
-            [run.id],
-        ).fetchall()
-    held = {row[0] for row in rows}
-    return tuple(setting for setting in SETTINGS if setting in held)

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from logs.rows import Ending, Judgment, Turn
-from simulator.ambibench import items, views
+from simulator.ambibench import items, show
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.oracle import Belief, beliefs
 from simulator.ambibench.players import (
@@ -24,7 +24,7 @@ from simulator.ambibench.players import (
     seat_for,
     text_payload,
 )
-from simulator.ambibench.prompt import PARTICIPANT, Item, Trial, setting_of, trials
+from simulator.ambibench.prompt import PARTICIPANT, Item, Trial, trials
 from simulator.ambibench.score import logged_rules, score_rows
 from simulator.ambibench.show import page_blocks
 from simulator.runner.machines import ActiveEpisode
@@ -66,7 +66,7 @@ class Table(OneSeatTable[Item, Trial]):
             assert not isinstance(self.item, AwsPrompt)
             return PromptKnows(self.item, steps, self.beliefs, self.seed)
         (trial,) = steps
-        return TrialKnows(trial.text, trial.answer, setting_of(self.item))
+        return TrialKnows(trial.text, trial.answer, self.item.setting)
 
     def at_once(self, step: Trial) -> AllAtOnce | None:
         """Return what scores all labels of a prompt at once, if the seat can."""
@@ -105,16 +105,16 @@ class AmbiBenchMachine(OneSeatMachine[Table]):
 
     def view(
         self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
-    ) -> views.ParticipantView:
+    ) -> show.ParticipantView:
         """Return what a person may see now."""
-        shown = views.participant_view(self.table(live), state, ending, warning, live.stage)
+        shown = show.participant_view(self.table(live), state, ending, warning, live.stage)
         return replace(shown, blocks=page_blocks(shown))
 
     def replay(
         self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]
-    ) -> views.Replay | views.TextReplay:
+    ) -> show.Replay | show.TextReplay:
         """Return an ended episode, with what was hidden."""
-        return views.replay(item, turns, judgments)
+        return show.replay(item, turns, judgments)
 
 
 MACHINE = AmbiBenchMachine()

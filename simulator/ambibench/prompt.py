@@ -246,11 +246,6 @@ def trials(item: Item) -> tuple[Trial, ...]:
     )
 
 
-def setting_of(item: Item) -> Setting:
-    """Return the setting that an item belongs to."""
-    return "aws" if isinstance(item, AwsPrompt) else item.setting
-
-
 def with_silence(item: Item, episode_id: str, turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """Return the turns of an aborted episode of a model's, and an empty answer for each that is missing.
 

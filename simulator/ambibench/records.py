@@ -7,7 +7,7 @@ JSON lines.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, get_args
@@ -36,8 +36,7 @@ from simulator.ambibench.score import MODES, TIES, Mode, ScoreMode, Tie, read_an
 from simulator.duplicates import Duplicates, report_duplicates
 from simulator.errors import InputError
 from simulator.field_faults import first_fault
-from simulator.jsonlines import Read, raw_lines
-from simulator.whole import write_whole
+from simulator.jsonlines import Read, raw_lines, write_lines
 
 ActorKind = Literal["human", "model", "oracle"]
 TEXT_SETTINGS: Final[tuple[Setting, ...]] = ("verbalise", "aws")
@@ -237,20 +236,13 @@ def noted_rule(record: TrialRecord) -> tuple[Mode, Tie] | None:
 # ---- files
 
 
-def record_json(record: TrialRecord) -> str:
-    """Return the record as one line of JSON, every field in it."""
-    return _ADAPTER.dump_json(record).decode()
-
-
-def write_trials(path: Path, records: Iterable[TrialRecord]) -> int:
-    """Write one JSON object per line, and return how many; the file appears whole or not at all.
+def write_trials(path: Path, records: Sequence[TrialRecord]) -> None:
+    """Write one JSON object per line, every field in it; the file appears whole or not at all.
 
     Raises:
         InputError: if it cannot be written.
     """
-    lines = [record_json(record) + "\n" for record in records]
-    write_whole(path, "".join(lines))
-    return len(lines)
+    write_lines(path, (_ADAPTER.dump_json(record).decode() for record in records))
 
 
 def read_trial_file(path: Path, duplicates: Duplicates = "refuse") -> Read[TrialRecord]:
@@ -270,12 +262,12 @@ def read_trial_file(path: Path, duplicates: Duplicates = "refuse") -> Read[Trial
         if isinstance(fields, str):
             raise InputError(f"{place}: {fields}.")
         try:
-            trial = trials[number] = _read({"run_id": path.stem, **fields})
+            trial = trials[number] = _ADAPTER.validate_python({"run_id": path.stem, **fields})
         except ValidationError as error:
             fault = first_fault(error, fields)
             raise InputError(f"{place}: the field {fault.field!r} {fault.problem}.") from error
-        except ValueError as error:
-            raise InputError(f"{place}: {error}.") from error
+        if problem := next(_problems(trial), ""):
+            raise InputError(f"{place}: {problem}.")
         # Only one of the trials of a name would be counted, and `history` could mean either.
         before = named.setdefault(trial.trial_id, number) if trial.trial_id else number
         if trials[before] != trial:
@@ -295,20 +287,8 @@ def read_trial_file(path: Path, duplicates: Duplicates = "refuse") -> Read[Trial
     return once._replace(rows=tuple(rows))
 
 
-def _read(fields: Mapping[str, Any]) -> TrialRecord:
-    """Return a record out of a JSON object.
-
-    Raises:
-        pydantic.ValidationError: if a field is missing or of another type.
-        ValueError: if something is missing that a report cannot do without, or fields contradict each other.
-    """
-    record = _ADAPTER.validate_python(fields)
-    for problem in _problems(record):
-        raise ValueError(problem)
-    return record
-
-
 def _problems(record: TrialRecord) -> Iterator[str]:
+    """Yield what is missing that a report cannot do without, and which fields contradict each other."""
     labelled = record.setting not in TEXT_SETTINGS
     needed = ("origin", "second_name") if record.setting == "aws" else ("salient_feature", "format")
     for name in (*needed, *(("instruction_kind", "k", "gold") if labelled else ())):
@@ -350,22 +330,17 @@ def _label_problems(record: TrialRecord) -> Iterator[str]:
 
 
 def _wrong_correctness(record: TrialRecord) -> Iterator[str]:
-    for name in ("answer", "raw_answer"):
-        yield from _wrong_as_written(record, name)
-
-
-def _wrong_as_written(record: TrialRecord, name: str) -> Iterator[str]:
-    text = getattr(record, name)
-    if text is None:
-        return
-    written, loose = (read_answer(text, lower=lower).label for lower in (False, True))
-    # What was written may have been read by another rule: only a plain label tells.
-    if name == "raw_answer" and (loose is None or record.score_mode not in (None, "text")):
-        return
-    # Small letters may count or not.
-    if (record.correct and loose != record.gold) or (not record.correct and written == record.gold):
-        right = f"{name!r} is {text!r} and 'gold' {record.gold!r}"
-        yield f"the field 'correct' is {record.correct:g}, but {right}"
+    for name, text in (("answer", record.answer), ("raw_answer", record.raw_answer)):
+        if text is None:
+            continue
+        written, loose = (read_answer(text, lower=lower).label for lower in (False, True))
+        # What was written may have been read by another rule: only a plain label tells.
+        if name == "raw_answer" and (loose is None or record.score_mode not in (None, "text")):
+            continue
+        # Small letters may count or not.
+        if (record.correct and loose != record.gold) or (not record.correct and written == record.gold):
+            right = f"{name!r} is {text!r} and 'gold' {record.gold!r}"
+            yield f"the field 'correct' is {record.correct:g}, but {right}"
 
 
 def _refuse_unknown(record: TrialRecord, name: str, choices: tuple[str, ...]) -> Iterator[str]:

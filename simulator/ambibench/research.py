@@ -17,8 +17,7 @@ from simulator.ambibench.items import item_from_row
 from simulator.ambibench.oracle import best_guess
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.score import logged_table
-from simulator.ambibench.show import plot_card, rule, text_card
-from simulator.ambibench.views import Replay, ReplayTrial, TextReplay, replay
+from simulator.ambibench.show import Replay, ReplayTrial, TextReplay, plot_card, replay, rule, text_card
 from simulator.blocks import Block, Card, Cell, Chips, Facts, Passage, Span, Table, Text, Words, message
 from simulator.blocks import Look as CellLook
 from simulator.research import Link, Look, ResearchPages

@@ -56,15 +56,15 @@ class Reading:
     """
 
     answer: str | None
-    normalised: bool
+    normalised: bool = False
     correct: float
     strict: float
     valid: bool
-    tie: bool
-    p_x: float | None
-    p_y: float | None
-    p_valid: float | None
-    mode: ScoreMode
+    tie: bool = False
+    p_x: float | None = None
+    p_y: float | None = None
+    p_valid: float | None = None
+    mode: ScoreMode = "text"
 
 
 class WrittenLabel(NamedTuple):
@@ -92,11 +92,6 @@ def read_reply(
         correct=right,
         strict=0.0 if written.normalised else right,
         valid=written.label is not None,
-        tie=False,
-        p_x=None,
-        p_y=None,
-        p_valid=None,
-        mode="text",
     )
 
 
@@ -136,7 +131,6 @@ def read_table(table: Table, gold: Label, mode: Mode = "strip", tie: Tie = "wron
     correct = _correctness(first, gold, "first" if mode == "reference" else tie)
     return Reading(
         answer=first[0] if first else None,
-        normalised=False,
         correct=correct,
         strict=correct,
         valid=bool(first) and first[0] in LABELS,
@@ -194,15 +188,10 @@ class TrialScore(Reading):
 
     Attributes:
         k: the position, from 1.
-        oracle_p: the Bayes-optimal learner's probability of the right label.
-        oracle_identified: whether it knows the task before this label.
-        oracle: its expected correctness: 1, 0 or .5.
+        oracle: expected correctness of the Bayes-optimal learner: 1, 0 or .5.
     """
 
     k: int
-    gold: Label
-    oracle_p: float
-    oracle_identified: bool
     oracle: float
     seconds: float | None
 
@@ -236,17 +225,7 @@ def score_trials(
             belief = thought[turn.payload["k"] - 1]
             gold, lower = item.examples[belief.k - 1].label, bool(turn.payload.get("person"))
             reading = read_reply(turn.text, logged_table(turn), gold, lower=lower, mode=mode, tie=tie)
-            scores.append(
-                TrialScore(
-                    k=belief.k,
-                    gold=gold,
-                    oracle_p=belief.p_gold,
-                    oracle_identified=belief.identified,
-                    oracle=belief.bayes,
-                    seconds=turn.seconds,
-                    **vars(reading),
-                )
-            )
+            scores.append(TrialScore(k=belief.k, oracle=belief.bayes, seconds=turn.seconds, **vars(reading)))
     return tuple(scores)
 
 

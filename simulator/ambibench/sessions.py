@@ -30,8 +30,7 @@ from simulator.ambibench.features import (
 from simulator.ambibench.generation import draw_instruction, draw_multiple
 from simulator.ambibench.items import BENCHMARK
 from simulator.ambibench.prompt import PARTICIPANT, Prompt
-from simulator.ambibench.show import result_blocks
-from simulator.ambibench.views import Replay
+from simulator.ambibench.show import Replay, result_blocks
 from simulator.errors import InputError
 from simulator.runner.declared_views import Result
 from simulator.runner.lobby import require_choice
@@ -42,7 +41,6 @@ from simulator.studies.graph import COMMENT, CONSENT, READY
 from simulator.studies.material import StudyMaterial
 from simulator.studies.settings import StudySettings
 from trees import Language
-
 
 Played = Literal["instruction", "multiple", "wug"]
 _KINDS: Final[Mapping[Played, tuple[Kind, ...]]] = {

@@ -12,7 +12,7 @@ from simulator.ambibench.aws import AwsPrompt, classify
 from simulator.ambibench.coding import KIND, settled
 from simulator.ambibench.items import BENCHMARK, item_from_row
 from simulator.ambibench.oracle import Belief, beliefs
-from simulator.ambibench.prompt import PARTICIPANT, Item, Prompt, setting_of, trials, with_silence
+from simulator.ambibench.prompt import PARTICIPANT, Item, Prompt, trials, with_silence
 from simulator.ambibench.records import ActorKind, ShownExample, TrialRecord, finetuned, read_fields
 from simulator.ambibench.score import MODES, NOTHING, Mode, Tie, logged_table
 from simulator.runner.logged import ENDED, PERSON, required_run, seat_failed
@@ -82,7 +82,7 @@ def _fields_of_run(
             "category": categories.get(episode.id),
             **_session(episode, turns),
         }
-        if setting_of(item) == "ft_eval" and (trained := finetuned(facts["actor_id"])):
+        if item.setting == "ft_eval" and (trained := finetuned(facts["actor_id"])):
             facts["ft_variant"] = trained.variant
         before = None
         for turn in turns:
@@ -156,7 +156,7 @@ def _fields_by_position(item: Item) -> dict[int, dict[str, Any]]:
         "prompt_id": item.id,
         "seed": item.seed,
         "n_examples": len(item.examples),
-        "setting": setting_of(item),
+        "setting": item.setting,
     }
     if isinstance(item, AwsPrompt):
         task, *lines = item.text.splitlines()

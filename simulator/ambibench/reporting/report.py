@@ -159,8 +159,9 @@ def run_sections(source: Frames) -> Iterator[Section]:
 def write_trial_file(source: Frames) -> Iterator[str]:
     """Write every trial into the file that the settings name, if they do; say so."""
     if source.settings.trials is not None:
-        count = write_trials(source.settings.trials, source.once(results_of).trials)
-        yield f"{source.settings.trials}: {count} trials"
+        trials = source.once(results_of).trials
+        write_trials(source.settings.trials, trials)
+        yield f"{source.settings.trials}: {len(trials)} trials"
 
 
 def results_of(source: Frames) -> Results:

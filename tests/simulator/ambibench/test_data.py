@@ -20,7 +20,6 @@ from simulator.ambibench.generation import (
     generate_instruction,
     generate_multiple,
 )
-from simulator.ambibench.prompt import setting_of
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
 
@@ -55,7 +54,7 @@ def test_builtin_items_are_those_of_the_generators() -> None:
 def test_sizes_are_the_papers(setting: Any, count: int) -> None:
     items = load_items(setting=setting)
     assert len(items) == len({item.id for item in items}) == count
-    assert {setting_of(item) for item in items} == {setting}
+    assert {item.setting for item in items} == {setting}
 
 
 def test_what_is_not_wanted_is_left_out() -> None:

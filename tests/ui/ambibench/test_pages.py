@@ -13,8 +13,7 @@ from logs import LogReader, LogWriter
 from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.prompt import shown_text
 from simulator.ambibench.sessions import Play
-from simulator.ambibench.show import picture, result_blocks, spans
-from simulator.ambibench.views import Feedback, Replay, replay
+from simulator.ambibench.show import Feedback, Replay, picture, replay, result_blocks, spans
 from simulator.tables.builtin import read_yaml
 from ui.actions import Actions
 from ui.declared.pages import rule_fields

@@ -14,9 +14,9 @@ torch = pytest.importorskip("torch", reason="finetuning needs torch: pip install
 transformers = pytest.importorskip("transformers", reason="pip install 'askback[local]'")
 
 from simulator.ambibench.features import PAIRS  # noqa: E402
-from simulator.ambibench.finetune import TrainConfig, encode, finetune, losses_of  # noqa: E402
 from simulator.ambibench.generation import generate_finetune  # noqa: E402
 from simulator.ambibench.prompt import finetune_record  # noqa: E402
+from simulator.ambibench.train_command import TrainConfig, encode, finetune, losses_of  # noqa: E402
 
 FOLD = "subject_location"
 pytestmark = pytest.mark.usefixtures("one_thread")

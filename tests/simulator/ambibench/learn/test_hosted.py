@@ -7,7 +7,7 @@ from typing import Any
 import openai
 import pytest
 
-from simulator.ambibench.finetune import TrainConfig, submit
+from simulator.ambibench.train_command import TrainConfig, submit
 from simulator.errors import InputError
 
 
