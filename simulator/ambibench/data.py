@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain, product
 from pathlib import Path
-from typing import Annotated, Any, Final, get_args
+from typing import Any, Final, get_args
 
 from pydantic import Field
 
 from simulator import datasets
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.features import (
+    BRACKETED,
     PAIR_NAMES,
     SETTINGS,
     Format,
@@ -44,7 +46,6 @@ from simulator.ambibench.items import BENCHMARK
 from simulator.ambibench.prompt import Item
 from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
-from simulator.field_options import Option
 from simulator.fields import Fields
 from simulator.orders import Limit
 from simulator.tables.spec import files_below
@@ -72,8 +73,8 @@ _TELLS: Final[Mapping[str, tuple[Setting, ...]]] = {
     "variant": ("ft_train",),
 }
 _KINDS: Final[Mapping[Setting, tuple[Kind, ...]]] = {
-    "instruction": ("uninformative", "informative"),
-    "multiple": ("uninformative", "informative"),
+    "instruction": BRACKETED,
+    "multiple": BRACKETED,
     "wug": ("wug",),
 }
 
@@ -98,19 +99,13 @@ class Drawing(Fields):
 
 
 class Draw(Drawing):
-    """A way of drawing built-in items.
-
-    Attributes:
-        followup: whether ``aws`` has a second name of the origin.
-    """
+    """A way of drawing built-in items."""
 
     length: int = Field(default=LENGTH, ge=1, description="examples per episode (multiple, wug)")
     control: Control = Field(
         default="paper", description="constant in the control: the other feature, or (reference) the salient"
     )
-    followup: Annotated[bool, Option(name="second_name")] = Field(
-        default=False, description="aws: with a second name of the origin"
-    )
+    second_name: bool = Field(default=False, description="aws: with a second name of the origin")
     seed: int = Field(default=0, description="everything descends from it")
 
     @property
@@ -123,8 +118,6 @@ def load_items(
     data: str | Path = BUILTIN,
     *,
     setting: Setting | None = "instruction",
-    kind: Kind | None = None,
-    format: Format | None = None,
     fold: Pair | None = None,
     variant: Variant | None = None,
     draw: Draw | None = None,
@@ -135,9 +128,6 @@ def load_items(
     Args:
         data: ``builtin`` (drawn from a seed), the name of registered data, or a file or folder of items.
         setting: which; None for whatever a file holds.
-        kind: of instruction; None for uninformative of built-in items (``wug`` in the setting of that
-            name), and for all of a file.
-        format: of the examples; both if None.
         fold: the pair held out (settings ft_train, ft_eval); all three if None.
         variant: of finetuning; both if None.
         draw: how built-in items are drawn; None for the defaults. Of a file's only the seed may be given.
@@ -146,24 +136,18 @@ def load_items(
     Raises:
         InputError: if the data do not exist or are faulty, an option is wrong, or nothing is left to play.
     """
-    levels = {"kind": kind, "format": format, "fold": fold, "variant": variant}
-    for name, level in levels.items():
-        if level is not None and setting is not None and setting not in _TELLS[name]:
-            raise InputError(f"{name}: the items of the setting {setting} do not differ in that")
     draw = draw or Draw()
-    if data != BUILTIN:
-        if not draw.usual:
-            raise InputError(f"data {str(data)!r} are there already: how items are drawn is for {BUILTIN!r}")
-        items = _read(data, duplicates)
-    elif setting is not None:
-        items = generate_items(setting, kind=kind, fold=fold, variant=variant, draw=draw)
-    else:
-        raise InputError(f"data {BUILTIN!r}: say which setting; known are {', '.join(SETTINGS)}")
-    held = tuple(item for item in items if setting in (None, item.setting) and _has_levels(item, levels))
+    if data == BUILTIN:
+        if setting is None:
+            raise InputError(f"data {BUILTIN!r}: say which setting; known are {', '.join(SETTINGS)}")
+        return generate_items(setting, fold=fold, variant=variant, draw=draw)
+    if not draw.usual:
+        raise InputError(f"data {str(data)!r} are there already: how items are drawn is for {BUILTIN!r}")
+    items = _read(data, duplicates)
+    held = tuple(item for item in items if setting in (None, item.setting) and _is_part(item, fold, variant))
     if not held:
-        counts = ", ".join(
-            f"{name} {count}" for name, count in Counter(item.setting for item in items).items()
-        )
+        by_setting = Counter(item.setting for item in items)
+        counts = ", ".join(f"{name} {count}" for name, count in by_setting.items())
         raise InputError(f"data {str(data)!r} hold no item of what was asked for; by setting: {counts}")
     return held
 
@@ -172,52 +156,63 @@ def generate_items(
     setting: Setting,
     *,
     kind: Kind | None = None,
+    format: Format | None = None,
     fold: Pair | None = None,
     variant: Variant | None = None,
     draw: Draw,
 ) -> tuple[Item, ...]:
     """Return all items of a setting, drawn from a seed.
 
-    `kind` is of instruction (None for uninformative), `fold` of the settings ft_train and ft_eval (None for
-    all three), `variant` of ft_train (None for both).
+    `kind` is of instruction (None for uninformative, or ``wug`` in the setting of that name), `format` of
+    examples (None for both), `fold` of the settings ft_train and ft_eval (None for all three), `variant` of
+    ft_train (None for both).
 
     Raises:
         InputError: if an option does not fit the setting.
     """
-    _check_draw(setting, kind, draw)
-    per_cell = draw.per_cell or {"verbalise": PER_TASK, "aws": PER_NAME}.get(setting, PER_CELL)
+    for name, level in (("kind", kind), ("format", format), ("fold", fold), ("variant", variant)):
+        if level is not None and setting not in _TELLS[name]:
+            raise InputError(f"{name}: the items of the setting {setting} do not differ in that")
+    kinds = _KINDS.get(setting, ("uninformative",))
+    if kind is not None and kind not in kinds:
+        raise InputError(f"kind {kind!r}: must be one of {', '.join(kinds)}")
+    for name, field in Draw.model_fields.items():
+        value = getattr(draw, name)
+        if name != "seed" and value != field.default and setting not in DRAWS[name]:
+            raise InputError(f"{name} {value!r}: the setting {setting} has no such option")
+    if setting == "aws" and (draw.per_cell or 0) > MAX_PER_NAME:
+        raise InputError(f"per_cell {draw.per_cell}: a name has {MAX_PER_NAME} prompts at most")
     folds = PAIR_NAMES if fold is None else (fold,)
     variants: tuple[Variant, ...] = get_args(Variant) if variant is None else (variant,)
-    shared: dict[str, Any] = {
-        "per_cell": per_cell,
-        "design": draw.design,
-        "location_word": draw.location_word,
-    }
+    return of_format(_drawn(setting, kind or kinds[0], folds, variants, draw), format)
+
+
+def _drawn(
+    setting: Setting, kind: Kind, folds: Sequence[Pair], variants: Sequence[Variant], draw: Draw
+) -> Iterable[Item]:
+    seed = draw.seed
+    per_cell = draw.per_cell or {"verbalise": PER_TASK, "aws": PER_NAME}.get(setting, PER_CELL)
+    shared: dict[str, Any] = {"design": draw.design, "location_word": draw.location_word}
     match setting:
         case "instruction":
-            return generate_instruction(draw.seed, kind or "uninformative", **shared)
+            return generate_instruction(seed, kind, per_cell=per_cell, **shared)
         case "multiple" | "wug":
-            instruction = "wug" if setting == "wug" else kind or "uninformative"
-            return generate_multiple(draw.seed, instruction, length=draw.length, **shared)
+            return generate_multiple(seed, kind, per_cell=per_cell, length=draw.length, **shared)
         case "ft_train":
-            return tuple(
-                item
-                for held_out in folds
-                for each in variants
-                for item in generate_finetune(draw.seed, held_out, each, control=draw.control)
-            )
+            sets = (generate_finetune(seed, *part, control=draw.control) for part in product(folds, variants))
+            return chain.from_iterable(sets)
         case "ft_eval":
-            return tuple(
-                item
-                for held_out in folds
-                for item in generate_evaluation(draw.seed, held_out, per_cell=per_cell)
-            )
+            return chain.from_iterable(generate_evaluation(seed, fold, per_cell=per_cell) for fold in folds)
         case "verbalise":
-            return generate_verbalise(
-                draw.seed, question=draw.question, spelling=draw.spelling, per_cell=per_cell
-            )
+            asked: dict[str, Any] = {"question": draw.question, "spelling": draw.spelling}
+            return generate_verbalise(seed, per_cell=per_cell, **asked)
         case "aws":
-            return generate_aws(draw.seed, followup=draw.followup, per_name=per_cell)
+            return generate_aws(seed, followup=draw.second_name, per_name=per_cell)
+
+
+def of_format(items: Iterable[Item], format: str | None) -> tuple[Item, ...]:
+    """Return the items whose examples have a format, or (None) either; buckets have none."""
+    return tuple(item for item in items if isinstance(item, AwsPrompt) or format in (None, item.format))
 
 
 def item_files(path: Path) -> tuple[Path, ...]:
@@ -233,31 +228,12 @@ def duplicates_of(data: str | Path) -> tuple[Fault, ...]:
     return tuple(fault for file in _files(path) for fault in read_file(file)[1] if fault.code == CODE)
 
 
-def _has_levels(item: Item, levels: Mapping[str, str | None]) -> bool:
-    """Return True if an item has the levels that are asked for; where a file says no fold, its pair tells."""
+def _is_part(item: Item, fold: Pair | None, variant: Variant | None) -> bool:
+    """Return True if an item is of a fold and variant; where a file says no fold, its pair tells."""
     if isinstance(item, AwsPrompt):
-        return not any(levels.values())
-    fold, variant = levels["fold"], levels["variant"]
+        return fold is None and variant is None
     of_fold = item.fold == fold if item.fold else (item.pair == fold) == (item.setting == "ft_eval")
-    return (
-        levels["kind"] in (None, item.kind)
-        and levels["format"] in (None, item.format)
-        and (fold is None or of_fold)
-        and (variant is None or item.variant in (None, variant))
-    )
-
-
-def _check_draw(setting: Setting, kind: Kind | None, draw: Draw) -> None:
-    kinds = _KINDS.get(setting, ("uninformative",))
-    if kind is not None and kind not in kinds:
-        raise InputError(f"kind {kind!r}: must be one of {', '.join(kinds)}")
-    for name, field in Draw.model_fields.items():
-        value = getattr(draw, name)
-        option = "second_name" if name == "followup" else name
-        if name != "seed" and value != field.default and setting not in DRAWS[option]:
-            raise InputError(f"{option} {value!r}: the setting {setting} has no such option")
-    if setting == "aws" and (draw.per_cell or 0) > MAX_PER_NAME:
-        raise InputError(f"per_cell {draw.per_cell}: a name has {MAX_PER_NAME} prompts at most")
+    return (fold is None or of_fold) and (variant is None or item.variant in (None, variant))
 
 
 def _read(data: str | Path, duplicates: Duplicates) -> tuple[Item, ...]:

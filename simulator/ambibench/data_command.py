@@ -16,8 +16,8 @@ from rich.table import Table
 
 from simulator import datasets
 from simulator.ambibench.aws import CONTROL, AwsPrompt, names, origins
-from simulator.ambibench.data import Draw, generate_items, item_files, load_items
-from simulator.ambibench.features import PAIRS, SETTINGS, Format, Kind, Pair, Variant
+from simulator.ambibench.data import Draw, generate_items, item_files, of_format
+from simulator.ambibench.features import BRACKETED, PAIRS, SETTINGS, Format, Kind, Pair, Variant
 from simulator.ambibench.files import finetuning_line, item_line, item_text, read_file
 from simulator.ambibench.generation import LENGTH, LENGTHS
 from simulator.ambibench.items import BENCHMARK, is_grouped
@@ -190,21 +190,17 @@ class Order(Draw):
         Raises:
             InputError: if options do not go together.
         """
+        levels: dict[str, Any] = {name: getattr(self, name) for name in ("kind", "fold", "variant")}
         if self.setting == "all":
-            if self.kind or self.fold or self.variant or not self.draw.usual:
+            if any(levels.values()) or not self.draw.usual:
                 raise InputError(
                     "setting all: has everything as the paper has it; only --seed, --format, --form"
                 )
-            return [
-                item
-                for item in everything(self.seed)
-                if isinstance(item, AwsPrompt) or self.format in (None, item.format)
-            ]
-        for setting in SETTINGS:
-            if setting == self.setting:
-                chosen: dict[str, Any] = {"fold": self.fold, "variant": self.variant, "draw": self.draw}
-                return load_items(setting=setting, kind=self.kind, format=self.format, **chosen)
-        raise InputError(f"setting {self.setting!r}: must be one of {', '.join(SETTINGS)}, all")
+            return of_format(everything(self.seed), self.format)
+        setting = next((known for known in SETTINGS if known == self.setting), None)
+        if setting is None:
+            raise InputError(f"setting {self.setting!r}: must be one of {', '.join(SETTINGS)}, all")
+        return generate_items(setting, format=self.format, draw=self.draw, **levels)
 
 
 def _generate(**values: Any) -> None:
@@ -225,10 +221,9 @@ generate_command: Final = command_of(
 def everything(seed: int) -> tuple[Item, ...]:
     """Return the items of all settings, kinds, folds and variants."""
     draw = Draw(seed=seed)
-    kinds: tuple[Kind, ...] = ("uninformative", "informative")
     parts: dict[str, list[tuple[Item, ...]]] = {
-        "instruction": [generate_items("instruction", kind=kind, draw=draw) for kind in kinds],
-        "aws": [generate_items("aws", draw=Draw(seed=seed, followup=second)) for second in (False, True)],
+        "instruction": [generate_items("instruction", kind=kind, draw=draw) for kind in BRACKETED],
+        "aws": [generate_items("aws", draw=Draw(seed=seed, second_name=second)) for second in (False, True)],
     }
     return tuple(
         item

@@ -34,6 +34,10 @@ LABELS: Final[tuple[Label, ...]] = get_args(Label)
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 SETTINGS: Final[tuple[Setting, ...]] = get_args(Setting)
+TEXT_SETTINGS: Final[tuple[Setting, ...]] = ("verbalise", "aws")
+"""Settings that want free text."""
+BRACKETED: Final[tuple[Kind, ...]] = ("uninformative", "informative")
+"""Kinds of instruction that settings 4.2 and 4.3 are played with; ``wug`` (App. D) is a setting of its own."""
 
 
 @cache

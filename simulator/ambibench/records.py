@@ -20,6 +20,7 @@ from simulator.ambibench.coding import CATEGORIES
 from simulator.ambibench.features import (
     PAIR_NAMES,
     PAIRS,
+    TEXT_SETTINGS,
     VALUES,
     Feature,
     Format,
@@ -39,7 +40,6 @@ from simulator.field_faults import first_fault
 from simulator.jsonlines import Read, raw_lines, write_lines
 
 ActorKind = Literal["human", "model", "oracle"]
-TEXT_SETTINGS: Final[tuple[Setting, ...]] = ("verbalise", "aws")
 _FINETUNED: Final = re.compile(
     rf"ambibench-(?P<fold>{'|'.join(PAIR_NAMES)})-(?P<variant>{'|'.join(get_args(Variant))})"
 )

@@ -12,8 +12,17 @@ from rich.console import Console
 
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.benchmark import BENCHMARK
-from simulator.ambibench.data import BUILTIN, DRAWS, Draw, Drawing, duplicates_of, load_items
-from simulator.ambibench.features import PAIR_NAMES, Kind, Pair, Setting
+from simulator.ambibench.data import (
+    BUILTIN,
+    DRAWS,
+    Draw,
+    Drawing,
+    duplicates_of,
+    generate_items,
+    load_items,
+    of_format,
+)
+from simulator.ambibench.features import BRACKETED, PAIR_NAMES, TEXT_SETTINGS, Kind, Pair, Setting
 from simulator.ambibench.players import PLAYERS, Options, seat_for
 from simulator.ambibench.prompt import PARTICIPANT, Item
 from simulator.duplicates import DuplicatesOption
@@ -37,9 +46,7 @@ from simulator.runner.model_flags import ModelFlags
 from simulator.sampling import balanced
 
 PLAYED: Final[tuple[Setting, ...]] = ("instruction", "multiple", "wug", "ft_eval", "verbalise", "aws")
-WRITTEN: Final[tuple[Setting, ...]] = ("verbalise", "aws")
-"""Settings that want free text."""
-_LABELLED: Final = tuple(setting for setting in PLAYED if setting not in WRITTEN)
+_LABELLED: Final = tuple(setting for setting in PLAYED if setting not in TEXT_SETTINGS)
 # Options -> the settings that they concern.
 _CONCERNS: Final[Mapping[str, tuple[Setting, ...]]] = {
     **DRAWS,
@@ -48,7 +55,6 @@ _CONCERNS: Final[Mapping[str, tuple[Setting, ...]]] = {
     "formats": tuple(setting for setting in PLAYED if setting != "aws"),
     **dict.fromkeys(("top", "max_tokens", "score_mode", "tie"), _LABELLED),
 }
-_KINDS: Final[tuple[Kind, ...]] = ("uninformative", "informative")
 _SHOWN: Final = {"accuracy": "accuracy", "valid": "valid", "same": "same"}
 
 
@@ -134,7 +140,7 @@ class TrialSelection(Drawing, Selection):
         match setting:
             case "instruction" | "multiple":
                 kind = self.kind or ("both" if setting == "instruction" else "uninformative")
-                return [Part(setting=setting, kind=each) for each in _KINDS if kind in ("both", each)]
+                return [Part(setting=setting, kind=each) for each in BRACKETED if kind in ("both", each)]
             case "ft_eval":
                 return [Part(setting=setting, fold=fold) for fold in PAIR_NAMES if self.fold in (None, fold)]
             case "aws" if self.second_name:
@@ -155,15 +161,12 @@ class TrialSelection(Drawing, Selection):
         elif self.data == BUILTIN:
             names = [name for name in Drawing.model_fields if part.setting in DRAWS[name]]
             concerned: dict[str, Any] = {name: getattr(self, name) for name in names}
-            draw = Draw(seed=seed, followup=part.second, **concerned)
-            items = load_items(BUILTIN, setting=part.setting, kind=part.kind, fold=part.fold, draw=draw)
+            draw = Draw(seed=seed, second_name=part.second, **concerned)
+            items = generate_items(part.setting, kind=part.kind, fold=part.fold, draw=draw)
         else:
             items = load_items(self.data, setting=None, duplicates=self.duplicates)
-        held = tuple(
-            item
-            for item in items
-            if part.holds(item) and (isinstance(item, AwsPrompt) or self.formats in ("both", item.format))
-        )
+        format = None if self.formats == "both" else self.formats
+        held = of_format(filter(part.holds, items), format)
         if not held:
             form = "" if self.formats == "both" else f" in {self.formats}"
             raise InputError(f"data {self.data!r} hold no item of {part.name}{form}.")
@@ -238,14 +241,14 @@ def refuse_idle(typed: Collection[str], data: str, parts: Sequence[Part]) -> Non
 
 
 def _refusal(player: str, part: Part) -> str:
-    if player in PLAYERS and part.setting in WRITTEN:
+    if player in PLAYERS and part.setting in TEXT_SETTINGS:
         return f"{player} answers with labels, not in free text"
     return ""
 
 
 def _needs(player: str, part: Part, rules: Options) -> Needs:
     """Return what is asked of a model beside text: labels are read off probabilities where there are any."""
-    if part.setting in WRITTEN:
+    if part.setting in TEXT_SETTINGS:
         return Needs()
     return Needs(scoring=True) if player.startswith("completions/") else Needs(top_logprobs=rules.top)
 

@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from logs.rows import Judgment
 from simulator.ambibench.features import (
+    BRACKETED,
     FEATURES,
     FORMATS,
     VALUES,
@@ -44,8 +45,8 @@ from trees import Language
 
 Played = Literal["instruction", "multiple", "wug"]
 _KINDS: Final[Mapping[Played, tuple[Kind, ...]]] = {
-    "instruction": ("uninformative", "informative", "wug"),
-    "multiple": ("uninformative", "informative"),
+    "instruction": (*BRACKETED, "wug"),
+    "multiple": BRACKETED,
     "wug": ("wug",),
 }
 

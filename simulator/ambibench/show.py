@@ -1,6 +1,6 @@
 """AmbiBench's pages: what people see of an episode while it goes on, and all of it when it has ended.
 
-Views and replays say what is shown, the functions after them in which blocks: instructions, a trial, the result.
+Views and replays say what is shown, the functions after them in which blocks: instructions, trial, result.
 """
 
 from __future__ import annotations

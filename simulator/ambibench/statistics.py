@@ -31,7 +31,16 @@ from simulator.ambibench.balance import (
     uniform,
 )
 from simulator.ambibench.data import Draw, generate_items, load_items
-from simulator.ambibench.features import FEATURES, FORMATS, PAIR_NAMES, VALUES, Kind, Setting, slot_words
+from simulator.ambibench.features import (
+    BRACKETED,
+    FEATURES,
+    FORMATS,
+    PAIR_NAMES,
+    VALUES,
+    Kind,
+    Setting,
+    slot_words,
+)
 from simulator.ambibench.generation import LENGTH
 from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.prompt import Prompt, scored_positions
@@ -254,9 +263,8 @@ def of_drawn(sentences: int, seed: int, alpha: float = ALPHA) -> dict[str, Stati
     """Return statistics of so many sentences in episodes, or a few more, and of prompts of 4.2, by title."""
     per_cell = -(-sentences // (_CELLS * LENGTH))
     episodes = _draw_prompts("multiple", None, seed, per_cell)
-    kinds: tuple[Kind, ...] = ("uninformative", "informative")
     queries = [
-        prompt for kind in kinds for prompt in _draw_prompts("instruction", kind, seed, -(-per_cell // 2))
+        prompt for kind in BRACKETED for prompt in _draw_prompts("instruction", kind, seed, -(-per_cell // 2))
     ]
     return {
         f"Setting 4.3, multiple examples, seed {seed}": statistics(episodes, alpha=alpha, whole=True),

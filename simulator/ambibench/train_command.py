@@ -3,8 +3,8 @@
 How a model is finetuned (paper 4.4, App. G.5, H; spec section 5.3) comes first: by a service with OpenAI's
 interface, or on this machine, where a causal language model learns as an adapter or with all its weights. The
 loss is the weighted mean of the tokens' cross-entropy: 1 for the completion, `prompt_weight` for the prompt.
-Prompt and completion are tokenised apart, so that the completion begins a token of its own, as it does when the
-model is scored. torch is imported when that begins.
+Prompt and completion are tokenised apart, so that the completion begins a token of its own, as it does when
+the model is scored. torch is imported when that begins.
 """
 
 from __future__ import annotations

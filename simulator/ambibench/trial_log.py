@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from logs.rows import Ending, Episode, Turn
 from simulator.ambibench.aws import AwsPrompt, classify
 from simulator.ambibench.coding import KIND, settled
 from simulator.ambibench.items import BENCHMARK, item_from_row
-from simulator.ambibench.oracle import Belief, beliefs
+from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.prompt import PARTICIPANT, Item, Prompt, trials, with_silence
 from simulator.ambibench.records import ActorKind, ShownExample, TrialRecord, finetuned, read_fields
 from simulator.ambibench.score import MODES, NOTHING, Mode, Tie, logged_table
@@ -71,7 +71,9 @@ def _fields_of_run(
         if played.episode.participant_id not in gone
         and _counts(played, endings.get(played.episode.id), exclude_aborted)
     ]
-    counting.sort(key=lambda played: _place(played.episode, asked))
+    counting.sort(
+        key=lambda played: (asked[played.episode.item_hash][0].id, played.episode.repeat, played.episode.id)
+    )
     for episode, turns in counting:
         (item, fields), ending = asked[episode.item_hash], endings.get(episode.id)
         if ending is not None and seat_failed(episode, ending):
@@ -92,10 +94,6 @@ def _fields_of_run(
                 history: dict[str, Any] = {} if before is None else {"history": before}
                 yield {**fields[k], **facts, **history, "trial_id": trial_id}, turn
                 before = trial_id
-
-
-def _place(episode: Episode, asked: _Asked) -> tuple[str, int, str]:
-    return asked[episode.item_hash][0].id, episode.repeat, episode.id
 
 
 def _counts(played: Played, ending: Ending | None, exclude_aborted: bool) -> bool:
@@ -160,12 +158,9 @@ def _fields_by_position(item: Item) -> dict[int, dict[str, Any]]:
     }
     if isinstance(item, AwsPrompt):
         task, *lines = item.text.splitlines()
-        seen = [
-            ShownExample(sentence, label) for sentence, label in zip(lines[:-2:2], lines[1:-2:2], strict=True)
-        ]
+        seen = list(map(ShownExample, lines[:-2:2], lines[1:-2:2]))
         shared |= {"origin": item.origin, "second_name": item.followup}
         shared |= {"instruction": task, "history": seen, "sentence": lines[-2]}
-        thought: Sequence[Belief] = ()
     else:
         shared |= {
             "fold": item.fold,
@@ -178,29 +173,27 @@ def _fields_by_position(item: Item) -> dict[int, dict[str, Any]]:
             "instruction": item.instruction,
             "history": [ShownExample(example.sentence, example.label) for example in item.examples],
         }
-        thought = beliefs(item)
     return {
         trial.k: {
             **shared,
             "prompt_text": trial.text,
             "prompt_sha256": sha256(trial.text.encode()).hexdigest(),
-            **(_label_fields(item, thought[trial.k - 1]) if isinstance(item, Prompt) and trial.gold else {}),
+            **(_label_fields(item, trial.k) if isinstance(item, Prompt) and trial.gold else {}),
         }
         for trial in trials(item)
     }
 
 
-def _label_fields(prompt: Prompt, belief: Belief) -> dict[str, Any]:
-    example = prompt.examples[belief.k - 1]
+def _label_fields(prompt: Prompt, k: int) -> dict[str, Any]:
+    *seen, example = prompt.examples[:k]
+    belief = beliefs(prompt)[k - 1]
     return {
-        "k": belief.k,
+        "k": k,
         "sentence": example.sentence,
         "feature_a": example.a,
         "feature_b": example.b,
         "gold": example.label,
-        "history": [
-            ShownExample(before.sentence, before.label) for before in prompt.examples[: belief.k - 1]
-        ],
+        "history": [ShownExample(before.sentence, before.label) for before in seen],
         "oracle_p": belief.p_gold,
         "oracle_identified": belief.identified,
     }

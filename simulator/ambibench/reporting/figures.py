@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 from simulator.ambibench.aws import CATEGORIES as REGIONS
-from simulator.ambibench.features import PAIR_NAMES, Kind, Pair, Setting
+from simulator.ambibench.features import BRACKETED, PAIR_NAMES, Kind, Pair, Setting
 from simulator.ambibench.oracle import exact_curve
 from simulator.ambibench.reporting.frame import (
     TITLES,
@@ -35,7 +35,6 @@ from simulator.figures.spec import Style
 from simulator.stats import Interval
 
 INTERVALS: Final = "95 % bootstrap intervals over prompts, and over people."
-LEVELS: Final[tuple[Kind, ...]] = ("uninformative", "informative")
 ORACLE: Final = "oracle (exact)"
 HALF: Final = Level(0.5, "chance")
 # The model that the paper shows by itself in Fig. 19.
@@ -174,7 +173,7 @@ def _multiple(trials: pd.DataFrame, **levels: str) -> pd.DataFrame:
 def figure_2(trials: pd.DataFrame) -> Drawn:
     """Draw section 4.2: accuracy by salient feature under both instructions."""
     panels, missing = [], []
-    for kind in LEVELS:
+    for kind in BRACKETED:
         here = where(trials, setting="instruction", kind=kind)
         missing += _describe_missing(here, "instruction", kind)
         panels += _bar_panel(f"{kind} instruction", _bars(means(here, "correct", ("actor", "feature"))))

@@ -24,11 +24,12 @@ from simulator.ambibench.features import (
     PAIR_NAMES,
     PAIRS,
     SETTINGS,
+    TEXT_SETTINGS,
     Pair,
     Variant,
     table,
 )
-from simulator.ambibench.records import TEXT_SETTINGS, ActorKind, TrialRecord, finetuned
+from simulator.ambibench.records import ActorKind, TrialRecord, finetuned
 from simulator.stats import Interval, cluster_bootstrap, interval_of, resampled
 
 Flag = Literal["unfinished", "fast", "invalid"]

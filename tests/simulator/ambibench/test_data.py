@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from simulator.ambibench.data import Draw, item_files, load_items
+from simulator.ambibench.data import Draw, generate_items, item_files, load_items
 from simulator.ambibench.data_command import register
 from simulator.ambibench.features import FEATURES
 from simulator.ambibench.files import item_line
@@ -32,7 +32,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_builtin_items_are_those_of_the_generators() -> None:
     small = Draw(seed=7, per_cell=1)
     assert load_items(draw=small) == generate_instruction(7, per_cell=1)
-    assert load_items(setting="multiple", kind="informative", draw=small) == generate_multiple(
+    assert generate_items("multiple", kind="informative", draw=small) == generate_multiple(
         7, "informative", per_cell=1
     )
     assert load_items(setting="wug", draw=small) == generate_multiple(7, "wug", per_cell=1)
@@ -42,7 +42,7 @@ def test_builtin_items_are_those_of_the_generators() -> None:
     assert load_items(setting="ft_eval", fold="propn_negation", draw=small) == generate_evaluation(
         7, "propn_negation", per_cell=1
     )
-    assert load_items(setting="aws", draw=Draw(per_cell=2, followup=True)) == generate_aws(
+    assert load_items(setting="aws", draw=Draw(per_cell=2, second_name=True)) == generate_aws(
         0, followup=True, per_name=2
     )
 
@@ -58,14 +58,13 @@ def test_sizes_are_the_papers(setting: Any, count: int) -> None:
 
 
 def test_what_is_not_wanted_is_left_out() -> None:
-    found = load_items(format="qa", draw=Draw(per_cell=3))
+    found = generate_items("instruction", format="qa", draw=Draw(per_cell=3))
     assert Counter((one.salient, one.format) for one in found) == {(feature, "qa"): 3 for feature in FEATURES}
 
 
 @pytest.mark.each(
     ("options", "problem"),
     [
-        ({"setting": None}, "say which setting"),
         ({"kind": "wug"}, "kind 'wug': must be one of uninformative, informative"),
         ({"setting": "wug", "kind": "informative"}, "kind 'informative': must be one of wug"),
         ({"setting": "ft_eval", "kind": "informative"}, "kind 'informative': must be one of uninformative"),
@@ -80,11 +79,14 @@ def test_what_is_not_wanted_is_left_out() -> None:
 )
 def test_wrong_options_are_named(options: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=re.escape(problem)):
-        load_items(**options)
+        generate_items(**{"setting": "instruction", "draw": Draw(), **options})
+    with pytest.raises(InputError, match="say which setting"):
+        load_items(setting=None)
 
 
 def test_items_of_files_are_chosen_by_setting_and_more(tmp_path: Path) -> None:
-    first = [*load_items(draw=Draw(per_cell=1)), *load_items(kind="informative", draw=Draw(per_cell=1))]
+    small = Draw(per_cell=1)
+    first = [*load_items(draw=small), *generate_items("instruction", kind="informative", draw=small)]
     second = [*load_items(setting="ft_eval", draw=Draw(per_cell=1)), *load_items(setting="aws")]
     write_lines(tmp_path / "data" / "a.jsonl", map(item_line, first))
     write_lines(tmp_path / "data" / "deep" / "b.jsonl", map(item_line, second))
@@ -93,7 +95,6 @@ def test_items_of_files_are_chosen_by_setting_and_more(tmp_path: Path) -> None:
     assert item_files(folder) == (folder / "a.jsonl", folder / "deep" / "b.jsonl")
     assert load_items(folder, setting=None) == (*first, *second)
     assert load_items(str(folder)) == tuple(first)
-    assert load_items(folder, kind="informative") == tuple(first[12:])
     assert load_items(folder, setting="aws") == tuple(second[12:])
     assert len(load_items(folder, setting="ft_eval", fold="propn_negation")) == 4
     assert load_items(folder, draw=Draw(seed=9)) == tuple(first)

@@ -151,7 +151,7 @@ def test_texts_are_read(tmp_path: Path) -> None:
     assert [one.setting for one in items] == ["instruction"] * 12 + ["verbalise"] * 12
     assert [one.question for one in items] == [one.question for one in prompts]
     assert looks_like_items(path)
-    buckets = generate_items("aws", draw=Draw(per_cell=1, followup=True))
+    buckets = generate_items("aws", draw=Draw(per_cell=1, second_name=True))
     write_lines(path, map(item_text, buckets))
     items, faults = read_items(path)
     assert ([one.text for one in items], faults) == ([one.text for one in buckets], ())
