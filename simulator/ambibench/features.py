@@ -37,7 +37,7 @@ SETTINGS: Final[tuple[Setting, ...]] = get_args(Setting)
 TEXT_SETTINGS: Final[tuple[Setting, ...]] = ("verbalise", "aws")
 """Settings that want free text."""
 BRACKETED: Final[tuple[Kind, ...]] = ("uninformative", "informative")
-"""Kinds of instruction that settings 4.2 and 4.3 are played with; ``wug`` (App. D) is a setting of its own."""
+"""Kinds of instruction in settings 4.2 and 4.3; ``wug`` (App. D) is a setting of its own."""
 
 
 @cache

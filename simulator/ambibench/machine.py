@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 from logs.rows import Ending, Judgment, Turn
 from simulator.ambibench import items, show
 from simulator.ambibench.aws import AwsPrompt
-from simulator.ambibench.oracle import Belief, beliefs
 from simulator.ambibench.players import (
     Options,
     PromptKnows,
@@ -24,7 +23,7 @@ from simulator.ambibench.players import (
     seat_for,
     text_payload,
 )
-from simulator.ambibench.prompt import PARTICIPANT, Item, Trial, trials
+from simulator.ambibench.prompt import PARTICIPANT, Belief, Item, Trial, beliefs, trials
 from simulator.ambibench.score import logged_rules, score_rows
 from simulator.ambibench.show import page_blocks
 from simulator.runner.machines import ActiveEpisode

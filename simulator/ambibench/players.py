@@ -19,8 +19,7 @@ from personas.templates import render
 from simulator.ambibench.aws import AwsPrompt, classify
 from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.features import LABELS, Label, Setting
-from simulator.ambibench.oracle import Belief, best_guess
-from simulator.ambibench.prompt import PARTICIPANT, Item, Prompt, Trial, whole_text
+from simulator.ambibench.prompt import PARTICIPANT, Belief, Item, Prompt, Trial, best_guess, whole_text
 from simulator.ambibench.score import Mode, Tie, read_reply
 from simulator.errors import SeatError
 from simulator.fields import EpisodeOptions

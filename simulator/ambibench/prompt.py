@@ -1,16 +1,22 @@
-"""Prompts, character by character, and their trials: the answers that are due (spec sections 4 and 15).
+"""Prompts, character by character, their trials (spec sections 4 and 15), and the best learner of them.
 
-What a person sees and a model is sent is the same text. Labels are found by their place in the text that
-was built here, never by searching: the instruction holds the two letters, too.
+What a person sees and a model is sent is the same text. Labels are found by their place in the text that was
+built here, never by searching: the instruction holds the two letters, too.
+
+Nobody can beat the learner (spec section 12): four hypotheses, a uniform prior, labels without noise. Two
+readings of the paper. *Bayes-optimal*: say the label that has more of the remaining mass for the sentence at
+hand, and flip a coin where both have the same; so the learner may be certain before it knows the task.
+*Literal*: perfect once one hypothesis is left, chance until then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import accumulate
-from typing import Annotated, Any, Final, Literal
+from fractions import Fraction
+from functools import cache, lru_cache
+from itertools import accumulate, product
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import (
     AfterValidator,
@@ -43,6 +49,8 @@ from simulator.ambibench.features import (
 from simulator.errors import InputError
 from simulator.fields import Flag, OptionalText, Whole
 
+PARTICIPANT: Final = "participant"
+"""The one seat that there is."""
 # An example up to its label, and what stands between that and the label itself.
 _EXAMPLE: Final[Mapping[Format, str]] = {"arrow": "{sentence}\n>", "qa": "Q: {sentence}\nA:"}
 _BLANK: Final[Mapping[Format, str]] = {"arrow": "", "qa": " "}
@@ -202,8 +210,6 @@ def _pieces(prompt: Prompt) -> list[str]:
     ]
 
 
-PARTICIPANT: Final = "participant"
-"""The one seat that there is."""
 Item = Prompt | AwsPrompt
 
 
@@ -265,3 +271,99 @@ def with_silence(item: Item, episode_id: str, turns: Sequence[Turn]) -> tuple[Tu
         for number, trial in enumerate(missing, start=len(turns))
     )
     return (*turns, *silent)
+
+
+# ---- the learner
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """The learner's belief when label `k` is due.
+
+    Attributes:
+        posterior: each hypothesis of the pair with its probability, labels before `k` seen.
+        p_x: its probability that label `k` is X.
+        p_gold: that label `k` is what it is.
+        identified: whether one hypothesis is left.
+        bayes: expected correctness of the Bayes-optimal reading: 1, 0 or .5.
+    """
+
+    k: int
+    posterior: Mapping[Hypothesis, float]
+    p_x: float
+    p_gold: float
+    identified: bool
+    bayes: float
+
+
+class Curve(NamedTuple):
+    """The learner's accuracy by each reading at k = 1, 2, … over all episodes of setting 4.3.
+
+    `identified`: probability that the task is known before example k.
+    """
+
+    bayes: tuple[float, ...]
+    literal: tuple[float, ...]
+    identified: tuple[float, ...]
+
+
+# An episode asks twice: while it is played, and when it is scored.
+@lru_cache(maxsize=64)
+def beliefs(prompt: Prompt) -> tuple[Belief, ...]:
+    """Return what the learner thinks at each position of `prompt`; an informative instruction is told.
+
+    Raises:
+        ValueError: if every hypothesis contradicts an example.
+    """
+    _, hypothesis = read_instruction(prompt.instruction)
+    left = hypotheses(prompt.pair) if hypothesis is None else (hypothesis,)
+    thought = []
+    for k, example in enumerate(prompt.examples, start=1):
+        if not left:
+            raise ValueError(f"no hypothesis about {prompt.pair} explains these labels")
+        thought.append(_belief(k, prompt.pair, left, example))
+        left = tuple(task for task in left if task.label(example.a, example.b) == example.label)
+    return tuple(thought)
+
+
+@cache
+def exact_curve(length: int = 20) -> Curve:
+    """Return the three curves by exact enumeration over what examples can look like.
+
+    By symmetry it does not matter which task is the true one. After each example a set of hypotheses is
+    left; each of the four combinations of values has probability 1/4.
+    """
+    pair: Pair = next(iter(PAIRS))
+    truth, *_ = hypotheses(pair)
+    sets = {frozenset(hypotheses(pair)): Fraction(1)}
+    bayes, literal, identified = [], [], []
+    for _ in range(length):
+        known = sum((mass for left, mass in sets.items() if len(left) == 1), Fraction(0))
+        identified.append(float(known))
+        literal.append(float(known + (1 - known) / 2))
+        gained = Fraction(0)
+        after: dict[frozenset[Hypothesis], Fraction] = {}
+        for (left, mass), (a, b) in product(sets.items(), product((True, False), repeat=2)):
+            agreeing = frozenset(task for task in left if task.label(a, b) == truth.label(a, b))
+            gained += mass / 4 * _expected_correct(Fraction(len(agreeing), len(left)))
+            after[agreeing] = after.get(agreeing, Fraction(0)) + mass / 4
+        bayes.append(float(gained))
+        sets = after
+    return Curve(tuple(bayes), tuple(literal), tuple(identified))
+
+
+def best_guess(p_x: float) -> Label | None:
+    """Return the label with more mass; None if both have the same."""
+    return None if p_x == 0.5 else "X" if p_x > 0.5 else "Y"
+
+
+def _belief(k: int, pair: Pair, left: tuple[Hypothesis, ...], example: Example) -> Belief:
+    posterior = {task: (1 / len(left) if task in left else 0.0) for task in hypotheses(pair)}
+    p_x = sum(mass for task, mass in posterior.items() if task.label(example.a, example.b) == "X")
+    p_gold = p_x if example.label == "X" else 1 - p_x
+    return Belief(k, posterior, p_x, p_gold, len(left) == 1, float(_expected_correct(p_gold)))
+
+
+def _expected_correct(p_gold: float | Fraction) -> Fraction | int:
+    """Return expected correctness of saying the more probable label."""
+    return Fraction(1, 2) if 2 * p_gold == 1 else int(2 * p_gold > 1)

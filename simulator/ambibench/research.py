@@ -14,8 +14,7 @@ from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.coding import set_key
 from simulator.ambibench.features import PAIRS, value_name
 from simulator.ambibench.items import item_from_row
-from simulator.ambibench.oracle import best_guess
-from simulator.ambibench.prompt import Prompt
+from simulator.ambibench.prompt import Prompt, best_guess
 from simulator.ambibench.score import logged_table
 from simulator.ambibench.show import Replay, ReplayTrial, TextReplay, plot_card, replay, rule, text_card
 from simulator.blocks import Block, Card, Cell, Chips, Facts, Passage, Span, Table, Text, Words, message

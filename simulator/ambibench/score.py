@@ -17,8 +17,7 @@ from logs.rows import Judgment, Score, Turn
 from simulator.ambibench.aws import CATEGORIES, AwsPrompt, classify
 from simulator.ambibench.coding import settled
 from simulator.ambibench.features import LABELS, Label
-from simulator.ambibench.oracle import beliefs
-from simulator.ambibench.prompt import Item, Prompt
+from simulator.ambibench.prompt import Item, Prompt, beliefs
 from simulator.runner import machines
 
 Mode = Literal["strip", "reference", "forced"]

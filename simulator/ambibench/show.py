@@ -13,14 +13,16 @@ from logs.rows import Ending, Judgment, Turn
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.features import Feature, Format, Hypothesis, Label, Setting, instruction, value_name
 from simulator.ambibench.items import item_record
-from simulator.ambibench.oracle import Belief, beliefs, best_guess
 from simulator.ambibench.players import gives_feedback
 from simulator.ambibench.prompt import (
     PARTICIPANT,
+    Belief,
     Example,
     Item,
     Prompt,
     Trial,
+    beliefs,
+    best_guess,
     scored_positions,
     trials,
     whole_text,

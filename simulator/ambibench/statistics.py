@@ -42,8 +42,7 @@ from simulator.ambibench.features import (
     slot_words,
 )
 from simulator.ambibench.generation import LENGTH
-from simulator.ambibench.oracle import beliefs
-from simulator.ambibench.prompt import Prompt, scored_positions
+from simulator.ambibench.prompt import Prompt, beliefs, scored_positions
 from simulator.errors import InputError
 from simulator.figures import Cell, Table
 from simulator.reporting import Report, Section, print_report

@@ -11,8 +11,7 @@ from logs.rows import Ending, Episode, Turn
 from simulator.ambibench.aws import AwsPrompt, classify
 from simulator.ambibench.coding import KIND, settled
 from simulator.ambibench.items import BENCHMARK, item_from_row
-from simulator.ambibench.oracle import beliefs
-from simulator.ambibench.prompt import PARTICIPANT, Item, Prompt, trials, with_silence
+from simulator.ambibench.prompt import PARTICIPANT, Item, Prompt, beliefs, trials, with_silence
 from simulator.ambibench.records import ActorKind, ShownExample, TrialRecord, finetuned, read_fields
 from simulator.ambibench.score import MODES, NOTHING, Mode, Tie, logged_table
 from simulator.runner.logged import ENDED, PERSON, required_run, seat_failed

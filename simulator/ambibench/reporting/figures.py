@@ -16,7 +16,7 @@ import pandas as pd
 
 from simulator.ambibench.aws import CATEGORIES as REGIONS
 from simulator.ambibench.features import BRACKETED, PAIR_NAMES, Kind, Pair, Setting
-from simulator.ambibench.oracle import exact_curve
+from simulator.ambibench.prompt import exact_curve
 from simulator.ambibench.reporting.frame import (
     TITLES,
     Means,

@@ -11,7 +11,7 @@ import pandas as pd
 from simulator.ambibench.aws import CATEGORIES as REGIONS
 from simulator.ambibench.coding import CATEGORIES, Agreement
 from simulator.ambibench.features import FEATURES, PAIR_NAMES, Setting
-from simulator.ambibench.oracle import Curve, exact_curve
+from simulator.ambibench.prompt import Curve, exact_curve
 from simulator.ambibench.reporting.figures import ORACLE, longest
 from simulator.ambibench.reporting.frame import (
     FLAGS,

@@ -15,8 +15,7 @@ from shared_data import SHARED
 
 from simulator.ambibench.features import FEATURES, FORMATS, hypotheses
 from simulator.ambibench.generation import draw_multiple, generate_instruction, generate_multiple
-from simulator.ambibench.oracle import Curve, beliefs, best_guess, exact_curve
-from simulator.ambibench.prompt import Example
+from simulator.ambibench.prompt import Curve, Example, beliefs, best_guess, exact_curve
 
 EXPECTED = SHARED / "expected_examples.json"
 

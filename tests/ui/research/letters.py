@@ -22,9 +22,8 @@ from simulator.ambibench.generation import (
 )
 from simulator.ambibench.items import item_from_row, item_row
 from simulator.ambibench.machine import MACHINE
-from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.players import Options, label_payload, text_payload
-from simulator.ambibench.prompt import Item, Prompt, trials
+from simulator.ambibench.prompt import Item, Prompt, beliefs, trials
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.runner.sessions import Sessions
 from simulator.seats import Reply

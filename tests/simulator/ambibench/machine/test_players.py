@@ -10,9 +10,8 @@ import pytest
 
 from personas.templates import render
 from simulator.ambibench.generation import draw_multiple, generate_multiple
-from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.players import seat_for
-from simulator.ambibench.prompt import PARTICIPANT, shown_text
+from simulator.ambibench.prompt import PARTICIPANT, beliefs, shown_text
 from simulator.errors import InputError
 from simulator.models import Completion, ScriptModel, TokenLogprob, Unavailable
 

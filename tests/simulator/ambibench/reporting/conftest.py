@@ -16,9 +16,8 @@ from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Participant, Run, Turn
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.items import item_row
-from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.players import Options, label_payload, text_payload
-from simulator.ambibench.prompt import Item, Trial, trials
+from simulator.ambibench.prompt import Item, Trial, beliefs, trials
 from simulator.seats import Reply
 
 SHOWN = "2026-01-01T00:00:00.000+00:00"

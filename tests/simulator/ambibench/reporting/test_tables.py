@@ -17,7 +17,7 @@ from simulator.ambibench.generation import (
     generate_multiple,
     generate_verbalise,
 )
-from simulator.ambibench.oracle import exact_curve
+from simulator.ambibench.prompt import exact_curve
 from simulator.ambibench.reporting.frame import trial_frame
 from simulator.ambibench.reporting.tables import table_sections
 from simulator.ambibench.trial_log import trials_of_runs

@@ -19,8 +19,7 @@ from simulator.ambibench.generation import (
     generate_multiple,
     generate_verbalise,
 )
-from simulator.ambibench.oracle import beliefs
-from simulator.ambibench.prompt import trials
+from simulator.ambibench.prompt import beliefs, trials
 from simulator.ambibench.records import read_trial_file, scored, write_trials
 from simulator.ambibench.reporting.frame import trial_frame
 from simulator.ambibench.score import score_trials
