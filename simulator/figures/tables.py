@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -110,23 +109,27 @@ class Table:
             writer.writerow(value for cell, wide in cells for value in _spread(cell, 4 if wide else 1))
         return out.getvalue()
 
-    def to_latex(self) -> str:
-        r"""Return a ``tabular`` for booktabs; texts to the left, numbers to the right, ``--`` for None."""
-        sides = "".join("l" if self._has_texts(place) else "r" for place in range(len(self.heads)))
+    def to_latex(self, *, siunitx: bool = False) -> str:
+        r"""Return a ``tabular`` for booktabs; texts to the left, numbers to the right, ``--`` for None.
+
+        `siunitx`: it aligns the numbers at their points; what else stands in their columns is put in braces.
+        """
+        texts = [self._has_texts(place) for place in range(len(self.heads))]
+        sides = "".join("l" if text else "S[table-format=3.3]" if siunitx else "r" for text in texts)
+        heads = [escape_latex(head.name) for head in self.heads]
         lines = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule"]
-        lines += [latex_row(escape_latex(head.name) for head in self.heads), r"\midrule"]
+        lines += [_latex_row(map(_braced, heads) if siunitx else heads), r"\midrule"]
         for row in self.rows:
-            columns = zip(row, self.heads, strict=True)
-            cells = ["--" if cell is None else shown(cell, head) for cell, head in columns]
-            lines.append(latex_row(map(escape_latex, cells)))
+            cells = []
+            for cell, head, text in zip(row, self.heads, texts, strict=True):
+                latex = "--" if cell is None else escape_latex(shown(cell, head))
+                number = isinstance(cell, int | float) and not latex.startswith("\\")  # "<" is a command
+                cells.append(latex if text or number or not siunitx else _braced(latex))
+            lines.append(_latex_row(cells))
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
-    def to_json(self) -> str:
-        """Return JSON: the title, and per row an object from column names to cells; intervals are objects."""
-        return json.dumps(self.plain(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-
     def plain(self) -> dict[str, Any]:
-        """Return the plain values that `to_json` writes."""
+        """Return the title, and per row an object from column names to cells; intervals are objects."""
         names = [head.name for head in self.heads]
         rows = [dict(zip(names, map(_as_plain, row), strict=True)) for row in self.rows]
         named = {"name": self.name} if self.name else {}
@@ -161,11 +164,14 @@ def escape_latex(text: str) -> str:
     return text.translate(_LATEX)
 
 
-def latex_row(cells: Iterable[str]) -> str:
-    """Return escaped cells as a row of a ``tabular``."""
+def _latex_row(cells: Iterable[str]) -> str:
     row = " & ".join(cells) + r" \\"
     # A row's end and a rule take an option in brackets; a cell must not become one.
     return "{}" + row if row.startswith("[") else row
+
+
+def _braced(latex: str) -> str:
+    return f"{{{latex}}}"
 
 
 def _format_fixed(number: float, column: Column) -> str:

@@ -17,7 +17,7 @@ from simulator.figures import Figure, Table, save
 from simulator.figures.files import svg_address, svg_data, to_json
 from simulator.figures.interactive import FONT
 from simulator.figures.look import DARK, LIGHT
-from simulator.figures.tables import escape_latex, latex_row, shown
+from simulator.figures.tables import escape_latex, shown
 from simulator.reporting.section import Drawing, Report, Section, plain
 from simulator.whole import write_whole
 from trees.faults import fault_text
@@ -115,25 +115,13 @@ def write_report(report: Report, folder: Path, suffixes: Sequence[str] = DRAWN_A
 
 def latex_table(table: Table, label: str, caption: str) -> str:
     r"""Return a floating table for booktabs and siunitx: caption, label, numbers aligned at the point."""
-    columns = "".join(
-        "l" if _has_texts(table, at) else "S[table-format=3.3]" for at in range(len(table.heads))
-    )
-    heads = (f"{{{escape_latex(head.name)}}}" for head in table.heads)
-    lines = [
+    head = (
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{escape_latex(table.title or caption)}}}",
         rf"\label{{tab:{label}}}",
-        rf"\begin{{tabular}}{{{columns}}}",
-        r"\toprule",
-        latex_row(heads),
-        r"\midrule",
-        *(latex_row(_latex_cells(table, row)) for row in table.rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
+    )
+    return "\n".join([*head, table.to_latex(siunitx=True) + r"\end{table}", ""])
 
 
 def html_page(report: Report) -> str:
@@ -170,18 +158,3 @@ def _save_figure(figure: Figure | Drawing, folder: Path, suffixes: Sequence[str]
 
 def _address(figure: Figure | Drawing) -> str:
     return svg_address(figure) if isinstance(figure, Figure) else svg_data(figure.svg().encode())
-
-
-def _latex_cells(table: Table, row: Any) -> list[str]:
-    cells = []
-    for at, (cell, head) in enumerate(zip(row, table.heads, strict=True)):
-        text = "--" if cell is None else escape_latex(shown(cell, head))
-        number = isinstance(cell, int | float) and not text.startswith("\\")  # "<" is a command
-        plain = _has_texts(table, at) or number
-        # siunitx reads numbers; what else stands in its columns is put in braces.
-        cells.append(text if plain else f"{{{text}}}")
-    return cells
-
-
-def _has_texts(table: Table, at: int) -> bool:
-    return any(isinstance(row[at], str) for row in table.rows)

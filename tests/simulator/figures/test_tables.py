@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 
 import pytest
@@ -62,7 +61,7 @@ def test_every_sign_of_latex_is_escaped() -> None:
 
 
 def test_json_holds_the_cells() -> None:
-    plain = json.loads(TABLE.to_json())
+    plain = TABLE.plain()
     assert plain["columns"] == ["model", "accuracy", "valid, %", "n"]
     assert plain["rows"][0]["accuracy"] == {"value": 0.5349, "low": 0.4751, "high": 0.5849, "n": 60}
     assert plain["rows"][1] == {"model": "[b]a_1[/b]", "accuracy": None, "valid, %": -0.0001, "n": 720}
