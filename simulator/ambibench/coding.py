@@ -32,7 +32,6 @@ CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
 """Names the salient feature in any words; names another; names no task."""
 KIND: Final = "ambibench.category"
 RATERS: Final = 2
-RESAMPLES: Final = 1000
 _LENGTH: Final = 10
 
 
@@ -128,7 +127,7 @@ def agreement(judgments: Iterable[Judgment]) -> tuple[Agreement, ...]:
     agreements = []
     for raters, outputs in sorted(pairs.items()):
         one_rater, other, _ = zip(*outputs, strict=True)
-        observed, kappa = cluster_kappa(one_rater, other, range(len(outputs)), resamples=RESAMPLES)
+        observed, kappa = cluster_kappa(one_rater, other, range(len(outputs)))
         differing = [decided for first, second, decided in outputs if first != second]
         agreements.append(Agreement(raters, observed, kappa, len(differing), sum(differing)))
     return tuple(agreements)

@@ -15,9 +15,8 @@ from random import Random
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
-import yaml
-
 from simulator.errors import InputError
+from simulator.tables.builtin import read_yaml
 
 Pair = Literal["subject_location", "religious_pronoun", "propn_negation"]
 Feature = Literal["subject", "location", "religious", "pronoun", "propn", "negation"]
@@ -43,7 +42,7 @@ BRACKETED: Final[tuple[Kind, ...]] = ("uninformative", "informative")
 @cache
 def table(name: str) -> Mapping[str, Any]:
     """Return a table of this package, ``tables/<name>.yaml``, read once."""
-    return MappingProxyType(yaml.safe_load((TABLES / f"{name}.yaml").read_text(encoding="utf-8")))
+    return MappingProxyType(read_yaml(TABLES / f"{name}.yaml"))
 
 
 def _pairs() -> dict[Pair, tuple[Feature, Feature]]:

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import count, islice, product
+from itertools import chain, count, islice, product
 from random import Random
 from typing import Any, Final, Literal
 
@@ -185,8 +185,7 @@ def draw_instruction(
     task = Hypothesis(feature, _coin(random) if x_is is None else x_is)
     first, query = _coin(random), _coin(random)
     combinations = ((first, first), (not first, not first), (query, not query))
-    examples = _examples(task, combinations, random)
-    return _prompt("instruction", task, form, kind, examples, seed, name, location_word)
+    return _prompt("instruction", task, form, kind, combinations, random, seed, name, location_word)
 
 
 def draw_multiple(
@@ -208,11 +207,10 @@ def draw_multiple(
     task = Hypothesis(feature, _coin(random) if x_is is None else x_is)
     # So many are flipped whatever the length is; words and coins of what is beyond come in turn.
     flipped = [(_coin(random), _coin(random)) for _ in range(LENGTH)]
-    examples = _examples(task, flipped[:length], random)
-    for _ in range(LENGTH, length):
-        examples += _examples(task, [(_coin(random), _coin(random))], random)
+    beyond = ((_coin(random), _coin(random)) for _ in range(LENGTH, length))
     setting: Setting = "wug" if kind == "wug" else "multiple"
-    return _prompt(setting, task, form, kind, examples, seed, name, location_word)
+    combinations = chain(flipped[:length], beyond)
+    return _prompt(setting, task, form, kind, combinations, random, seed, name, location_word)
 
 
 def draw_finetune(
@@ -236,8 +234,7 @@ def draw_finetune(
         (held if constant == 0 else _coin(random), held if constant == 1 else _coin(random))
         for _ in range(length)
     ]
-    examples = _examples(task, combinations, random)
-    prompt = _prompt("ft_train", task, form, "uninformative", examples, seed, name)
+    prompt = _prompt("ft_train", task, form, "uninformative", combinations, random, seed, name)
     return replace(prompt, fold=fold, variant=variant)
 
 
@@ -260,25 +257,18 @@ def draw_aws(seed: int, origin: str, query: str, *, followup: bool = False, name
     )
 
 
-def _examples(
-    task: Hypothesis, combinations: Sequence[tuple[bool, bool]], random: Random
-) -> tuple[Example, ...]:
-    """Return labelled sentences with the given coded values of feature a and feature b."""
-    return tuple(
-        Example(make_sentence(task.pair, a, b, random), a, b, task.label(a, b)) for a, b in combinations
-    )
-
-
 def _prompt(
     setting: Setting,
     task: Hypothesis,
     form: Format,
     kind: Kind,
-    examples: tuple[Example, ...],
+    combinations: Iterable[tuple[bool, bool]],
+    random: Random,
     seed: int,
     name: str,
     location_word: LocationWord = "setting",
 ) -> Prompt:
+    """Return a prompt whose sentences have some combinations of coded values of feature a and feature b."""
     prompt = Prompt(
         id=name or f"{setting}-{task.feature}-{form}-{seed}",
         setting=setting,
@@ -288,7 +278,9 @@ def _prompt(
         format=form,
         kind=kind,
         instruction=instruction(kind, task, location_word),
-        examples=examples,
+        examples=tuple(
+            Example(make_sentence(task.pair, a, b, random), a, b, task.label(a, b)) for a, b in combinations
+        ),
         seed=seed,
     )
     check_prompt(prompt)

@@ -7,7 +7,6 @@ import io
 import json
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import asdict
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -78,16 +77,8 @@ def csv_text(figure: Figure) -> str:
 
 
 def to_json(figure: Figure) -> str:
-    """Return a figure as JSON: its panels, each with its marks."""
-    panels = [
-        {
-            **asdict(panel),
-            "marks": [{"mark": type(mark).__name__.lower(), **asdict(mark)} for mark in panel.marks],
-        }
-        for panel in figure.panels
-    ]
-    plain = {**asdict(figure), "panels": panels}
-    return json.dumps(plain, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    """Return a figure as JSON (`Figure.plain`)."""
+    return json.dumps(figure.plain(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
 def html_text(figure: Figure) -> str:

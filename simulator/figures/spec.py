@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import asdict
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -234,6 +235,17 @@ class Figure:
                 raise ValueError(
                     f"{figure}: {mark.name!r} has two colours or styles; the legend can show one"
                 )
+
+    def plain(self) -> dict[str, Any]:
+        """Return plain values: the panels, each with its marks, of which each says what it is."""
+        panels = [
+            {
+                **asdict(panel),
+                "marks": [{"mark": type(mark).__name__.lower(), **asdict(mark)} for mark in panel.marks],
+            }
+            for panel in self.panels
+        ]
+        return {**asdict(self), "panels": panels}
 
 
 def extent(mark: Mark) -> tuple[float, ...]:

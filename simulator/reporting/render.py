@@ -14,7 +14,7 @@ from rich.text import Text
 
 from simulator.errors import InputError
 from simulator.figures import Figure, Table, save
-from simulator.figures.files import svg_address, svg_data, to_json
+from simulator.figures.files import svg_address, svg_data
 from simulator.figures.interactive import FONT
 from simulator.figures.look import DARK, LIGHT
 from simulator.figures.tables import escape_latex, shown
@@ -138,10 +138,7 @@ def _section_json(section: Section) -> dict[str, Any]:
         "name": section.name,
         "title": section.title,
         "tables": [table.plain() for table in section.tables],
-        "figures": [
-            json.loads(to_json(figure)) if isinstance(figure, Figure) else plain(figure)
-            for figure in section.figures
-        ],
+        "figures": [plain(figure) for figure in section.figures],
         "remarks": list(section.remarks),
     }
     if section.text:

@@ -41,7 +41,6 @@ INVALID: Final = 0.5
 _LONG: Final = ("multiple", "wug", "ft_eval")
 PEOPLE: Final = "people"
 RESAMPLES: Final = 1000
-SEED: Final = 0
 TITLES: Final[Mapping[str, str]] = {
     **{name: name for name in (*FEATURES, *FORMATS)},
     **table("titles")["levels"],
@@ -151,7 +150,7 @@ def means(trials: pd.DataFrame, measure: str, by: By) -> Means:
     """
     return {
         levels: cluster_bootstrap(
-            group[measure].tolist(), group["unit"].tolist(), seed=SEED, resamples=RESAMPLES
+            group[measure].tolist(), group["unit"].tolist(), resamples=RESAMPLES
         )._replace(n=group["trial"].nunique())
         for levels, group in _groups(trials, measure, by)
     }
@@ -192,7 +191,7 @@ def _mean_of_means(group: pd.DataFrame, measure: str, over: str) -> Interval:
         for function in ("sum", "count")
     )
     columns = np.hstack([sums.fillna(0).to_numpy(float), counts.fillna(0).to_numpy(float)])
-    top, bottom = np.hsplit(resampled(columns, seed=SEED, resamples=RESAMPLES), 2)
+    top, bottom = np.hsplit(resampled(columns, resamples=RESAMPLES), 2)
     at_levels = np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 0)
     mean = interval_of(np.nanmean(at_levels, axis=1), len(group), groups=len(sums))
     assert mean is not None  # every group has a value

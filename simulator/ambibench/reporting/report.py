@@ -22,7 +22,7 @@ from simulator.ambibench.machine import MACHINE
 from simulator.ambibench.prompt import PARTICIPANT, with_silence
 from simulator.ambibench.records import TrialRecord, noted_rule, read_trial_file, scored, write_trials
 from simulator.ambibench.reporting.figures import FIGURES, chosen_figures
-from simulator.ambibench.reporting.frame import trial_frame
+from simulator.ambibench.reporting.frame import RESAMPLES, trial_frame
 from simulator.ambibench.reporting.tables import table_sections
 from simulator.ambibench.score import Mode, Tie, excess
 from simulator.ambibench.trial_log import trials_of_runs
@@ -38,7 +38,6 @@ from simulator.stats import Interval, cluster_bootstrap
 from trees.faults import Fault
 
 METRICS: Final = ("accuracy", "strict", "valid", "oracle", "named", "same", "other", "invalid")
-_RESAMPLES: Final = 1000  # spec 7.4
 _REMARK: Final = (
     "Means over labels (of free text over episodes); intervals from resampling whole items, each with its "
     "repeats; n counts items."
@@ -244,5 +243,5 @@ def mean_over_labels(scores: pd.DataFrame, metric: str) -> Interval:
     """Return a metric's mean over labels with its interval; `n` counts items."""
     known = scores.dropna(subset=metric)
     items, weights = known["item"].tolist(), known["labels"].tolist()
-    mean = cluster_bootstrap(known[metric].tolist(), items, weights=weights, resamples=_RESAMPLES)
+    mean = cluster_bootstrap(known[metric].tolist(), items, weights=weights, resamples=RESAMPLES)
     return mean._replace(n=len(set(items)))
