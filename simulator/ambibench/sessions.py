@@ -1,54 +1,26 @@
-"""AmbiBench episodes with people in them, free play and studies (spec section 10): what the web app calls.
-
-A study's cell is a salient feature, a format and a polarity, which is the value labelled X: ``("subject",
-"arrow", "human")``. A study file wants so many people by feature; formats and polarities are kept even within
-it. The prompt is drawn from the seed of the place, which descends from the study's, so that it can be drawn
-again.
-"""
+"""AmbiBench episodes with people in them, free play and studies: what the web app calls."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
-from typing import Any, Final, Literal, Self, get_args
+from typing import Any, Literal, get_args
 from uuid import uuid4
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field
 
 from logs.rows import Judgment
-from simulator.ambibench.features import (
-    BRACKETED,
-    FEATURES,
-    FORMATS,
-    VALUES,
-    Feature,
-    Format,
-    Kind,
-    LocationWord,
-    value_code,
-)
-from simulator.ambibench.generation import draw_instruction, draw_multiple
-from simulator.ambibench.items import BENCHMARK
-from simulator.ambibench.prompt import PARTICIPANT, Prompt
+from simulator.ambibench.assignment import Played, drawn_prompt
+from simulator.ambibench.features import FEATURES, FORMATS, Feature, Format, Kind
 from simulator.ambibench.show import Replay, result_blocks
 from simulator.errors import InputError
 from simulator.runner.declared_views import Result
 from simulator.runner.lobby import require_choice
 from simulator.seeds import derive_seed
-from simulator.studies import Cell, cell_name, parse_cell
 from simulator.studies.declared import Drawn, PlaySessions
 from simulator.studies.graph import COMMENT, CONSENT, READY
-from simulator.studies.material import StudyMaterial
-from simulator.studies.settings import StudySettings
 from trees import Language
-
-Played = Literal["instruction", "multiple", "wug"]
-_KINDS: Final[Mapping[Played, tuple[Kind, ...]]] = {
-    "instruction": (*BRACKETED, "wug"),
-    "multiple": BRACKETED,
-    "wug": ("wug",),
-}
 
 
 class Play(BaseModel, frozen=True):
@@ -110,106 +82,3 @@ class AmbiBenchSessions(PlaySessions):
         replay = super()._revealed(here, tuple(judgments))
         blocks = result_blocks(replay) if isinstance(replay, Replay) else ()
         return Result(language="en", moves=(), blocks=blocks)
-
-
-class Settings(StudySettings):
-    """AmbiBench's part of a study file: its ``settings``.
-
-    Attributes:
-        setting: ``instruction`` (4.2), ``multiple`` (4.3) or ``wug``.
-        kind: how much the instruction tells.
-        location_word: see `features.instruction`.
-    """
-
-    setting: Played
-    kind: Kind = Field(default_factory=lambda read: _KINDS[read["setting"]][0])
-    location_word: LocationWord = "setting"
-
-    @model_validator(mode="after")
-    def _require_fitting(self) -> Self:
-        if self.kind not in (kinds := _KINDS[self.setting]):
-            raise ValueError(f"kind is {self.kind!r}; it must be one of {', '.join(kinds)}")
-        return self
-
-
-class PatternStudy(StudyMaterial[Settings]):
-    """People who find the pattern: each sees a prompt of one salient feature, format and polarity."""
-
-    benchmark = BENCHMARK
-    seats = (PARTICIPANT,)
-    reads = Settings
-
-    @property
-    def task(self) -> str:
-        """The setting."""
-        return self.settings.setting
-
-    @property
-    def cells(self) -> Sequence[Cell]:
-        """The cells that the study names, else every feature, format and polarity.
-
-        Raises:
-            InputError: if a condition is none.
-        """
-        named = tuple(map(parse_cell, self.study.conditions))
-        for cell in named:
-            self._parts(cell)
-        return named or tuple(
-            (feature, form, value) for feature in FEATURES for form in FORMATS for value in VALUES[feature]
-        )
-
-    def item(self, cell: Cell, seed: int, language: Language = "en") -> Prompt:
-        """Return the prompt of a place; what the cell leaves open (format, polarity) is drawn, too.
-
-        Raises:
-            InputError: if the cell names no task.
-        """
-        feature, form, x_is = self._parts(cell)
-        return drawn_prompt(
-            seed,
-            self.settings.setting,
-            self.settings.kind,
-            feature,
-            form if form is not None else Random(derive_seed(seed, "format")).choice(FORMATS),
-            x_is=x_is,
-            location_word=self.settings.location_word,
-            name=f"{self.study.id}-{seed}",
-        )
-
-    def _parts(self, cell: Cell) -> tuple[Feature, Format | None, bool | None]:
-        """Return salient feature, format and polarity of a cell; None for what it leaves open."""
-        name, form, value = (*cell, None, None)[:3]
-        feature = next((known for known in FEATURES if known == name), None)
-        shape = next((known for known in FORMATS if known == form), None)
-        wrong = len(cell) > 3 or (form and not shape) or feature is None
-        if wrong or feature is None or (value and value not in VALUES[feature]):
-            raise InputError(
-                f"study {self.study.id!r}: there is no condition {cell_name(cell)!r}; write a feature "
-                f"({', '.join(FEATURES)}), and after it if wanted a format and the value labelled X, "
-                "such as subject/arrow/human"
-            )
-        return feature, shape, value_code(feature, value) if value else None
-
-
-def drawn_prompt(
-    seed: int,
-    setting: Played,
-    kind: Kind,
-    feature: Feature,
-    form: Format,
-    *,
-    x_is: bool | None = None,
-    location_word: LocationWord = "setting",
-    name: str = "",
-) -> Prompt:
-    """Return one prompt of a setting that people play.
-
-    Raises:
-        InputError: if the setting is not played with that kind of instruction.
-    """
-    if kind not in _KINDS[setting]:
-        raise InputError(
-            f"{setting} is played with {' or '.join(_KINDS[setting])}, not with {kind}.", code="not_together"
-        )
-    draw = draw_instruction if setting == "instruction" else draw_multiple
-    return draw(seed, feature, form, kind, x_is=x_is, location_word=location_word, name=name)

@@ -138,23 +138,18 @@ class JudgingForm(Generic[ModelT]):
     def opinions(self, judgments: Iterable[Judgment]) -> dict[str, Opinions[ModelT]]:
         """Return what was said, by item or episode; what people said who have been erased is gone."""
         blind: dict[str, dict[str, ModelT]] = {}
-        deciding: dict[str, tuple[str, ModelT]] = {}
+        deciding: dict[str, tuple[ModelT, str]] = {}
         for row in judgments:
             key = row.item_hash if self.about == "item" else row.episode_id
             if row.kind != self.kind or key is None or row.value.get("erased"):
                 continue
             form = self.model.model_validate(row.value)
             if isinstance(form, DecidingForm) and form.decides:
-                deciding[key] = (row.annotator, form)
+                deciding[key] = (form, row.annotator)
             else:
                 blind.setdefault(key, {})[row.annotator] = form
         keys = dict.fromkeys((*blind, *deciding))
-        return {key: _opinions(blind.get(key, {}), deciding.get(key)) for key in keys}
-
-
-def _opinions(blind: Mapping[str, ModelT], deciding: tuple[str, ModelT] | None) -> Opinions[ModelT]:
-    decider, decided = deciding or ("", None)
-    return Opinions(blind, decided, decider)
+        return {key: Opinions(blind.get(key, {}), *deciding.get(key, (None, ""))) for key in keys}
 
 
 def third_decides(

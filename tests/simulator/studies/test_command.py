@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import app
 from logs import LogReader, LogWriter, NotInLog
 from logs.rows import Score
-from simulator.ambibench.sessions import PatternStudy
+from simulator.ambibench.assignment import PatternStudy
 from simulator.clarq.benchmark import BENCHMARK as CLARQ
 from simulator.clarq.sessions import ClarqSessions
 from simulator.errors import InputError

@@ -13,8 +13,9 @@ from pydantic import ValidationError
 from visiting import Page, ask_for_place, words
 
 from logs.rows import Ending
+from simulator.ambibench.assignment import PatternStudy
 from simulator.ambibench.benchmark import BENCHMARK
-from simulator.ambibench.sessions import AmbiBenchSessions, PatternStudy
+from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.errors import InputError
 from simulator.studies import StudyDesk
 from simulator.studies.cards import Sets

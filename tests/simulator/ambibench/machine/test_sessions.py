@@ -12,9 +12,10 @@ from served import Server
 
 from logs.rows import Ending
 from simulator import catalog
+from simulator.ambibench.assignment import PatternStudy
 from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.reporting.report import mean_over_labels, run_scores
-from simulator.ambibench.sessions import AmbiBenchSessions, PatternStudy
+from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambibench.trial_log import trials_of_runs
 from simulator.commands.score import score_run
 from simulator.errors import ConflictError, InputError
