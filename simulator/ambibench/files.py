@@ -144,11 +144,11 @@ def looks_like_items(path: Path) -> bool:
 def _pieces(path: Path) -> Iterator[_Raw]:
     text = read_text(path)
     begin = text.lstrip()[:1]
-    if begin == "[" or (begin == "{" and is_lines(path)):
-        form = "{}-{}" if is_lines(path) else "{}-{:02}"
+    lines = is_lines(path)
+    if begin == "[" or (begin == "{" and lines):
         for number, (line, value, problem) in enumerate(read_entries(path), start=1):
-            place = line if is_lines(path) else number
-            yield _Raw(value, line, form.format(path.stem, place), problem=problem)
+            place = f"{line}" if lines else f"{number:02}"
+            yield _Raw(value, line, f"{path.stem}-{place}", problem=problem)
     elif begin == "{":
         yield from _document(path, text)
     else:
