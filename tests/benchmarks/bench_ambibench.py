@@ -28,7 +28,7 @@ from simulator.ambibench.features import (
     value_name,
 )
 from simulator.ambibench.generation import generate_multiple
-from simulator.ambibench.machine import MACHINE
+from simulator.ambibench.graph import MACHINE
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.statistics import statistics
 from simulator.models import ChatModel, ModelOptions, ScoreRequest, load_model

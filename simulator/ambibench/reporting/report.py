@@ -18,7 +18,7 @@ from pydantic import Field
 
 from logs import LogReader
 from simulator.ambibench.coding import Agreement, agreement, judgments_of
-from simulator.ambibench.machine import MACHINE
+from simulator.ambibench.graph import MACHINE
 from simulator.ambibench.prompt import PARTICIPANT, with_silence
 from simulator.ambibench.records import TrialRecord, noted_rule, read_trial_file, scored, write_trials
 from simulator.ambibench.reporting.figures import FIGURES, chosen_figures

@@ -20,8 +20,8 @@ from simulator.ambibench.generation import (
     generate_multiple,
     generate_verbalise,
 )
+from simulator.ambibench.graph import MACHINE
 from simulator.ambibench.items import item_from_row, item_row
-from simulator.ambibench.machine import MACHINE
 from simulator.ambibench.players import Options, label_payload, text_payload
 from simulator.ambibench.prompt import Item, Prompt, beliefs, trials
 from simulator.ambibench.sessions import AmbiBenchSessions

@@ -12,7 +12,7 @@ import pytest
 
 from logs.rows import Ending, Episode, Turn
 from simulator.ambibench.generation import draw_instruction, draw_multiple, generate_aws, generate_verbalise
-from simulator.ambibench.machine import MACHINE
+from simulator.ambibench.graph import MACHINE
 from simulator.ambibench.players import seat_for
 from simulator.ambibench.prompt import Item, Prompt
 from simulator.ambibench.sessions import AmbiBenchSessions

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from logs.rows import Episode, Turn
 from simulator.ambibench.features import FEATURES, FORMATS
 from simulator.ambibench.generation import draw_instruction, draw_multiple
-from simulator.ambibench.machine import MACHINE
+from simulator.ambibench.graph import MACHINE
 from simulator.ambibench.players import Options
 from simulator.ambibench.prompt import beliefs, label_offsets, shown_text, whole_text
 from simulator.ambibench.score import score_trials

@@ -6,7 +6,7 @@ import pytest
 
 from logs.rows import Judgment
 from simulator.ambibench.generation import draw_multiple, generate_instruction, generate_multiple
-from simulator.ambibench.machine import MACHINE
+from simulator.ambibench.graph import MACHINE
 from simulator.ambibench.prompt import beliefs
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.models import ModelOptions, load_model
