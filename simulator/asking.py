@@ -3,7 +3,7 @@
 Some ask until nothing is open, some what an instruction means, some ask or act at one step of a plan. An
 `Asking` says of an episode whether asking was needed, whether it was done, what the questions brought and
 whether the end was right. It is read from logged turns and the item alone, whoever sat there. One taxonomy
-holds for all benchmarks; each derives it from its items in `need_of` of its `asking.py`:
+holds for all benchmarks; each derives it from its items in its `need_of`:
 
 ============  ========================================================================================
 ``person``    something is open that only this person can know: asking is needed

@@ -16,8 +16,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from simulator.errors import InputError
 from simulator.field_faults import shortened
 from simulator.whole import write_whole
-from trees.broken_json import json_problem
-from trees.faults import Fault
+from trees.faults import Fault, json_problem
 
 T = TypeVar("T")
 _MISSING: Final = object()

@@ -1,4 +1,4 @@
-"""Response trees (paper III-B, Fig. 3), the walk through them, and the 31 task types (Table I).
+"""Response trees (paper III-B, Fig. 3), the walk through them, the 31 task types (Table I).
 
 A **task** is what a seeker is told (role, task, items, skills, scenes) together with the **tree** of
 responses that only the provider knows. Everything here is immutable: a walk moves on by returning a
@@ -7,6 +7,7 @@ new `Frontier`, so a past frontier can be shown again at any time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -324,3 +325,26 @@ class Scan:
         if self.faults:
             raise task_error(self.faults)
         return tuple(draft.task() for draft in self.drafts)
+
+
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
+_LATIN = re.compile(r"[A-Za-z]")
+_WIDE = r"\u3000-\u303f\u3400-\u9fff\uff00-\uffef"
+_FOLDED = re.compile(rf"(?<=[{_WIDE}])[ \n]+(?=[{_WIDE}])")
+
+
+def chinese_share(text: str) -> float:
+    """Return the share of Chinese among Chinese characters and Latin letters; 0 without either."""
+    chinese, latin = len(_CHINESE.findall(text)), len(_LATIN.findall(text))
+    return chinese / (chinese + latin) if chinese + latin else 0.0
+
+
+def guess_language(text: str) -> Language:
+    """Return Chinese if at least a fifth of the letters are; published files have English keys around."""
+    return "zh" if chinese_share(text) >= 0.2 else "en"
+
+
+def tidy(text: str, language: Language) -> str:
+    """Undo the line folding of a text file: one blank between words, none between Chinese characters."""
+    text = " ".join(text.split())
+    return _FOLDED.sub("", text) if language == "zh" else text

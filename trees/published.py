@@ -28,10 +28,18 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from trees.broken_json import json_problem
-from trees.faults import Fault
-from trees.model import OPENING, TASK_TYPES, Background, Draft, Language, Node, Scan, task_type
-from trees.text import guess_language
+from trees.faults import Fault, json_problem
+from trees.model import (
+    OPENING,
+    TASK_TYPES,
+    Background,
+    Draft,
+    Language,
+    Node,
+    Scan,
+    guess_language,
+    task_type,
+)
 
 FILE_NAME = re.compile(r"(\d+)\._(.+)\.json")
 FOLDERS: Mapping[Language, str] = {"en": "English", "zh": "Chinese"}

@@ -33,8 +33,7 @@ from simulator.ambibench.prompt import (
 from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
 from simulator.tables.records import is_lines, read_entries, read_text
-from trees.broken_json import json_problem
-from trees.faults import Fault, Severity
+from trees.faults import Fault, Severity, json_problem
 
 SUFFIXES: Final = (".jsonl", ".json", ".txt")
 # Published groups are named after sections of the paper; by the beginnings of their names.

@@ -27,11 +27,11 @@ from rich.console import Console
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.clarq import provider as rules
+from simulator.clarq.data import PROVIDER
 from simulator.clarq.experts import Experts, models_of
 from simulator.clarq.graph import ProviderAgent
 from simulator.clarq.machine import seat_for
 from simulator.clarq.players.experts_offline import OfflineExperts
-from simulator.clarq.playing import PROVIDER
 from simulator.clarq.ranker import Ranker
 from simulator.clarq.results import Dialogue, ProviderStep, load_dialogues, read_results, split_runs
 from simulator.clarq.training import FOLDS, Lesson, learn, lessons_of, training_questions

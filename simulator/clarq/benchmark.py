@@ -39,7 +39,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     asking=AskingSpec(
         robot="seeker",
         user="provider",
-        read=later("simulator.clarq.asking:asked"),
+        read=later("simulator.clarq.score:asked"),
         read_item=later("simulator.clarq.data:read_item"),
         notes=AskingNotes(
             need="person until every node has been given, then nothing", useful="a node", right="success"
@@ -48,12 +48,12 @@ BENCHMARK: Final = Benchmark[Any, Any](
     checker=later("simulator.clarq.data:checker"),
     register=later("simulator.clarq.data:register"),
     research=attribute("simulator.clarq.research:RESEARCH"),
-    desks=(attribute("simulator.clarq.desk:DESK"),),
-    studies=attribute("simulator.clarq.assignment:DialogueStudy"),
+    desks=(attribute("simulator.clarq.research:DESK"),),
+    studies=attribute("simulator.clarq.sessions:DialogueStudy"),
     sessions=attribute("simulator.clarq.sessions:ClarqSessions"),
     icon="tree",
     example="--limit 4 --lang {language}",
-    reports=(later("simulator.clarq.reporting.report:run_sections"),),
+    reports=(later("simulator.clarq.reports:run_sections"),),
     report=ReportSpec(summary_metrics=False),
     folder=Path(__file__).parent,
     commands={

@@ -1,4 +1,4 @@
-"""ClarQ-LLM's items: the built-in tasks, the published data once registered, or a file or folder of tasks."""
+"""The seats and rules of a dialogue, and its items: built-in tasks, registered data, a file or folder."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import asdict, replace
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final, cast, get_args
+from typing import Annotated, Any, Final, Literal, cast, get_args
+
+from pydantic import Field, PositiveInt
 
 from personas.templates import render
 from simulator import datasets
@@ -15,6 +17,8 @@ from simulator.benchmark import Checker
 from simulator.codecs import ItemCodec
 from simulator.datasets import Added
 from simulator.errors import InputError
+from simulator.field_options import SPARSE
+from simulator.fields import EpisodeOptions, Fields
 from simulator.tables.registering import refuse_unpublished
 from trees import Language, Task
 from trees.checks import Statistics, check_paths, differences, statistics_of
@@ -22,6 +26,38 @@ from trees.faults import TaskError
 from trees.model import Split, task_type
 from trees.published import FILE_NAME, FOLDERS
 from trees.sources import find_task_files, is_task_file, load_builtin, load_tasks, task_key
+
+SEEKER: Final = "seeker"
+PROVIDER: Final = "provider"
+FAREWELLS: Final = ("goodbye", "再见")
+TURN_LIMIT: Final = 14  # seeker turns (paper VI-A)
+Personas = Literal["default", "paper"]
+"""Sets of stimuli: our own, or those of the paper (spec sections 2 and 4): its greeting, Jax's name in front
+of his turns in chat mode, and the plan of its completion prompt."""
+
+
+class DialogueRules(Fields):
+    """Rules of dialogues that a run and a study can set."""
+
+    turn_limit: PositiveInt = Field(default=TURN_LIMIT, description="seeker turns per dialogue")
+    mode: Literal["completion", "chat"] = Field(
+        default="completion", description="a model seeker's mode: completion or chat"
+    )
+    personas: Annotated[Personas, SPARSE] = Field(
+        default="default", description="greeting and seeker's prompts: our own, or those of the paper"
+    )
+    multi: bool = Field(default=False, description="the multi-info provider")
+
+
+class Rules(DialogueRules, EpisodeOptions):
+    """The rules of a dialogue."""
+
+
+def farewell(text: str) -> bool:
+    """Return True if a seeker's line says goodbye, in either language (spec section 4)."""
+    lowered = text.lower()
+    return any(word in lowered for word in FAREWELLS)
+
 
 BENCHMARK = "clarq"
 BUILTIN = "builtin"

@@ -2,7 +2,7 @@
 
 An expert judges or writes; it never decides what may be given. That is `provider.py`'s: it checks every
 answer against the frontier, so the invariants hold whatever an expert says. Two sets of experts exist:
-`experts_model.py` asks a language model, `experts_offline.py` needs none.
+`players.models` asks a language model, `players.experts_offline` needs none.
 
 Experts of several models may sit in one provider, each judging or writing what it does best. A provider is
 then named ``experts:type=A,walk=B,respond=C``, where A, B and C are ``provider/model``, with a server of its

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
 from itertools import filterfalse
 from time import monotonic
-from typing import Annotated, Any, Final, Literal, TypedDict, get_args
+from typing import Annotated, Any, Literal, TypedDict, get_args
 
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
@@ -30,17 +30,14 @@ from langgraph.types import Command
 from logs.rows import Turn
 from personas.templates import render
 from simulator.clarq import provider as rules
-from simulator.clarq.data import background_text
+from simulator.clarq.data import PROVIDER, SEEKER, TURN_LIMIT, background_text, farewell
 from simulator.clarq.experts import Experts, Situation
-from simulator.clarq.playing import PROVIDER, SEEKER, TURN_LIMIT
 from simulator.clarq.provider import Decision, ProviderTurn
 from simulator.errors import SeatError
 from simulator.runner.turns import is_aside, make_turn, state_after
 from simulator.seats import Kind, Line, Reply, Seat, View
 from simulator.seeds import derive_seed
 from trees import Background, Frontier, Language, Task
-
-FAREWELLS: Final = ("goodbye", "再见")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +155,6 @@ def rebuild(turns: Iterable[Turn]) -> State:
 def frontier(task: Task, state: State) -> Frontier:
     """Return where the dialogue stands in the task's tree."""
     return Frontier(task.tree, state["opened"], tuple(state["given"]))
-
-
-def farewell(text: str) -> bool:
-    """Return True if a seeker's line says goodbye, in either language (spec section 4)."""
-    lowered = text.lower()
-    return any(word in lowered for word in FAREWELLS)
 
 
 def ending(state: State, turn_limit: int) -> Literal["completed", "truncated"] | None:

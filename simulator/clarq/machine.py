@@ -8,14 +8,12 @@ from typing import Any, Final, Literal
 from logs.rows import Ending
 from simulator.clarq import graph
 from simulator.clarq.benchmark import BENCHMARK
-from simulator.clarq.data import item_row, read_item
+from simulator.clarq.data import PROVIDER, SEEKER, Rules, item_row, read_item
 from simulator.clarq.experts import EXPERTS, Experts, MixedExperts, models_of, read_experts
 from simulator.clarq.graph import ProviderAgent
-from simulator.clarq.players.experts_model import ModelExperts
 from simulator.clarq.players.experts_offline import OfflineExperts
-from simulator.clarq.players.seeker_model import ModelSeeker
+from simulator.clarq.players.models import ModelExperts, ModelSeeker
 from simulator.clarq.players.seeker_offline import STYLES, OfflineSeeker
-from simulator.clarq.playing import PROVIDER, SEEKER, Rules
 from simulator.clarq.score import score_episode, score_rows
 from simulator.clarq.show import replay, seat_page
 from simulator.models import ChatModel

@@ -26,10 +26,8 @@ from logs.paths import default_path
 from logs.rows import Episode, Run, Status, Turn
 from simulator.clarq.benchmark import BENCHMARK
 from simulator.clarq.compose import contains, strip_speaker
-from simulator.clarq.data import item_row, read_item
+from simulator.clarq.data import PROVIDER, SEEKER, farewell, item_row, read_item
 from simulator.clarq.experts import Situation
-from simulator.clarq.graph import farewell
-from simulator.clarq.playing import PROVIDER, SEEKER
 from simulator.clarq.score import score_dialogue, score_rows, spoken_lines
 from simulator.duplicates import CODE, Duplicates, DuplicatesOption
 from simulator.errors import InputError
@@ -45,9 +43,8 @@ from simulator.tables.importing import DIGEST, PUBLISHED, EpisodeRows, file_dige
 from simulator.tables.records import read_json
 from trees import OPENING, Frontier, Language, Node, Task, Tree
 from trees.faults import Fault
-from trees.model import task_type
+from trees.model import guess_language, task_type
 from trees.published import background_of
-from trees.text import guess_language
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,9 @@ from rich.console import Console
 from logs import LogReader, LogWriter
 from logs.rows import Event, Judgment
 from personas.templates import render
-from simulator.clarq.data import load_items
+from simulator.clarq.data import PROVIDER, Rules, load_items
 from simulator.clarq.experts import models_of
-from simulator.clarq.players.experts_model import SEED
-from simulator.clarq.playing import PROVIDER, Rules
+from simulator.clarq.players.models import SEED
 from simulator.clarq.score import (
     JUDGE,
     judge_decides,

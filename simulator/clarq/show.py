@@ -26,8 +26,8 @@ from simulator.blocks import (
     message,
 )
 from simulator.clarq import graph
+from simulator.clarq.data import PROVIDER, SEEKER
 from simulator.clarq.players.experts_offline import recognise
-from simulator.clarq.playing import PROVIDER, SEEKER
 from simulator.clarq.score import DialogueScores, score_episode
 from simulator.runner.declared_views import Result, SeatPage
 from simulator.runner.turns import task_turns

@@ -13,7 +13,7 @@ from simulator.duplicates import CODE, Duplicates, report_duplicates
 from simulator.errors import InputError
 from simulator.jsonlines import Read, Row, raw_lines, read_rows, without_lines
 from simulator.whole import write_whole
-from trees.broken_json import json_problem
+from trees.faults import json_problem
 
 T = TypeVar("T")
 _SPACE: Final = re.compile(r"[ \t\n\r]*")

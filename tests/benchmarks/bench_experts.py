@@ -18,8 +18,8 @@ from rows import Row, main
 
 from simulator.clarq import provider
 from simulator.clarq.experts import Experts, Situation
-from simulator.clarq.players.experts_model import ModelExperts
 from simulator.clarq.players.experts_offline import OfflineExperts
+from simulator.clarq.players.models import ModelExperts
 from simulator.models import Request, ScriptModel
 from simulator.seats import Line
 from trees import Frontier, Language, Task

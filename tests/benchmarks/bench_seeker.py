@@ -19,11 +19,10 @@ from rows import Row
 
 from logs.rows import Turn
 from simulator.clarq import graph
-from simulator.clarq.data import BUILTIN, item_row, load_items
+from simulator.clarq.data import BUILTIN, SEEKER, farewell, item_row, load_items
 from simulator.clarq.machine import MACHINE
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.players.seeker_offline import OfflineSeeker
-from simulator.clarq.playing import SEEKER
 from simulator.clarq.score import score_dialogue
 from simulator.seats import Line
 from simulator.seeds import derive_seed
@@ -51,7 +50,7 @@ class Played:
     def questions(self) -> int:
         """The seeker's lines but the one that opens the task and the goodbye."""
         said = [line.text for line in self.lines if line.seat == SEEKER]
-        return sum(not graph.farewell(text) for text in said[1:])
+        return sum(not farewell(text) for text in said[1:])
 
 
 async def play(task: Task, seed: int = 0) -> Played:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from logs.relay import RowSink
+from simulator.clarq.data import PROVIDER, SEEKER
 from simulator.clarq.graph import ProviderAgent
-from simulator.clarq.players.experts_model import ModelExperts
 from simulator.clarq.players.experts_offline import OfflineExperts
-from simulator.clarq.players.seeker_model import ModelSeeker
-from simulator.clarq.playing import PROVIDER, SEEKER
+from simulator.clarq.players.models import ModelExperts, ModelSeeker
 from simulator.models import ModelOptions, Request, load_model
 from simulator.seats import ScriptSeat, Seat, View
 

@@ -11,8 +11,7 @@ from task_files import draft_of
 from trees.checks import SET_RULES, check_builtin, check_drafts, check_paths
 from trees.model import Draft, Node
 from trees.rules import RULES
-from trees.sources import scan, scan_builtin
-from trees.yaml_tasks import scan_yaml_text
+from trees.sources import scan, scan_builtin, scan_yaml_text
 
 ENGLISH = """\
 id: bread-1

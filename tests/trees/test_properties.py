@@ -13,9 +13,9 @@ from task_files import draft_of, file_name, read_tasks, write_published, write_y
 
 from trees import Background, Frontier, Language, Node, Task, Tree, index_key
 from trees.checks import check_drafts
+from trees.model import tidy
 from trees.published import scan_published
-from trees.text import tidy
-from trees.yaml_tasks import scan_yaml_text
+from trees.sources import scan_yaml_text
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 QUIET = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)

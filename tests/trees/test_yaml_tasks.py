@@ -7,7 +7,7 @@ from task_files import read_tasks
 
 from trees import Background, Node, Task, Tree
 from trees.faults import TaskError
-from trees.yaml_tasks import scan_yaml, scan_yaml_text
+from trees.sources import scan_yaml, scan_yaml_text
 
 GOOD = """\
 id: bread-1

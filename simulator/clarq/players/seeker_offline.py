@@ -16,9 +16,8 @@ from functools import cached_property, lru_cache
 from typing import Any, Final, Literal, get_args
 
 from personas.templates import render
-from simulator.clarq.graph import farewell
+from simulator.clarq.data import SEEKER, TURN_LIMIT, farewell
 from simulator.clarq.lexical import sentences
-from simulator.clarq.playing import SEEKER, TURN_LIMIT
 from simulator.clarq.seeker.knowledge import Knowledge, knowledge_of
 from simulator.clarq.seeker.noticing import (
     ORDER,

@@ -26,7 +26,7 @@ from simulator.handmethat.hierarchy import STATES, Kind, hierarchy
 from simulator.handmethat.items import LEVELS, Level, Task
 from simulator.handmethat.meanings.model import Grounding
 from simulator.handmethat.world import HUMAN_NAME, NOTHING, State, World
-from trees.broken_json import json_problem
+from trees.faults import json_problem
 
 
 class _Own(BaseModel):

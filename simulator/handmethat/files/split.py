@@ -22,7 +22,7 @@ from simulator.field_faults import first_fault
 from simulator.handmethat.items import Stratum
 from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.whole import write_whole
-from trees.broken_json import json_problem
+from trees.faults import json_problem
 
 FOLDER: Final = "HandMeThat_with_expert_demonstration"
 SPLIT_FILE: Final = "HandMeThat_data_info.json"

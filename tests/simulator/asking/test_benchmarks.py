@@ -13,9 +13,9 @@ from simulator.ambik.score import asked as ambik_asked
 from simulator.ambik.score import useful as ambik_useful
 from simulator.ambik.selection import pair_items
 from simulator.asking import askings
-from simulator.clarq.asking import asked as clarq_asked
-from simulator.clarq.asking import is_question
-from simulator.clarq.asking import need_of as clarq_need
+from simulator.clarq.score import asked as clarq_asked
+from simulator.clarq.score import is_question
+from simulator.clarq.score import need_of as clarq_need
 from simulator.commands.asking import rows
 from simulator.errors import InputError
 from simulator.handmethat.asking import asked as handmethat_asked

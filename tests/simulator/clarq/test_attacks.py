@@ -8,8 +8,8 @@ import yaml
 
 from simulator.clarq.experts import Situation, TurnType
 from simulator.clarq.graph import ProviderAgent
-from simulator.clarq.players.experts_model import ModelExperts
 from simulator.clarq.players.experts_offline import OfflineExperts
+from simulator.clarq.players.models import ModelExperts
 from simulator.clarq.provider import leaks
 from simulator.models import ScriptModel
 from simulator.seats import Line, ScriptSeat

@@ -7,10 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulator.clarq import graph
+from simulator.clarq.data import farewell
 from simulator.clarq.graph import ProviderAgent
-from simulator.clarq.players.experts_model import ModelExperts
 from simulator.clarq.players.experts_offline import OfflineExperts
-from simulator.clarq.players.seeker_model import ModelSeeker
+from simulator.clarq.players.models import ModelExperts, ModelSeeker
 from simulator.errors import SeatError
 from simulator.models import ModelOptions, ScriptModel, load_model
 from simulator.seats import PersonSeat, Reply, ScriptSeat
@@ -63,7 +63,7 @@ async def test_a_goodbye_in_the_last_turn_completes(run_graph, lamp):
     ],
 )
 def test_what_counts_as_goodbye(text, bye):
-    assert graph.farewell(text) == bye
+    assert farewell(text) == bye
 
 
 @pytest.mark.parametrize("person", ["seeker", "provider"])

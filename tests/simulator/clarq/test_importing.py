@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 from app import cli
 from logs import LogReader, LogWriter
 from simulator.clarq.machine import MACHINE
-from simulator.clarq.reporting.report import run_section
+from simulator.clarq.reports import run_section
 from simulator.clarq.results import import_results, read_results
 from simulator.clarq.score import score_rows, score_run
 from simulator.errors import InputError

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from simulator.clarq.reporting.report import run_section
+from simulator.clarq.reports import run_section
 from simulator.clarq.runs import judge_run
 from simulator.clarq.score import JUDGE, score_run
 from simulator.models import (

@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 from simulator.clarq.experts import Situation
 from simulator.clarq.features import ASKED, NODE, Features, Reading, past_turns
-from simulator.clarq.fitting import _Stack, fit, fit_logistic
 from simulator.clarq.ranker import (
     COEFFICIENTS,
     REASONS,
@@ -24,7 +23,7 @@ from simulator.clarq.ranker import (
     builtin_ranker,
     load_ranker,
 )
-from simulator.clarq.training import train_clarq_ranker
+from simulator.clarq.training import _Stack, fit, fit_logistic, train_clarq_ranker
 from simulator.errors import InputError
 from simulator.seats import Line
 from trees import Background, Frontier, Node, Task, Tree

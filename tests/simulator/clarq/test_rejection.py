@@ -12,8 +12,8 @@ from simulator.clarq.experts import Situation
 from simulator.clarq.features import Reading
 from simulator.clarq.focus import asked_attribute, settled_attributes
 from simulator.clarq.lexical import Speller, corrected, similar_topics
-from simulator.clarq.players.experts_model import picks_one_of_several
 from simulator.clarq.players.experts_offline import OfflineExperts
+from simulator.clarq.players.models import picks_one_of_several
 from simulator.clarq.training import load_questions, training_questions
 from simulator.errors import InputError
 from simulator.seats import Line

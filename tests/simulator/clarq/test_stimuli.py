@@ -7,12 +7,11 @@ from typer.testing import CliRunner
 
 from app import cli
 from logs import LogReader
-from simulator.clarq.data import background_text
+from simulator.clarq.data import PROVIDER, SEEKER, background_text
 from simulator.clarq.experts import read_experts
 from simulator.clarq.graph import ProviderAgent, ProviderKnows, SeekerKnows
 from simulator.clarq.machine import models_of, seat_for
-from simulator.clarq.players.seeker_model import messages_for
-from simulator.clarq.playing import PROVIDER, SEEKER
+from simulator.clarq.players.models import messages_for
 from simulator.errors import InputError
 from simulator.models import ScriptModel
 from simulator.seats import Line, View

@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 
 from app import cli
 from logs.rows import Judgment
-from simulator.clarq.reporting.agreement import success_answers
-from simulator.clarq.reporting.report import run_section
+from simulator.clarq.reports import run_section, success_answers
 from simulator.clarq.review import Review, unanswered, write_changes
 from simulator.clarq.score import JUDGE, REVIEW_SUCCESS, SUCCESS, majority, score_run
 from simulator.clarq.show import replay

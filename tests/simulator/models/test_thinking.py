@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from simulator.clarq.data import background_text
 from simulator.clarq.graph import SeekerKnows
-from simulator.clarq.players.seeker_model import ModelSeeker
+from simulator.clarq.players.models import ModelSeeker
 from simulator.models import ModelOptions, ScriptModel, load_model
 from simulator.models.answers import completion_of
 from simulator.models.base import Completion, Message, Request, TokenLogprob

@@ -5,7 +5,7 @@ import pytest
 
 from simulator.clarq.graph import ProviderAgent
 from simulator.clarq.machine import MACHINE
-from simulator.clarq.players.seeker_model import ModelSeeker
+from simulator.clarq.players.models import ModelSeeker
 from simulator.errors import InputError
 from simulator.models import ModelOptions, ScriptModel
 from simulator.runner.build import Models, build_plan, build_seats, read_script

@@ -7,7 +7,7 @@ from markup import checked, office_at, page_at, words
 from logs.erase import erase_participant
 from logs.rows import Participant
 from simulator import frames
-from simulator.clarq.reporting.report import run_section
+from simulator.clarq.reports import run_section
 from simulator.commands.compare import comparison
 from ui.i18n import strings
 from ui.research import list_page

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from simulator.clarq.experts import Situation, TurnType
-from simulator.clarq.players.experts_model import SEED, ModelExperts
+from simulator.clarq.players.models import SEED, ModelExperts
 from simulator.models import Malformed, ModelOptions, ScriptModel, load_model
 from simulator.models.keys import request_key
 from simulator.seats import Line

@@ -3,8 +3,7 @@ from typing import get_args
 import pytest
 
 from simulator.clarq.graph import SeekerKnows
-from simulator.clarq.players.experts_model import SEED
-from simulator.clarq.players.seeker_model import Mode, ModelSeeker, messages_for
+from simulator.clarq.players.models import SEED, Mode, ModelSeeker, messages_for
 from simulator.errors import InputError
 from simulator.models import ScriptModel, Unavailable
 from simulator.models.keys import request_key

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from personas.templates import render
 from simulator.clarq import graph
-from simulator.clarq.data import load_items
-from simulator.clarq.graph import SeekerKnows, farewell
+from simulator.clarq.data import farewell, load_items
+from simulator.clarq.graph import SeekerKnows
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.players.seeker_offline import STYLES, OfflineSeeker, case_of, open_topics
 from simulator.clarq.score import DialogueScores, score_dialogue

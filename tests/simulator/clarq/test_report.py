@@ -5,7 +5,7 @@ import pytest
 
 from logs.erase import erase_participant
 from logs.rows import Judgment
-from simulator.clarq.reporting.report import run_section
+from simulator.clarq.reports import run_section
 from simulator.clarq.score import JUDGE, score_run
 from simulator.stats import bootstrap_mean, share, wilson
 

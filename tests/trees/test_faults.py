@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from trees.broken_json import json_problem
+from trees.faults import json_problem
 
 
 def refuse(constant: str) -> Any:

@@ -1,24 +1,29 @@
-"""The provider's experts as prompts to a language model (paper IV, Algorithm 1; spec section 3).
+"""Language models in both seats: the provider's experts as prompts, and the seeker (paper IV, Algorithm 1).
 
 The prompts are `personas/clarq/*.jinja`. Experts that judge see the nodes and answer in JSON; experts
-that write a Response II see the dialogue alone, so they have nothing to give away.
+that write a Response II see the dialogue alone, so they have nothing to give away. The seeker has the paper's
+two modes (Figs. 5 and 6; spec section 4).
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, Field
 
 from personas.templates import quoted, render
 from simulator.clarq.compose import strip_speaker
+from simulator.clarq.data import SEEKER, Personas
 from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict
+from simulator.clarq.graph import SeekerKnows, persona
+from simulator.errors import InputError
 from simulator.models import ChatModel, Message, Request
 from simulator.models.schema import parsed
-from simulator.seats import Line
+from simulator.seats import Kind, Line, Reply, View
 from trees import Language, Node
 
 SEED: Final = 8848  # paper VI-A, with temperature 0
@@ -205,3 +210,69 @@ def dialogue_text(lines: Iterable[Line], language: Language, reader: Reader) -> 
     seeker = _SEEKER[language][reader]
     quote = str if reader == "seeker" else _quoted
     return "\n".join(f"{'Jax' if line.seat == 'provider' else seeker}: {quote(line.text)}" for line in lines)
+
+
+Mode = Literal["completion", "chat"]
+_JAX_ANSWERS = re.compile(r"\n\s*Jax\s*[:：]")
+
+
+class ModelSeeker:
+    """Completion mode: one user message with background and dialogue. Chat mode: a real conversation."""
+
+    kind: Kind = "model"
+
+    def __init__(
+        self,
+        model: ChatModel,
+        mode: Mode = "completion",
+        *,
+        personas: Personas = "default",
+    ) -> None:
+        if personas not in get_args(Personas):
+            raise InputError(f"Personas are {' or '.join(get_args(Personas))}, not {personas!r}.")
+        if mode not in get_args(Mode):
+            raise InputError(f"A seeker's mode is one of {', '.join(get_args(Mode))}, not {mode!r}.")
+        self._model = model
+        self._mode = mode
+        self._personas: Personas = personas
+        self.name = model.name
+
+    async def reply(self, view: View) -> Reply:
+        """Ask the model for the next line."""
+        messages, version = messages_for(view, self._mode, self._personas)
+        request = Request(
+            messages=messages,
+            temperature=0.0,
+            seed=SEED,
+            purpose=SEEKER,
+            prompt_version=version,
+            episode_id=view.episode_id,
+            turn_number=view.number,
+            repeat=view.repeat,
+        )
+        completion = await self._model.complete(request)
+        return Reply(text=own_words(completion.text))
+
+
+def messages_for(view: View, mode: Mode, personas: Personas = "default") -> tuple[tuple[Message, ...], str]:
+    """Return the prompt for `view`, and the version of its template (chat mode has none)."""
+    knows: SeekerKnows = view.task
+    if mode == "completion":
+        dialogue = dialogue_text(view.lines, knows.language, "seeker")
+        variables = {"background": knows.prompt, "dialogue": dialogue}
+        prompt = render(persona("seeker_completion", personas), knows.language, variables)
+        return (Message("user", prompt.text),), prompt.version
+    named = "Jax: " if personas == "paper" else ""
+    spoken = (
+        Message("assistant", line.text) if line.seat == SEEKER else Message("user", f"{named}{line.text}")
+        for line in view.lines
+    )
+    return (Message("system", knows.prompt), *spoken), ""
+
+
+def own_words(text: str) -> str:
+    """Return the seeker's words, without its name in front and Jax's answer behind."""
+    stripped = _JAX_ANSWERS.split(text.strip(), maxsplit=1)[0].strip()
+    for prefix in ("You:", "你:", "你："):
+        stripped = stripped.removeprefix(prefix).strip()
+    return stripped

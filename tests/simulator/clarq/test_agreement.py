@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from logs.rows import Judgment
-from simulator.clarq.reporting.agreement import (
+from simulator.clarq.reports import (
     cluster_kappa,
     error_section,
     finished_reviews,

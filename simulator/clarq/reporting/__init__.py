@@ -1,1 +1,0 @@
-"""What is told of dialogues: scored, in tables, two runs side by side, as reviewers saw them."""
