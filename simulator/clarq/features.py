@@ -15,6 +15,7 @@ a brief line asks); no corpus is needed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,7 +27,7 @@ import numpy as np
 from simulator.clarq.compose import contains
 from simulator.clarq.experts import Situation
 from simulator.clarq.focus import HOW, asked_attribute, asked_kinds, foci
-from simulator.clarq.lexical import clauses, corrected, is_question, patterns, sentences, table, topics
+from simulator.clarq.lexical import PATTERNS, clauses, corrected, is_question, sentences, table, topics
 from simulator.clarq.task_index import Floats, indexed
 from trees import Frontier, Language, Tree
 
@@ -42,15 +43,7 @@ MEMORY = 14  # provider turns looked back on, so that a turn costs the same howe
 ASKED: Final = tuple(table("features")["asked"])
 NODE: Final = tuple(table("features")["node"])
 
-_GENERIC = patterns("generic")
-_CONFIRMING = patterns("confirming")
 _ALTERNATIVES = {"en": " or ", "zh": "还是"}
-# A question of pronouns and question words alone points at what was said before it; a greeting does not.
-_POINTING = patterns("pointing")
-
-
-# Asks something of the provider as a person, not of the task.
-_PERSONAL = patterns("personal")
 
 
 class Past(NamedTuple):
@@ -115,28 +108,29 @@ class Reading:
         self.given = situation.frontier.given
         # Of much that a longer line says, what was given already is a part.
         self._passed = self.given if self.brief else ()
+        self.utterance, self.language = utterance, language
         parts = sentences(utterance, language)
         self.asked = tuple(sentence for sentence in parts if is_question(sentence, language))
         stated = (topics(sentence, language) for sentence in parts if sentence not in self.asked)
         self.stated = frozenset[str]().union(*stated)
-        self.confirming = bool(_CONFIRMING[language].search(utterance))
+        self.confirming = bool(self.matches("confirming"))
         generic = [
-            bool(_GENERIC[language].search(sentence) or _CONFIRMING[language].search(sentence))
+            any(PATTERNS[language][name].search(sentence) for name in ("generic", "confirming"))
             for sentence in self.asked
         ]
         self.all_generic = bool(generic) and all(generic)
         self.generic_share = sum(generic) / len(generic) if generic else 0.0
-        self.utterance, self.language = utterance, language
         self._situation = situation
         self.askings = _askings(self.asked or (utterance,), language)
         self._topics = [topics(asking, language) for asking in self.askings]
         spoken = self.stated.union(*self._topics)
-        self.pointing = not (spoken or self.all_generic) and bool(_POINTING[language].search(utterance))
+        # Pronouns and question words alone point at what was said before; a greeting does not.
+        self.pointing = not (spoken or self.all_generic) and bool(self.matches("pointing"))
         if self.pointing:
             self._topics = [topics(_given_last(situation), language)]
         known = sum(map(self.index.known, spoken))
         self.on_topic = self.pointing or known >= ON_TOPIC * max(1, len(spoken))
-        self.personal = bool(_PERSONAL[language].search(utterance))
+        self.personal = bool(self.matches("personal"))
         self.unknown = 1 - known / len(spoken) if spoken else 0.0
         self.attributes = [asked_attribute(asking, language) for asking in self.askings]
         self.terse = len(spoken) <= TERSE
@@ -145,6 +139,10 @@ class Reading:
         self._rows = self.index.rows([*(dict.fromkeys(topic, 1.0) for topic in self._topics), whole])
         self._likeness, self._explanation_likeness = self.index.likeness(self._rows, self._passed)
         self.likeness = self._likeness[:-1]
+
+    def matches(self, name: str) -> re.Match[str] | None:
+        """Return where one of the patterns finds something in the utterance."""
+        return PATTERNS[self.language][name].search(self.utterance)
 
     @cached_property
     def opening_likeness(self) -> float:
@@ -178,7 +176,7 @@ class Reading:
                 (
                     self.pointing or bool(focuses),
                     any(focus.how for focus in focuses),
-                    bool(_CONFIRMING[language].search(asking)),
+                    bool(PATTERNS[language]["confirming"].search(asking)),
                     _ALTERNATIVES[language] in asking,
                 )
                 for asking, focuses in zip(self.askings, focused, strict=True)

@@ -17,12 +17,12 @@ from typing import Final, NamedTuple
 
 from simulator.clarq.lexical import (
     EN_PATTERNS,
+    PATTERNS,
+    STOP_WORDS,
     ZH_PATTERNS,
     Placed,
     chinese_places,
     english_words,
-    is_stop_word,
-    patterns,
     sentences,
     stem,
     table,
@@ -39,7 +39,6 @@ BEFORE = 0.5  # Chinese: what stands before the question word weighs half, excep
 _WHERE_OR_WHO_ZH = frozenset(("哪里", "哪儿", "何处", "谁"))
 _HOW = re.compile(r"how|如何|怎.*")
 _SORT = frozenset(("type", "types", "kind", "kinds", "sort", "sorts"))
-_SEVERAL = patterns("several")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,9 @@ def focus_of_text(text: str, language: Language) -> dict[str, float]:
 
 def several_of(text: str, language: Language) -> frozenset[str]:
     """Return topics of which an explanation says that there are several ("there are two mines")."""
-    return frozenset().union(*(topics(match, language) for match in _SEVERAL[language].findall(text)))
+    return frozenset().union(
+        *(topics(match, language) for match in PATTERNS[language]["several"].findall(text))
+    )
 
 
 def _english_foci(sentence: str) -> tuple[Focus, ...]:
@@ -96,7 +97,7 @@ def _english_foci(sentence: str) -> tuple[Focus, ...]:
         if EN_PATTERNS["question_word"].fullmatch(word):
             focuses.append(Focus(word == "how", {}))
             count = 0
-        elif focuses and not is_stop_word(word):
+        elif focuses and word not in STOP_WORDS:
             weights = focuses[-1].weights
             topic = topic_of(stem(word))
             weights[topic] = max(weights.get(topic, 0.0), NEXT_WORD**count)
@@ -115,6 +116,8 @@ def _weights_around(word: re.Match[str], placed: list[Placed]) -> dict[str, floa
     before = 1.0 if word.group() in _WHERE_OR_WHO_ZH else BEFORE
     weights: dict[str, float] = {}
     for topic, place in placed:
+        if topic[0] < "\u4e00":
+            continue
         if place >= word.end():
             weight = math.exp(-(place - word.end()) / REACH)
         elif place + 2 <= word.start():
@@ -132,7 +135,7 @@ def _english_kinds(sentence: str) -> list[list[str]]:
         for word in english_words(phrase):
             if word in _SORT:
                 run = []
-            elif not is_stop_word(word) and not EN_PATTERNS["question_word"].fullmatch(word):
+            elif word not in STOP_WORDS and not EN_PATTERNS["question_word"].fullmatch(word):
                 run.append(word)
             elif run:
                 break

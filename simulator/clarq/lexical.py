@@ -35,42 +35,31 @@ def table(name: str) -> Any:
     return yaml.safe_load(files(__package__).joinpath("tables", f"{name}.yaml").read_text(encoding="utf-8"))
 
 
-@cache
-def pattern(language: Language, name: str) -> re.Pattern[str]:
-    """Return one of the patterns; its alternatives may stand in a list."""
-    alternatives = table("patterns")[language][name]
-    return re.compile(alternatives if isinstance(alternatives, str) else "|".join(alternatives))
-
-
-def patterns(name: str) -> dict[Language, re.Pattern[str]]:
-    """Return a pattern in each language."""
-    return {language: pattern(language, name) for language in LANGUAGES}
-
-
-def words(language: Language) -> Any:
-    """Return the word lists by which the offline seeker reads."""
-    return table("words")[language]
-
-
-def vague_words(language: Language) -> dict[str, Vagueness]:
-    """Return vague nouns and the sort of question they call for."""
-    return {word: sort for sort, text in words(language)["vague"].items() for word in text.split()}
-
-
+WORDS: Final[Mapping[Language, Any]] = table("words")
+"""The word lists by which the offline seeker reads."""
 EN, ZH = (
-    {name: frozenset(text.split()) for name, text in words(language).items() if isinstance(text, str)}
+    {name: frozenset(text.split()) for name, text in WORDS[language].items() if isinstance(text, str)}
     for language in LANGUAGES
 )
 """Those that are plain lists of words, by name."""
-EN_PATTERNS, ZH_PATTERNS = (
-    {name: pattern(language, name) for name in table("patterns")[language]} for language in LANGUAGES
-)
-
+VAGUE: Final[Mapping[Language, Mapping[str, Vagueness]]] = {
+    language: {word: sort for sort, text in WORDS[language]["vague"].items() for word in text.split()}
+    for language in LANGUAGES
+}
+"""Vague nouns and the sort of question they call for."""
+PATTERNS: Final[Mapping[Language, Mapping[str, re.Pattern[str]]]] = {
+    # Alternatives may stand in a list.
+    language: {name: re.compile(row if isinstance(row, str) else "|".join(row)) for name, row in rows.items()}
+    for language, rows in table("patterns").items()
+}
+EN_PATTERNS, ZH_PATTERNS = PATTERNS["en"], PATTERNS["zh"]
 
 _LISTS: dict[str, Any] = table("lexical")
-_STOP_EN = frozenset(_LISTS["en"]["stop_words"].split())
+STOP_WORDS = frozenset(_LISTS["en"]["stop_words"].split())
+"""English words, in lower case, that say nothing about what a question is about."""
 _STOP_CHARACTERS = frozenset(_LISTS["zh"]["stop_characters"])
 _FUNCTION_CHARACTERS = _STOP_CHARACTERS.union(_LISTS["zh"]["measures"], _LISTS["zh"]["function_characters"])
+"""Chinese words of grammar, measure words and numbers."""
 _STOP_ZH = re.compile(
     "|".join(sorted(map(re.escape, _LISTS["zh"]["stop_words"].split()), key=len, reverse=True))
 )
@@ -107,7 +96,7 @@ _STEMMER = snowballstemmer.stemmer("english")
 _IRREGULAR = {word: first for first, *others in map(str.split, _LISTS["en"]["irregular"]) for word in others}
 
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+")
-_RUN = re.compile(r"[\u4e00-\u9fff]+|[a-z0-9]+")
+_RUN = re.compile(rf"(?:(?![{''.join(_STOP_CHARACTERS)}])[\u4e00-\u9fff])+|[a-z0-9]+")
 _NUMBERING = re.compile(r"(?m)^ ?(?:\d+[.、)）]|[-*•])\s*")
 _BLANKS = re.compile(r"[^\S\n]+")
 _ABBREVIATION = re.compile(r"\b(St|Mr|Mrs|Ms|Dr|Mt)\.")
@@ -115,12 +104,10 @@ _SENTENCE = {
     "en": re.compile(r"[^\n]+?(?:[.?!]+(?=[\s\"”)]|$)|(?=\n)|$)"),
     "zh": re.compile(r"[^。？！?!\n；;]+[。？！?!；;]*"),
 }
-_CLAUSE_BREAK = patterns("clause_break")
-_QUESTION = patterns("question")
 
 
 class Placed(NamedTuple):
-    """A topic and where it stands: which content word it is in English, at which character in Chinese."""
+    """A Chinese topic and the character at which it stands."""
 
     topic: str
     place: int
@@ -129,7 +116,9 @@ class Placed(NamedTuple):
 @lru_cache(maxsize=4096)
 def terms(text: str, language: Language) -> tuple[str, ...]:
     """Return the terms of `text` in order, repetitions included."""
-    return tuple(_english(text) if language == "en" else _chinese(text.lower()))
+    if language == "en":
+        return tuple(stem(word) for word in english_words(text) if word not in STOP_WORDS)
+    return tuple(topic for topic, _ in chinese_places(text))
 
 
 @lru_cache(maxsize=4096)
@@ -154,16 +143,6 @@ def unite_synonyms(text: str) -> str:
     return _SYNONYM_ZH.sub(lambda match: _SYNONYMS_ZH[match.group()], text)
 
 
-def is_stop_word(word: str) -> bool:
-    """Return True if an English word, in lower case, says nothing about what a question is about."""
-    return word in _STOP_EN
-
-
-def is_function_character(character: str) -> bool:
-    """Return True if a Chinese character is a word of grammar, a measure word or a number."""
-    return character in _FUNCTION_CHARACTERS
-
-
 @cache
 def words_of(name: str, language: Language) -> frozenset[str]:
     """Return all words of one of our own lists."""
@@ -180,17 +159,13 @@ def english_words(text: str) -> list[str]:
 def chinese_places(text: str) -> list[Placed]:
     """Return the terms of Chinese text with their places; a character alone between stops is a term too."""
     blanked = _STOP_ZH.sub(lambda match: " " * len(match.group()), text.lower().replace("jax", "   "))
-    content = [
-        "\u4e00" <= character <= "\u9fff" and character not in _STOP_CHARACTERS for character in blanked
-    ]
     terms: list[Placed] = []
-    for place, character in enumerate(blanked):
-        if not content[place]:
-            continue
-        if place + 1 < len(blanked) and content[place + 1]:
-            terms.append(Placed(blanked[place : place + 2], place))
-        elif not (place and content[place - 1]):
-            terms.append(Placed(character, place))
+    for run in _RUN.finditer(blanked):
+        piece, start = run.group(), run.start()
+        if piece[0] < "\u4e00" or len(piece) == 1:
+            terms.append(Placed(piece, start))
+        else:
+            terms += (Placed("".join(pair), start + place) for place, pair in enumerate(pairwise(piece)))
     return terms
 
 
@@ -213,13 +188,13 @@ def sentences(text: str, language: Language) -> tuple[str, ...]:
 
 def clauses(sentence: str, language: Language) -> tuple[str, ...]:
     """Return the parts of a sentence between which the subject may change."""
-    parts = (part.strip() for part in _CLAUSE_BREAK[language].split(sentence))
+    parts = (part.strip() for part in PATTERNS[language]["clause_break"].split(sentence))
     return tuple(part for part in parts if part)
 
 
 def is_question(sentence: str, language: Language) -> bool:
     """Return True if a sentence asks or requests something, with or without a question mark."""
-    return bool(_QUESTION[language].search(sentence))
+    return bool(PATTERNS[language]["question"].search(sentence))
 
 
 @lru_cache(maxsize=8192)
@@ -246,26 +221,6 @@ def similar_topics(topic: str, known: Collection[str]) -> tuple[str, ...]:
         other for other in known if len(other) == 2 and (other[0] == topic[0] or other[1] == topic[1])
     )
     return near if len(near) <= 2 else ()
-
-
-def _english(text: str) -> list[str]:
-    return [stem(word) for word in english_words(text) if word not in _STOP_EN]
-
-
-def _chinese(text: str) -> list[str]:
-    terms_found: list[str] = []
-    for run in _RUN.findall(_STOP_ZH.sub(" ", text.replace("jax", " "))):
-        if run[0] < "\u4e00":
-            terms_found.append(run)
-            continue
-        for piece in _pieces(run):
-            terms_found.extend([piece] if len(piece) == 1 else map("".join, pairwise(piece)))
-    return terms_found
-
-
-def _pieces(run: str) -> list[str]:
-    """Return a run of characters, cut at stop characters."""
-    return "".join(" " if character in _STOP_CHARACTERS else character for character in run).split()
 
 
 _SYNONYMS_EN = {
@@ -300,7 +255,7 @@ class Speller:
             # What stands before a character, and what after it.
             self._beside: dict[tuple[int, str], set[str]] = defaultdict(set)
             for pair in meant:
-                if not any(map(is_function_character, pair)):
+                if _FUNCTION_CHARACTERS.isdisjoint(pair):
                     self._beside[1, pair[0]].add(pair[1])
                     self._beside[0, pair[1]].add(pair[0])
 
@@ -329,7 +284,7 @@ class Speller:
         ):
             for place, typed in enumerate(meant):
                 before, after = "".join(meant[:place][-1:]), "".join(meant[place + 1 : place + 2])
-                if is_function_character(typed) or {before + typed, typed + after} & self._known:
+                if typed in _FUNCTION_CHARACTERS or {before + typed, typed + after} & self._known:
                     continue
                 candidates = self._beside.get((1, before), set()) | self._beside.get((0, after), set())
                 near = {candidate for candidate in candidates if alike(typed, candidate)}
@@ -342,7 +297,8 @@ class Speller:
 def _by_initial(words: frozenset[str]) -> Mapping[str, Sequence[str]]:
     """Return words by their first letter."""
     begun: dict[str, list[str]] = defaultdict(list)
-    for word in words:
+    # In order: of two forms of a word that are as near, every process must take the same.
+    for word in sorted(words):
         begun[word[0]].append(word)
     return begun
 

@@ -12,9 +12,9 @@ in the first pass or, all having been refused there, in the second. A brief seek
 one node answers best: there the nodes compete, with none at a logit of 0, and there is no b.
 
 Whether any node is given at all, and which ones the multi-info provider gives, is decided by two logistic
-regressions on top (`decision.py`). All of it comes in two **styles**, for a seeker who writes as the
+regressions on top (`Judged`). All of it comes in two **styles**, for a seeker who writes as the
 published language models do and for one as brief as people are, and once for tasks whose nodes have
-explanations and once for those without. Coefficients: `ranker.json`, made by `train_command.py`.
+explanations and once for those without. Coefficients: `ranker.json`, made by `training.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import scipy
@@ -31,17 +31,6 @@ from pydantic import ConfigDict, TypeAdapter
 from simulator.clarq.features import ASKED, NODE, Features, Reading
 from simulator.clarq.lexical import table
 from simulator.clarq.task_index import Floats
-
-
-class Example(NamedTuple):
-    """One decision to learn from.
-
-    Attributes:
-        chosen: position of the node given among the available ones, -1 for a Response II.
-    """
-
-    features: Features
-    chosen: int
 
 
 @dataclass(frozen=True)
@@ -119,8 +108,8 @@ class Style:
 
     Attributes:
         ranking: how well each node fits.
-        rejection: whether none answers; features `decision.REASONS`.
-        several: whether the multi-info provider gives a node; features `decision.SHARES`.
+        rejection: whether none answers; features `REASONS`.
+        several: whether the multi-info provider gives a node; features `SHARES`.
         none: by language, what the chance of giving nothing is multiplied by before it is compared.
     """
 

@@ -59,7 +59,7 @@ def run_section(
     """
     scored = score_run(reader, run, exclude_aborted=exclude_aborted)
     frame = dialogue_frame(scored)
-    judges = [pair._asdict() for pair in judge_agreement(scored, reader.judgments(run_id=run))]
+    judges = list(judge_agreement(scored, reader.judgments(run_id=run)))
     curves = {str(language): curve(group) for language, group in frame.groupby("language", sort=False)}
     decided_by = dict(Counter(frame["decided_by"]))
     tables = [_table(frame, "language", (3, 2, 1)), _table(frame, "type", (2, 1, 0))]
@@ -374,24 +374,14 @@ def measures(answers: Sequence[Answers]) -> Table:
     return Table(("Question", Column("n", 0), Column("Agreement", 3), Column("Cohen’s κ", 3)), rows)
 
 
-class PairOfJudges(NamedTuple):
-    """The agreement of two judges of dialogues on their success.
+def judge_agreement(
+    scored: Iterable[ScoredEpisode], judgments: Iterable[Judgment]
+) -> Iterator[dict[str, Any]]:
+    """Yield every two reviewers and judges, ``first`` and ``second``, who decided on the same dialogues.
 
-    Attributes:
-        n: dialogues that both have decided.
-        equal: of how many they say the same.
-        kappa: Cohen's; None where both always say the same one thing, or for a single dialogue.
+    ``n``: how many both have decided; ``equal``: of how many they say the same; ``kappa``: Cohen's, None
+    where both always say the same one thing, or for a single dialogue.
     """
-
-    first: str
-    second: str
-    n: int
-    equal: int
-    kappa: float | None
-
-
-def judge_agreement(scored: Iterable[ScoredEpisode], judgments: Iterable[Judgment]) -> Iterator[PairOfJudges]:
-    """Yield every two reviewers and judges who decided on the success of the same dialogues."""
     rows: defaultdict[str, list[Judgment]] = defaultdict(list)
     for row in judgments:
         rows[row.episode_id or ""].append(row)
@@ -407,7 +397,8 @@ def judge_agreement(scored: Iterable[ScoredEpisode], judgments: Iterable[Judgmen
         mine, theirs = ([votes[name][id] for id in both] for name in (first, second))
         if both:
             kappa = cohen_kappa(mine, theirs) if len(both) > 1 else None
-            yield PairOfJudges(first, second, len(both), sum(map(eq, mine, theirs)), kappa)
+            equal = sum(map(eq, mine, theirs))
+            yield {"first": first, "second": second, "n": len(both), "equal": equal, "kappa": kappa}
 
 
 def _yes(said: bool) -> str:

@@ -52,14 +52,7 @@ def episode(look: Look, id: str) -> Sequence[Block]:
     """Return a dialogue turn by turn beside its tree; nothing while it is still played."""
     if look.reader.ending(id) is None:
         return ()
-    item = read_item(look.reader.item(look.reader.episode(id).item_hash))
-    seen = replay(item, look.reader.turns(id), look.reader.judgments(episode_id=id))
-    shown = tree_replay(seen)
-    turns = [_turn_with_held_back(turn, step) for turn, step in zip(shown.turns, seen.steps, strict=True)]
-    background = Card(
-        message("research.background"), [*background_parts(seen.task.background, PROVIDER)], folded=True
-    )
-    return shown._replace(turns=turns), background
+    return _dialogue_blocks(_replay(look.reader, look.reader.episode(id)), _turn_with_held_back)
 
 
 def write_reviews(reader: LogReader, run: str, path: Path) -> None:
@@ -72,6 +65,25 @@ def write_reviews(reader: LogReader, run: str, path: Path) -> None:
                 marks = (row.value.get(name) for name in _MARKS)
                 place = (row.episode_id, row.turn_number, row.annotator, row.kind)
                 writer.writerow((*place, *marks, row.created_at))
+
+
+def _replay(reader: LogReader, episode: Episode, unheard: str = "") -> Replay:
+    """Return a dialogue, scored without the judgments of one kind."""
+    judgments = [row for row in reader.judgments(episode_id=episode.id) if row.kind != unheard]
+    return replay(read_item(reader.item(episode.item_hash)), reader.turns(episode.id), judgments)
+
+
+def _dialogue_blocks(
+    dialogue: Replay, shown: Callable[[ReplayTurn, ReplayStep], ReplayTurn]
+) -> Sequence[Block]:
+    """Return a dialogue beside its tree, each turn as it is to be shown, and what the seeker knew."""
+    block = tree_replay(dialogue)
+    turns = [shown(turn, step) for turn, step in zip(block.turns, dialogue.steps, strict=True)]
+    return block._replace(turns=turns), _background_card(dialogue.task, folded=True)
+
+
+def _background_card(task: Task, *, folded: bool = False) -> Card:
+    return Card(message("research.background"), [*background_parts(task.background, PROVIDER)], folded=folded)
 
 
 def _turn_with_held_back(turn: ReplayTurn, step: ReplayStep) -> ReplayTurn:
@@ -101,7 +113,7 @@ def _task(data: str, name: str, language: str) -> Sequence[Block]:
     rows: list[tuple[Words, Words]] = [(message("opening"), task.tree.opening)]
     rows += [(node.index, "\n".join(filter(None, (node.text, node.explanation)))) for node in task.tree.nodes]
     return (
-        Card(message("research.background"), [*background_parts(task.background, PROVIDER)]),
+        _background_card(task),
         Card(message("research.tree"), [Facts(rows, task.language)]),
     )
 
@@ -177,27 +189,17 @@ def review_cases(reader: LogReader, run: str) -> list[Case[Review]]:
         )
         for episode in reader.episodes(run, latest=True)
         if episode.id in endings and endings[episode.id].status in ENDED
-        for seen in (cache(partial(_replay, reader, episode)),)
+        # What reviewers say of its success does not change what others see of it.
+        for seen in (cache(partial(_replay, reader, episode, REVIEW_SUCCESS)),)
     ]
 
 
-def _replay(reader: LogReader, episode: Episode) -> Replay:
-    """Return a dialogue; what reviewers say of its success does not change what others see of it."""
-    judgments = [row for row in reader.judgments(episode_id=episode.id) if row.kind != REVIEW_SUCCESS]
-    return replay(read_item(reader.item(episode.item_hash)), reader.turns(episode.id), judgments)
-
-
-def _show(seen: Callable[[], Replay]) -> Iterator[Block]:
-    """Yield the dialogue beside its tree, without the provider's reasons, and what the seeker knew."""
-    dialogue = seen()
-    block = tree_replay(dialogue)
-    turns = [
-        turn._replace(did=did(step) if step.reviewable else "", why=(), choices="")
-        for turn, step in zip(block.turns, dialogue.steps, strict=True)
-    ]
-    yield block._replace(turns=turns)
-    background = background_parts(dialogue.task.background, PROVIDER)
-    yield Card(message("research.background"), [*background], folded=True)
+def _show(seen: Callable[[], Replay]) -> Sequence[Block]:
+    """Return the dialogue without the provider's reasons."""
+    return _dialogue_blocks(
+        seen(),
+        lambda turn, step: turn._replace(did=did(step) if step.reviewable else "", why=(), choices=""),
+    )
 
 
 # ---- the form

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import zip_longest
 from operator import attrgetter
 from statistics import fmean
 from typing import Any, Final, Literal, NamedTuple
@@ -31,7 +32,7 @@ from logs.rows import Episode, Judgment, Score, Turn
 from simulator.asking import Asked, Decision, Need
 from simulator.clarq.compose import contains
 from simulator.clarq.data import PROVIDER, SEEKER, farewell, read_item
-from simulator.clarq.lexical import patterns
+from simulator.clarq.lexical import PATTERNS
 from simulator.runner import machines
 from simulator.runner.logged import ENDED, PlayedItem, played_items
 from simulator.runner.turns import task_turns
@@ -127,10 +128,11 @@ def unmatched_lines(task: Task, lines: Sequence[Line]) -> tuple[str, ...]:
 
 def _nodes_brought(task: Task, lines: Sequence[Line]) -> list[frozenset[str]]:
     """Return the nodes whose text each provider line after the opening response contains."""
-    return [
-        frozenset(node.index for node in task.tree.nodes if contains(text, node.text, task.language))
-        for text in lines_after_opening(task, lines)
-    ]
+    return [_nodes_in(task, text) for text in lines_after_opening(task, lines)]
+
+
+def _nodes_in(task: Task, text: str) -> frozenset[str]:
+    return frozenset(node.index for node in task.tree.nodes if contains(text, node.text, task.language))
 
 
 def _nodes_reached(
@@ -276,14 +278,11 @@ def _score(played: PlayedItem, judgments: Sequence[Judgment]) -> ScoredEpisode:
     )
 
 
-# Words that ask without a question mark.
-_ASKS = patterns("asks_without_mark")
-
-
 class _Said(NamedTuple):
-    """A seeker's turn after the opening, and the nodes that the reply brought."""
+    """A seeker's turn after the opening: whether it asks or leaves, and the nodes that the reply brought."""
 
-    text: str
+    asks: bool
+    leaves: bool
     brought: tuple[str, ...]
 
 
@@ -291,8 +290,8 @@ def asked(
     item: Task, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
 ) -> Asked:
     """Return what an ended dialogue says."""
-    turns_after = tuple(_spoken_turns(item, turns))
-    questions = [turn for turn in turns_after if is_question(turn.text, turn.brought, item.language)]
+    said = tuple(_spoken_turns(item, turns))
+    questions = [turn for turn in said if turn.asks]
     scores = score_episode(item, turns, judgments)
     return Asked(
         kind=task_type(item.type).en,
@@ -303,7 +302,7 @@ def asked(
         right_before=None,
         right=scores.success,
         open=scores.needs_judge,
-        later=(*_left_open(item, turns_after), *_when_all_is_given(item, turns_after)),
+        later=tuple(_later_decisions(item, said)),
     )
 
 
@@ -312,31 +311,24 @@ def need_of(item: Task, given: Collection[str] = ()) -> Need:
     return "person" if {node.index for node in item.tree.nodes} - set(given) else "nothing"
 
 
-def _left_open(item: Task, said: Sequence[_Said]) -> tuple[Decision, ...]:
-    """Return the decision of a seeker who asked, then said goodbye while something was open; else nothing."""
-    given = [node for turn in said for node in turn.brought]
-    asked = any(is_question(turn.text, turn.brought, item.language) for turn in said)
-    stopped = asked and farewell(said[-1].text) and not said[-1].brought
-    return (Decision("person", False),) if stopped and need_of(item, given) == "person" else ()
-
-
-def _when_all_is_given(item: Task, said: Sequence[_Said]) -> tuple[Decision, ...]:
-    """Return True if the seeker asked on when nothing was open any more; nothing if it had no turn then."""
+def _later_decisions(item: Task, said: Sequence[_Said]) -> Iterator[Decision]:
+    """Yield whether whoever had asked left while something was open, and whether they asked on when not."""
     given: set[str] = set()
-    rest: list[_Said] = []
+    when_all_is_given: list[_Said] = []
     for turn in said:
         if given and need_of(item, given) == "nothing":
-            rest.append(turn)
+            when_all_is_given.append(turn)
         given.update(turn.brought)
-    asked = any(is_question(turn.text, turn.brought, item.language) for turn in rest)
-    return (Decision("nothing", asked),) if rest else ()
+    if any(turn.asks for turn in said) and said[-1].leaves and need_of(item, given) == "person":
+        yield Decision("person", False)
+    if when_all_is_given:
+        yield Decision("nothing", any(turn.asks for turn in when_all_is_given))
 
 
 def is_question(text: str, brought: Sequence[str], language: Language) -> bool:
     """Return True if a seeker's turn asks something."""
-    if farewell(text) and not brought:
-        return False
-    return bool(brought) or "?" in text or "？" in text or bool(_ASKS[language].search(text))
+    asks = "?" in text or "？" in text or bool(PATTERNS[language]["asks_without_mark"].search(text))
+    return bool(brought) or (asks and not farewell(text))
 
 
 def _spoken_turns(task: Task, turns: Sequence[Turn]) -> Iterator[_Said]:
@@ -347,15 +339,11 @@ def _spoken_turns(task: Task, turns: Sequence[Turn]) -> Iterator[_Said]:
         return
     # Without a reply after the greeting nothing was opened; with one, what is left follows the opening.
     start = spoken[len(spoken) - after - 1]
-    known: list[str] = []
-    for place in range(start + 1, len(lines)):
-        if lines[place].seat != SEEKER:
-            continue
-        reply = lines[place + 1].text if place + 1 < len(lines) else ""
-        brought = tuple(
-            node.index
-            for node in task.tree.nodes
-            if reply and node.index not in known and contains(reply, node.text, task.language)
-        )
-        known += brought
-        yield _Said(lines[place].text, brought)
+    known: set[str] = set()
+    for line, reply in zip_longest(lines[start + 1 :], lines[start + 2 :], fillvalue=Line(PROVIDER, "")):
+        if line.seat == SEEKER:
+            held = _nodes_in(task, reply.text)
+            brought = tuple(node.index for node in task.tree.nodes if node.index in held - known)
+            known.update(brought)
+            leaves = farewell(line.text) and not brought
+            yield _Said(is_question(line.text, brought, task.language), leaves, brought)

@@ -78,11 +78,10 @@ class ClarqSessions(PlaySessions):
 
     def item_menu(self, language: str) -> Sequence[ItemGroup]:
         """Return the tasks in a language, by type."""
-        tasks = enumerate(self._tasks(language), start=1)
-        ordered = sorted(tasks, key=lambda numbered: numbered[1].type)
+        numbered = enumerate(load_items(self.data, language), start=1)
         return [
-            ItemGroup(f"{type}. {task_type(type).name(_language(language))}", [*map(_choice, group)])
-            for type, group in groupby(ordered, key=lambda numbered: numbered[1].type)
+            ItemGroup(f"{number}. {name}", [*map(_choice, group)])
+            for (number, name), group in groupby(numbered, key=lambda each: _type_in_words(each[1]))
         ]
 
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
@@ -98,11 +97,10 @@ class ClarqSessions(PlaySessions):
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
     ) -> Drawn:
         """See `PlaySessions.drawn`."""
-        tasks = self._tasks(language)
-        if not tasks:
-            raise InputError("There are no tasks in this language.", code="no_tasks")
         chosen = Choices.model_validate(rules)
-        return Drawn(chosen_item(tasks, item), logged_values(chosen) if chosen.multi else {})
+        return Drawn(
+            chosen_item(load_items(self.data, language), item), logged_values(chosen) if chosen.multi else {}
+        )
 
     async def view(self, episode_id: str, seat: str) -> SeatPage:
         """See `StudySessions.view`."""
@@ -141,9 +139,6 @@ class ClarqSessions(PlaySessions):
                 if not any(True for _ in judged):
                     await self.judge(dialogue, turn.seat, turn.text == YES, turn.key or VERDICT)
 
-    def _tasks(self, language: str) -> Sequence[Task]:
-        return load_items(self.data, _language(language))
-
     def _dialogue(self, episode_id: str) -> str:
         """Return the episode of the dialogue: of two people who are paired each has another for the rest."""
         pairs = self.pairs(episode_id)
@@ -151,8 +146,8 @@ class ClarqSessions(PlaySessions):
         return task.episode_id if task else episode_id
 
 
-def _language(language: str) -> Language:
-    return "zh" if language == "zh" else "en"
+def _type_in_words(task: Task) -> tuple[int, str]:
+    return task.type, task_type(task.type).name(task.language)
 
 
 def _choice(numbered: tuple[int, Task]) -> ItemChoice:

@@ -28,19 +28,17 @@ import numpy as np
 import scipy
 import typer
 import yaml
-from numpy.typing import NDArray
 from rich.console import Console
 
 from personas.templates import render
 from simulator.clarq.experts import Situation
-from simulator.clarq.features import ASKED, NODE, Reading
+from simulator.clarq.features import ASKED, NODE, Features, Reading
 from simulator.clarq.lexical import LANGUAGES
 from simulator.clarq.ranker import (
     COEFFICIENTS,
     REASONS,
     SHARES,
     Coefficients,
-    Example,
     Judged,
     Logistic,
     Ranker,
@@ -91,7 +89,7 @@ class Lesson:
     @property
     def example(self) -> Example:
         """For the ranking: a multi-info provider finds the first of its nodes as a single-info one does."""
-        return Example(self.reading.features, min(self.positions, default=-1))
+        return self.reading.features, min(self.positions, default=-1)
 
     @property
     def bare(self) -> Lesson:
@@ -102,6 +100,8 @@ class Lesson:
         return Lesson(replace(self.situation, task=replace(task, tree=tree), frontier=frontier), self.given)
 
 
+Example = tuple[Features, int]
+"""A decision for the ranking, and the position of the node given among the available ones; -1 for none."""
 Lessons = Mapping[str, tuple[Lesson, ...]]
 """All that is learnt from: of published dialogues of a ``single``-info provider, of a multi-info one
 (``several``), and hand-labelled ``questions``."""
@@ -173,8 +173,8 @@ def _question(task: Task, line: str) -> Lesson:
     return Lesson(Situation(task=task, lines=tuple(lines), frontier=frontier, number=len(lines)), nodes)
 
 
-PENALTY = 10.0  # of the ranking
-SMALL_PENALTY = 3.0  # of the regressions on top
+# Of half the squared standardised weights, in units of log-likelihood: of the ranking, of the regressions.
+PENALTY, SMALL_PENALTY = 10.0, 3.0
 # Of a chatty seeker's turns, by language: what the chance of a Response II is multiplied by. A logged
 # seeker does not ask again for what it got in the log, so over a dialogue the nodes missed weigh more than
 # those given unasked; with these factors as many turns agree, and logged lines succeed nearly as often.
@@ -199,8 +199,11 @@ def _style(
     lessons: Sequence[Lesson], several: Sequence[Lesson], none: Mapping[str, float], *, walked: bool
 ) -> Style:
     style = Style(_ranking(lessons, walked), _NONE, _FITS, dict(none))
-    rankings = _held_out(lessons, style)
-    held = {fold: replace(style, ranking=ranking) for fold, ranking in rankings.items()}
+    held = {}
+    for fold in {lesson.fold for lesson in lessons}:
+        # A ranking that has not seen the fold, unless there is nothing else to learn from.
+        others = [lesson for lesson in lessons if lesson.fold != fold]
+        held[fold] = replace(style, ranking=_ranking(others, walked)) if others else style
     reasons = np.array([Judged(lesson.reading, held[lesson.fold]).reasons for lesson in lessons])
     rejected = np.array([float(not lesson.given) for lesson in lessons])
     style = replace(style, rejection=fit_logistic(REASONS, reasons, rejected, SMALL_PENALTY))
@@ -217,15 +220,6 @@ def _style(
 
 def _ranking(lessons: Iterable[Lesson], walked: bool) -> Coefficients:
     return fit([lesson.example for lesson in lessons], PENALTY, walked=walked)
-
-
-def _held_out(lessons: Sequence[Lesson], style: Style) -> dict[int, Coefficients]:
-    """Return a ranking per fold that has not seen it; that of `style` where nothing else is to learn from."""
-    rankings = {}
-    for fold in {lesson.fold for lesson in lessons}:
-        others = [lesson for lesson in lessons if lesson.fold != fold]
-        rankings[fold] = _ranking(others, style.ranking.leniency is not None) if others else style.ranking
-    return rankings
 
 
 def train(single: Iterable[Dialogue], several: Iterable[Dialogue] = ()) -> Ranker:
@@ -272,13 +266,7 @@ DIGITS: Final = 4  # so that the file is the same on machines whose last bits di
 
 
 def fit(examples: Sequence[Example], penalty: float, *, walked: bool) -> Coefficients:
-    """Return the most likely coefficients given `examples`, with a ridge penalty on standardised weights.
-
-    Args:
-        examples: to learn from.
-        penalty: of half the squared weights, in units of log-likelihood.
-        walked: whether the first node that fits was given; else the one that fits best.
-    """
+    """Return the most likely coefficients; `walked`: the first node that fits was given, else the best."""
     stack = _Stack(examples, walked)
     width = len(ASKED) + len(NODE)
 
@@ -306,14 +294,7 @@ def fit(examples: Sequence[Example], penalty: float, *, walked: bool) -> Coeffic
 
 
 def fit_logistic(names: Sequence[str], features: Floats, outcomes: Floats, penalty: float) -> Logistic:
-    """Return the most likely logistic regression, with a ridge penalty on standardised weights.
-
-    Args:
-        names: of the features.
-        features: shape (examples, len(names)).
-        outcomes: 1 or 0 per example.
-        penalty: of half the squared weights, in units of log-likelihood.
-    """
+    """Return the most likely logistic regression of outcomes 0 or 1 on features, shape (examples, names)."""
     table, mean, scale = _standardised(features)
 
     def loss(point: Floats) -> tuple[float, Floats]:
@@ -340,18 +321,17 @@ class _Stack:
 
     def __init__(self, examples: Sequence[Example], walked: bool) -> None:
         self.walked = walked
-        asked = [example.features.asked.transpose(1, 0, 2).reshape(-1, len(ASKED)) for example in examples]
+        features = [features for features, _ in examples]
+        chosen = np.array([chosen for _, chosen in examples])
+        sizes = np.array([len(each.node) for each in features])
+        asked = [each.asked.transpose(1, 0, 2).reshape(-1, len(ASKED)) for each in features]
         self.asked, self.asked_mean, self.asked_scale = _standardised(np.concatenate(asked))
         self.node, self.node_mean, self.node_scale = _standardised(
-            np.concatenate([example.features.node for example in examples])
+            np.concatenate([each.node for each in features])
         )
-        askings = np.concatenate(
-            [np.full(len(example.features.node), len(example.features.asked)) for example in examples]
-        )
+        askings = np.repeat([len(each.asked) for each in features], sizes)
         self.node_of = np.repeat(np.arange(len(askings)), askings)
-        self.first_asking = np.concatenate([[0], np.cumsum(askings)[:-1]])
-        sizes = np.array([len(example.features.node) for example in examples])
-        chosen = np.array([example.chosen for example in examples])
+        self.first_asking = np.cumsum(askings) - askings
         self.ends = np.cumsum(sizes)
         self.starts = self.ends - sizes
         self.none = chosen < 0
@@ -396,7 +376,9 @@ class _Stack:
 
     def _passes(self, first: Floats, second: Floats) -> tuple[float, Floats, Floats]:
         """Return minus log-likelihood of two passes and its derivatives by their logits."""
-        refused_first, refused_second = _running(-np.logaddexp(0, first)), _running(-np.logaddexp(0, second))
+        refused_first, refused_second = (
+            np.concatenate([[0.0], np.cumsum(-np.logaddexp(0, logits))]) for logits in (first, second)
+        )
         all_first = refused_first[self.ends] - refused_first[self.starts]
         all_second = refused_second[self.ends] - refused_second[self.starts]
         in_first = (
@@ -425,7 +407,3 @@ def _standardised(table: Floats) -> tuple[Floats, Floats, Floats]:
     mean, scale = table.mean(axis=0), table.std(axis=0)
     scale[scale == 0] = 1.0
     return (table - mean) / scale, mean, scale
-
-
-def _running(values: Floats) -> NDArray[np.float64]:
-    return np.concatenate([[0.0], np.cumsum(values)])

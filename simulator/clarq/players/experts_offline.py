@@ -14,19 +14,12 @@ from typing import Final
 from personas.templates import render
 from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict
 from simulator.clarq.features import Reading
-from simulator.clarq.lexical import patterns, table, terms, topic_of, topics, unite_synonyms
+from simulator.clarq.lexical import PATTERNS, table, terms, topic_of, topics, unite_synonyms
 from simulator.clarq.ranker import Judged, Ranker, builtin_ranker
 from simulator.clarq.task_index import Floats, indexed
 from trees import Node
 
 _VARIANTS = 5  # every Response II template offers so many wordings
-_ASKS_FOR_HELP = patterns("asks_for_help")
-# What asks for something, beside what `Reading.asked` finds: people leave question marks out.
-_ASKS = patterns("asks_something")
-_LACKS = patterns("lacks")
-_THING = patterns("thing_lacked")
-_ASKS_AGAIN = patterns("asks_again")
-_OPEN_ENDED = patterns("open_ended")
 _REPEATS = 0.35  # similarity to a given node from which a question counts as answered already
 
 
@@ -45,7 +38,7 @@ class OfflineExperts:
         about = indexed(task).about & topics(utterance, task.language)
         if about:
             return Verdict(True, reason("speaks", words=", ".join(sorted(about)[:5])))
-        if asks := _ASKS_FOR_HELP[task.language].search(utterance):
+        if asks := PATTERNS[task.language]["asks_for_help"].search(utterance):
             return Verdict(True, reason("asks_help", words=asks.group()))
         return Verdict(False, reason("foreign"))
 
@@ -131,7 +124,8 @@ def asks_about_task(reading: Reading) -> bool:
     """
     if reading.personal or not reading.on_topic:
         return False
-    asks = (reading.asked, _ASKS[reading.language].search(reading.utterance), lacks(reading))
+    # People leave question marks out.
+    asks = (reading.asked, reading.matches("asks_something"), lacks(reading))
     return reading.pointing or any(map(bool, asks))
 
 
@@ -140,10 +134,10 @@ def lacks(reading: Reading) -> bool:
 
     The thing is what follows, up to a preposition; in Chinese its name stands at the end.
     """
-    lack = _LACKS[reading.language].search(reading.utterance) if reading.brief else None
+    lack = reading.matches("lacks") if reading.brief else None
     if not lack:
         return False
-    thing = _THING[reading.language].match(reading.utterance, lack.end())
+    thing = PATTERNS[reading.language]["thing_lacked"].match(reading.utterance, lack.end())
     named = terms(unite_synonyms(thing.group() if thing else ""), reading.language)
     named = named[-1:] if reading.language == "zh" else tuple(map(topic_of, named))
     return not named or any(map(reading.index.known, named))
@@ -152,7 +146,7 @@ def lacks(reading: Reading) -> bool:
 def asked_again(judged: Judged) -> str | None:
     """Return the given node that a brief utterance asks for once more, in so many words."""
     reading = judged.reading
-    if not (reading.brief and reading.given and _ASKS_AGAIN[reading.language].search(reading.utterance)):
+    if not (reading.brief and reading.given and reading.matches("asks_again")):
         return None
     best = max((*reading.given, *reading.available), key=judged.fit)
     return best if best in reading.given else None
@@ -185,7 +179,7 @@ def unanswered_type(situation: Situation, judged: Judged) -> Classification:
             return Classification(TurnType.WHOLE_TASK, reason("all"))
         return Classification(TurnType.VAGUE, reason("anything_else"))
     if reading.personal or not reading.on_topic:
-        if not reading.personal and _OPEN_ENDED[reading.language].search(reading.utterance):
+        if not reading.personal and reading.matches("open_ended"):
             return Classification(TurnType.VAGUE, reason("anything_else"))
         return Classification(TurnType.UNRELATED, reason("off_task"))
     repeated = _most_like_given(situation, reading)

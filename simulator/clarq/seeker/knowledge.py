@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
-from simulator.clarq.lexical import ZH, pattern, stem, terms, words
+from simulator.clarq.lexical import PATTERNS, WORDS, ZH, stem, terms
 from simulator.clarq.seeker.reading import Segment, read_chinese, read_english
 from trees import Background, Language
 
@@ -49,7 +49,7 @@ class Knowledge:
     @cached_property
     def own_terms(self) -> tuple[Terms, ...]:
         """The terms of each item, and of each skill that takes nothing else."""
-        requires = pattern(self.language, "requires")
+        requires = self.pattern("requires")
         skills = (entry for entry in self.entries("skills") if not requires.search(entry.note))
         return tuple(self.terms(entry.name) for entry in (*self.entries("items"), *skills))
 
@@ -71,7 +71,7 @@ class Knowledge:
     @cached_property
     def rich(self) -> bool:
         """Return True if the seeker has money, so that what it lacks can be bought."""
-        money = words(self.language)["money"].split()
+        money = WORDS[self.language]["money"].split()
         return any(word in entry.lower() for entry in self.background.items for word in money)
 
     def has(self, thing: Terms) -> bool:
@@ -92,11 +92,11 @@ class Knowledge:
 
     def is_aside(self, line: str) -> bool:
         """Return True if a provider's line is about the talk itself, not about the task."""
-        return _is_aside(self.language, line)
+        return bool(self.pattern("aside").search(line))
 
     def pattern(self, name: str) -> re.Pattern[str]:
         """Return one of the patterns."""
-        return pattern(self.language, name)
+        return PATTERNS[self.language][name]
 
 
 @lru_cache(maxsize=1024)
@@ -108,11 +108,6 @@ def knowledge_of(background: Background, language: Language) -> Knowledge:
 @lru_cache(maxsize=16384)
 def _term_set(text: str, language: Language) -> Terms:
     return frozenset(terms(text, language))
-
-
-@lru_cache(maxsize=4096)
-def _is_aside(language: Language, line: str) -> bool:
-    return bool(pattern(language, "aside").search(line))
 
 
 SECTIONS = ("items", "skills", "scenes")
@@ -281,7 +276,7 @@ def _english(entries: tuple[Entry, ...], section: str) -> Found:
 @cache
 def _families() -> tuple[tuple[str, frozenset[str]], ...]:
     """Return kinds of things in English: what to call one of them, and the stems of all words for one."""
-    families = (line.split() for line in words("en")["families"])
+    families = (line.split() for line in WORDS["en"]["families"])
     return tuple((family[0], frozenset(map(_stem, family))) for family in families)
 
 
@@ -329,7 +324,7 @@ def _heads(name: str, section: str) -> list[str]:
 
 
 def _chinese(entries: tuple[Entry, ...], section: str) -> Found:
-    for family in words("zh")["families"]:
+    for family in WORDS["zh"]["families"]:
         kinds = family.split()
         members = [entry for entry in entries if entry.name.endswith(tuple(kinds))]
         if len(members) > 1:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simulator.clarq.lexical import EN, EN_PATTERNS, Vagueness, vague_words
+from simulator.clarq.lexical import EN, EN_PATTERNS, VAGUE, Vagueness
 
-_VAGUE = vague_words("en")
+_VAGUE = VAGUE["en"]
 _NOT_THINGS = EN["nowhere"] | EN["quantities"] | _VAGUE.keys()
 _COMMON = (
     EN["verbs"] | EN["ends"] | EN["determiners"] | EN["adverbs"] | EN["subordinators"]

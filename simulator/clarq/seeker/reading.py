@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from simulator.clarq.lexical import EN, EN_PATTERNS, ZH, ZH_PATTERNS, Vagueness, sentences, vague_words, words
+from simulator.clarq.lexical import EN, EN_PATTERNS, VAGUE, WORDS, ZH, ZH_PATTERNS, Vagueness, sentences
 from simulator.clarq.seeker import phrases_en as english
 from trees import Language
 
@@ -47,7 +47,8 @@ class Segment:
     rows: tuple[tuple[str, ...], ...] = ()
 
 
-_RULES_ZH = words("zh")["requirements"]
+_LISTS = WORDS["zh"]
+_RULES_ZH = _LISTS["requirements"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,10 +255,10 @@ def _of_oneself(step: str) -> str:
 
 
 _VERBS = tuple(sorted(ZH["verbs"], key=len, reverse=True))
-_VAGUE = vague_words("zh")
-_FITTING = words("zh")["fitting"]
-_ACQUIRE = re.compile(rf"(?:{words('zh')['acquire']})(?!的)(?P<what>[^到来去]{{1,20}})")
-_NEED = re.compile(rf"(?:{words('zh')['need']})：?(?P<what>.{{1,30}})")
+_VAGUE = VAGUE["zh"]
+_FITTING = _LISTS["fitting"]
+_ACQUIRE = re.compile(rf"(?:{_LISTS['acquire']})(?!的)(?P<what>[^到来去]{{1,20}})")
+_NEED = re.compile(rf"(?:{_LISTS['need']})：?(?P<what>.{{1,30}})")
 _SOME = r"(?:一[个件种份块些样点]|新|某种|某个|什么|些)[^，。]{0,8}"
 # A tool that does something: “用陶哨吹出三个音”.
 _TOOL = re.compile(rf"用(?P<what>[^，。用来把将]{{2,6}}?)(?=(?:{'|'.join(_VERBS)})[出响开进到走去])")
@@ -267,9 +268,9 @@ _WHILE = re.compile(r"^趁[^，]{1,6}?(?:时候?|以?前|之?后)(?=.{3})")
 _TIMED = re.compile(
     rf"(?:在|约好的|约定的|预定的|规定的)(?P<time>[^，。在的]{{2}}时间)(?!内|里)|[按准]时(?=参加|到|去|赶|出)|(?:{_FITTING})的时候"
 )
-_TITLE = words("zh")["people"]
+_TITLE = _LISTS["people"]
 _TITLED = re.compile(rf"[\u4e00-\u9fff]{{1,4}}?(?:{_TITLE.replace(' ', '|')})")
-_ACTS = re.compile(words("zh")["acts"])
+_ACTS = re.compile(_LISTS["acts"])
 
 
 @lru_cache(maxsize=4096)

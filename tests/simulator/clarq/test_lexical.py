@@ -2,6 +2,7 @@ import pytest
 
 from simulator.clarq.focus import asked_kinds, foci, focus_of_text, several_of
 from simulator.clarq.lexical import (
+    Speller,
     chinese_places,
     clauses,
     is_question,
@@ -106,3 +107,7 @@ def test_what_an_explanation_settles():
     assert several_of(text, "en") == {"cellar"}
     assert focus_of_text(text, "en")["cellar"] == 1
     assert several_of("场景中存在多个地窖，需要说明。", "zh") == {"地窖"}
+
+
+def test_of_two_forms_of_a_word_every_process_takes_the_same():
+    assert Speller(["The mined mine."], "en").meant("Which minee?") == "Which mined?"

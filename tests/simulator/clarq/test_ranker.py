@@ -16,7 +16,6 @@ from simulator.clarq.ranker import (
     REASONS,
     SHARES,
     Coefficients,
-    Example,
     Judged,
     Logistic,
     Style,
@@ -113,9 +112,7 @@ def test_of_nodes_that_compete_the_one_that_fits_best_is_given():
 
 @pytest.mark.parametrize("walked", [True, False])
 def test_the_gradient_is_that_of_the_likelihood(walked):
-    examples = [
-        Example(features(RNG.integers(1, 4), n), chosen) for n, chosen in ((3, 1), (2, -1), (4, 3), (1, 0))
-    ]
+    examples = [(features(RNG.integers(1, 4), n), chosen) for n, chosen in ((3, 1), (2, -1), (4, 3), (1, 0))]
     stack = _Stack(examples, walked)
     point = RNG.normal(size=len(ASKED) + len(NODE) + 2)
     assert check_grad(lambda p: stack.surprise(p)[0], lambda p: stack.surprise(p)[1], point) < 1e-4
@@ -123,15 +120,14 @@ def test_the_gradient_is_that_of_the_likelihood(walked):
 
 @pytest.mark.parametrize("walked", [True, False])
 def test_the_likelihood_is_that_of_the_chances(walked):
-    examples = [Example(features(), chosen) for chosen in (0, 2, -1)]
+    examples = [(features(), chosen) for chosen in (0, 2, -1)]
     one = fit(examples, penalty=1.0, walked=walked)
     stack = _Stack(examples, walked)
     weights = np.concatenate([list(one.asked.values()), list(one.node.values())])
     scaled = weights * np.concatenate([stack.asked_scale, stack.node_scale])
     strict = one.strict + weights @ np.concatenate([stack.asked_mean, stack.node_mean])
     surprise, _ = stack.surprise(np.concatenate([scaled, [strict, np.log(one.leniency or 1)]]))
-    chances = [one.chances(one.logits(example.features)) for example in examples]
-    wanted = -sum(np.log(chance[example.chosen]) for chance, example in zip(chances, examples, strict=True))
+    wanted = -sum(np.log(one.chances(one.logits(seen))[chosen]) for seen, chosen in examples)
     assert surprise == pytest.approx(wanted)
 
 
@@ -139,14 +135,14 @@ def test_training_finds_what_made_the_choices():
     def example():
         found = features()
         wins = found.asked[:, :, 2].max(axis=0)
-        return Example(found, int(wins.argmax()) if wins.max() > 1 else -1)
+        return found, (int(wins.argmax()) if wins.max() > 1 else -1)
 
     learned = fit([example() for _ in range(300)], penalty=1.0, walked=True)
     fresh = [example() for _ in range(200)]
-    chances = [learned.chances(learned.logits(one.features)) for one in fresh]
+    chances = [learned.chances(learned.logits(seen)) for seen, _ in fresh]
     hits = [
-        (-1 if chance.argmax() == len(chance) - 1 else chance.argmax()) == one.chosen
-        for one, chance in zip(fresh, chances, strict=True)
+        (-1 if chance.argmax() == len(chance) - 1 else chance.argmax()) == chosen
+        for (_, chosen), chance in zip(fresh, chances, strict=True)
     ]
     assert np.mean(hits) > 0.6
     strongest = max(learned.asked, key=lambda name: abs(learned.asked[name]))
