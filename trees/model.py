@@ -232,8 +232,7 @@ class TaskType:
 
 _NAMES = yaml.safe_load(resources.files("trees").joinpath("task_types.yaml").read_text(encoding="utf-8"))
 TASK_TYPES = tuple(TaskType(number, en, zh) for number, (en, zh) in enumerate(_NAMES, start=1))
-_BY_NUMBER = {task_type.number: task_type for task_type in TASK_TYPES}
-_BY_SLUG = {task_type.slug: task_type for task_type in TASK_TYPES}
+_CALLED = {name: task_type for task_type in TASK_TYPES for name in (str(task_type.number), task_type.slug)}
 
 
 def task_type(which: int | str) -> TaskType:
@@ -242,14 +241,10 @@ def task_type(which: int | str) -> TaskType:
     Raises:
         ValueError: if there is none.
     """
-    if isinstance(which, str) and which.strip().isdecimal():
-        which = int(which)
-    if isinstance(which, str):
-        known = _BY_SLUG.get("-".join(which.lower().replace("_", " ").replace("-", " ").split()))
-    else:
-        known = _BY_NUMBER.get(which)
+    name = "-".join(re.split(r"[\s_-]+", str(which).strip().lower())).lstrip("0")
+    known = _CALLED.get(name)
     if known is None:
-        slugs = ", ".join(_BY_SLUG)
+        slugs = ", ".join(task_type.slug for task_type in TASK_TYPES)
         raise ValueError(f"{which!r} is no task type; there are 1 to {len(TASK_TYPES)}, or slugs: {slugs}")
     return known
 

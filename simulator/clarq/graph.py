@@ -37,7 +37,7 @@ from simulator.errors import SeatError
 from simulator.runner.turns import is_aside, make_turn, state_after
 from simulator.seats import Kind, Line, Reply, Seat, View
 from simulator.seeds import derive_seed
-from trees import Background, Frontier, Language, Task
+from trees import OPENING, Background, Frontier, Language, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +147,8 @@ def rebuild(turns: Iterable[Turn]) -> State:
     for turn in filterfalse(is_aside, turns):
         lines.append([turn.seat, turn.text])
         indices = turn.payload.get("give", [])
-        opened = opened or "0" in indices
-        given += [index for index in indices if index != "0"]
+        opened = opened or OPENING in indices
+        given += [index for index in indices if index != OPENING]
     return State(lines=lines, opened=opened, given=given, decision={}, since=monotonic())
 
 
@@ -218,8 +218,7 @@ def provider_move(table: Table, state: State, reply: Reply) -> tuple[Turn, Updat
     """
     before = frontier(table.task, state)
     moved = rules.take_move(before, reply.move, reply.text, table.task.language, multi=table.multi)
-    payload = rules.trace(None, before, moved)
-    return _turn(table, state, PROVIDER, reply, moved.text, payload, _given_update(moved))
+    return _provider_turn(table, state, reply, None, moved)
 
 
 def greeting(table: Table, state: State) -> tuple[Turn, Update]:
@@ -295,10 +294,7 @@ async def _answer(
     table: Table, state: State, experts: Experts, situation: Situation, decision: Decision
 ) -> Command[Any]:
     turn = await rules.respond(experts, situation, decision)
-    payload = rules.trace(decision, situation.frontier, turn)
-    return await _record(
-        table, state, *_turn(table, state, PROVIDER, Reply(), turn.text.strip(), payload, _given_update(turn))
-    )
+    return await _record(table, state, *_provider_turn(table, state, Reply(), decision, turn))
 
 
 # Every turn sees all the lines before it; making them anew each time would grow with the dialogue.
@@ -317,9 +313,12 @@ def _experts_and_situation(table: Table, state: State) -> tuple[Experts, Situati
     return table.provider.experts, situation_of(view_for(table, state, PROVIDER))
 
 
-def _given_update(turn: ProviderTurn) -> Update:
-    opens = "0" in turn.give
-    return {"opened": True} if opens else {"given": list(turn.give)}
+def _provider_turn(
+    table: Table, state: State, reply: Reply, decision: Decision | None, turn: ProviderTurn
+) -> tuple[Turn, Update]:
+    payload = rules.trace(decision, frontier(table.task, state), turn)
+    update: Update = {"opened": True} if OPENING in turn.give else {"given": list(turn.give)}
+    return _turn(table, state, PROVIDER, reply, turn.text.strip(), payload, update)
 
 
 def _turn(

@@ -124,13 +124,10 @@ class TaskIndex:
         self._listed = frozenset[str]().union(*(option.topics for option in options))
         self._nearest: dict[str, tuple[str, ...]] = {}
         whole, alone = self._columns(both), self._columns(explained)
-        foci, kind = (
-            self._columns([focus_of_text(text, language) for text in explanations]),
-            self._columns(kinds),
-        )
+        foci = self._columns([focus_of_text(text, language) for text in explanations])
         self._width = len(nodes)
         self._nodes_and_explanations = np.hstack([whole, alone])
-        self._nodes_kinds_foci = np.hstack([whole, kind, foci])
+        self._nodes_kinds_foci = np.hstack([whole, self._columns(kinds), foci])
         self._unknown = UNKNOWN * float(np.log(1 + (len(nodes) + 0.5) / 0.5))
         self._weights: dict[tuple[str, ...], Weights] = {}
         self.several = np.array([bool(several_of(text, language)) for text in explanations])
@@ -138,9 +135,10 @@ class TaskIndex:
         self.skills = tuple(option.topics for option in options if option.kind == "skills")
         self._own = self._columns([option.own for option in options])
         self._own_sizes = self._own.sum(axis=0)
-        self.names = _flags(names, len(options))
-        self.siblings = _flags(siblings, len(options))
-        self.neighbours = _flags(_neighbours(options, names, siblings), len(options))
+        self.names, self.siblings, self.neighbours = (
+            _flags(chosen, len(options))
+            for chosen in (names, siblings, _neighbours(options, names, siblings))
+        )
         self.has_siblings = np.array([bool(sibling) for sibling in siblings])
         self._settled = settled
         self.places = np.array(
@@ -250,10 +248,8 @@ class TaskIndex:
         return matrix
 
 
-@lru_cache(maxsize=KEPT)
-def indexed(task: Task) -> TaskIndex:
-    """Return the task's index, made once for the tasks in play."""
-    return TaskIndex(task)
+indexed = lru_cache(maxsize=KEPT)(TaskIndex)
+"""The index of a task, made once for the tasks in play."""
 
 
 def _entries(task: Task) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from simulator.clarq.features import Reading
 from simulator.clarq.lexical import PATTERNS, table, terms, topic_of, topics, unite_synonyms
 from simulator.clarq.ranker import Judged, Ranker, builtin_ranker
 from simulator.clarq.task_index import Floats, indexed
-from trees import Node
+from trees import OPENING, Node
 
 _VARIANTS = 5  # every Response II template offers so many wordings
 _REPEATS = 0.35  # similarity to a given node from which a question counts as answered already
@@ -48,7 +48,7 @@ class OfflineExperts:
         for index in (single(judged), *several(judged)):
             if index is not None:
                 return Classification(TurnType.ANSWERABLE, reason("heard", node=index))
-        return unanswered_type(situation, judged)
+        return unanswered_type(judged)
 
     async def walk(self, situation: Situation, *, multi: bool) -> Choice:
         """Return the likeliest outcome of the walk, or every node that is likelier than not (multi-info)."""
@@ -69,7 +69,8 @@ class OfflineExperts:
         """Return a line for the type, in one of several wordings, if possible not one said just before."""
         language = situation.task.language
         before = [line.text for line in situation.lines[-4:] if line.seat == "provider"]
-        repeated = _said_already(situation, self._judge(situation)) if type is TurnType.REPEATED else ""
+        repeats, tree = type is TurnType.REPEATED, situation.frontier.tree
+        repeated = tree.text(_said_already(self._judge(situation))) if repeats else ""
         name = (TurnType.UNANSWERABLE if type is TurnType.ANSWERABLE else type).name.lower()
         text = ""
         for offset in range(_VARIANTS):
@@ -164,7 +165,7 @@ def _pointed_at(reading: Reading, chances: Floats) -> str | None:
     return None if best is None else reading.available[best]
 
 
-def unanswered_type(situation: Situation, judged: Judged) -> Classification:
+def unanswered_type(judged: Judged) -> Classification:
     """Return the type of an utterance that no available node answers."""
     reading = judged.reading
     about = reading.index.about
@@ -182,25 +183,23 @@ def unanswered_type(situation: Situation, judged: Judged) -> Classification:
         if not reading.personal and reading.matches("open_ended"):
             return Classification(TurnType.VAGUE, reason("anything_else"))
         return Classification(TurnType.UNRELATED, reason("off_task"))
-    repeated = _most_like_given(situation, reading)
+    repeated = _most_like_given(reading)
     if repeated and repeated[1] >= max(_REPEATS, float(reading.likeness.max())):
         return Classification(TurnType.REPEATED, reason("answered", node=repeated[0]))
     return Classification(TurnType.UNANSWERABLE, reason("not_available"))
 
 
-def _most_like_given(situation: Situation, reading: Reading) -> tuple[str, float] | None:
+def _most_like_given(reading: Reading) -> tuple[str, float] | None:
     """Return the given node that is most like what is asked, and how like."""
     likeness = reading.likeness.max(axis=0)
-    given = [(index, float(likeness[reading.index.column[index]])) for index in situation.frontier.given]
+    given = [(index, float(likeness[reading.index.column[index]])) for index in reading.given]
     return max(given, key=lambda pair: pair[1], default=None)
 
 
-def _said_already(situation: Situation, judged: Judged) -> str:
-    """Return the text that answers what is asked again: the likest given node's, else the opening."""
-    tree = situation.frontier.tree
-    likest = _most_like_given(situation, judged.reading)
-    node = asked_again(judged) or (likest and likest[0])
-    return tree.by_index[node].text if node else tree.opening
+def _said_already(judged: Judged) -> str:
+    """Return the node that answers what is asked again: the likest given one, else the opening."""
+    likest = _most_like_given(judged.reading)
+    return asked_again(judged) or (likest[0] if likest else OPENING)
 
 
 REASONS: Final[Mapping[str, str]] = table("reasons")

@@ -55,8 +55,7 @@ class OfflineSeeker:
     async def reply(self, view: View) -> Reply:
         """Ask about what is open, or thank and leave."""
         now = case_of(view)
-        mine = [line.text for line in view.lines if line.seat == SEEKER]
-        if reason := self._leaving(view, now, mine):
+        if reason := self._leaving(view, now):
             return self._say(view, now, "goodbye", (), reason)
         *before, asking = plan(now, self._style)
         if not asking:
@@ -65,17 +64,16 @@ class OfflineSeeker:
         again = tries(asking[0], tuple(before)) > 0
         return self._say(view, now, act, asking, asking[0].why, again=again)
 
-    def _leaving(self, view: View, now: Case, mine: Sequence[str]) -> str:
+    def _leaving(self, view: View, now: Case) -> str:
         """Return why to leave whatever is open; empty if there is no reason to."""
-        if len(mine) + 1 >= int(view.options.get("turn_limit", TURN_LIMIT)):
-            return "the last turn allowed"
-        if not now.told and len(mine) >= STARTS:
-            return "nobody tells it about the task"
-        if says_enough(now):
-            return "it was told that it knows enough"
-        if self._style == "hasty" and len(mine) > HASTY_QUESTIONS:
-            return "in a hurry"
-        return ""
+        moves = sum(line.seat == SEEKER for line in view.lines)
+        reasons = {
+            "the last turn allowed": moves + 1 >= int(view.options.get("turn_limit", TURN_LIMIT)),
+            "nobody tells it about the task": not now.told and moves >= STARTS,
+            "it was told that it knows enough": says_enough(now),
+            "in a hurry": self._style == "hasty" and moves > HASTY_QUESTIONS,
+        }
+        return next((reason for reason, holds in reasons.items() if holds), "")
 
     def _say(
         self, view: View, now: Case, act: str, about: Sequence[Topic], why: str, *, again: bool = False
@@ -93,21 +91,14 @@ class OfflineSeeker:
             "notes": notes if self._style == "verbose" else [],
         }
         rendered = render(_TEMPLATE, view.language, variables)
-        trace = {
-            "act": act,
-            "why": why,
-            "topics": [
-                {"kind": topic.kind, "about": topic.about, "slot": " | ".join(topic.slot), "why": topic.why}
-                for topic in about
-            ],
-            "template": rendered.version,
-        }
-        return Reply(text=_tidy(rendered.text), trace=trace)
-
-
-def _tidy(text: str) -> str:
-    """Return a text without the blank lines and double blanks that a template leaves."""
-    return "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())
+        topics = [
+            {"kind": topic.kind, "about": topic.about, "slot": " | ".join(topic.slot), "why": topic.why}
+            for topic in about
+        ]
+        # A template leaves blank lines and double blanks.
+        lines = (" ".join(line.split()) for line in rendered.text.splitlines())
+        trace = {"act": act, "why": why, "topics": topics, "template": rendered.version}
+        return Reply(text="\n".join(filter(None, lines)), trace=trace)
 
 
 SeekerStyle = Literal["careful", "hasty", "verbose"]
@@ -157,12 +148,8 @@ def _was_read_out(topic: Topic, asked: Asked) -> bool:
     """Return True if all among which to choose has been read out before, with others perhaps."""
     if topic.kind not in _CHOICES or not topic.options:
         return tries(topic, asked) > 0
-    return any(
-        set(topic.options) <= set(other.options)
-        for together in asked
-        for other in together
-        if other.kind in _CHOICES
-    )
+    read_out = (set(other.options) for together in asked for other in together if other.kind in _CHOICES)
+    return any(map(set(topic.options).issubset, read_out))
 
 
 def _decided_by_the_way(now: Case) -> list[Topic]:
@@ -296,10 +283,8 @@ class Case:
         return tuple(topic for topic in self.noticed if not settled(topic, self))
 
 
-@lru_cache(maxsize=512)
-def case(background: Background, said: tuple[str, ...], language: Language) -> Case:
-    """Return a case, worked out once: the next turn looks back on this one."""
-    return Case(background, said, language)
+case = lru_cache(maxsize=512)(Case)
+"""A case, worked out once: the next turn looks back on this one."""
 
 
 def case_of(view: View) -> Case:

@@ -99,10 +99,8 @@ class Knowledge:
         return PATTERNS[self.language][name]
 
 
-@lru_cache(maxsize=1024)
-def knowledge_of(background: Background, language: Language) -> Knowledge:
-    """Return the knowledge in `background`, worked out once per task."""
-    return Knowledge(background, language)
+knowledge_of = lru_cache(maxsize=1024)(Knowledge)
+"""The knowledge in a background, worked out once per task."""
 
 
 @lru_cache(maxsize=16384)
@@ -143,10 +141,7 @@ class Entry:
 @lru_cache(maxsize=4096)
 def _stems(text: str) -> tuple[tuple[str, str], ...]:
     """Return the words of an English text with their stems, each once."""
-    return tuple((word, _stem(word)) for word in dict.fromkeys(_WORD.findall(text.lower())))
-
-
-_stem = lru_cache(maxsize=16384)(stem)
+    return tuple((word, stem(word)) for word in dict.fromkeys(_WORD.findall(text.lower())))
 
 
 @lru_cache(maxsize=65536)
@@ -201,7 +196,6 @@ class Group:
         return next((word for word, root in _stems(text) if _is_form_of_any(root, self.words)), "")
 
 
-@lru_cache(maxsize=8192)
 def parts(text: str) -> Entry:
     """Return an entry of the background in parts."""
     match = _PARENTHESIS.match(text)
@@ -224,17 +218,14 @@ def entries_of(background: Background, section: str) -> tuple[Entry, ...]:
 
 @lru_cache(maxsize=512)
 def groups(background: Background, language: Language) -> tuple[Group, ...]:
-    """Return all groups, by section; one with the same options as an earlier one is left out."""
+    """Return all groups, by section; one with the same options as an earlier one only adds its words."""
     find = _english if language == "en" else _chinese
     by_options: dict[tuple[str, ...], Group] = {}
     for section in SECTIONS:
-        entries = entries_of(background, section)
-        for label, mentions, members in find(entries, section):
+        for label, mentions, members in find(entries_of(background, section), section):
             group = _group(section, label, mentions, members, language)
-            earlier = by_options.get(group.options)
-            if earlier is not None:
-                mentions = earlier.words | mentions
-                group = _group(section, earlier.label, mentions, members, language)
+            if earlier := by_options.get(group.options):
+                group = _group(section, earlier.label, earlier.words | mentions, members, language)
             by_options[group.options] = group
     return tuple(by_options.values())
 
@@ -277,7 +268,7 @@ def _english(entries: tuple[Entry, ...], section: str) -> Found:
 def _families() -> tuple[tuple[str, frozenset[str]], ...]:
     """Return kinds of things in English: what to call one of them, and the stems of all words for one."""
     families = (line.split() for line in WORDS["en"]["families"])
-    return tuple((family[0], frozenset(map(_stem, family))) for family in families)
+    return tuple((family[0], frozenset(map(stem, family))) for family in families)
 
 
 def _by_head(
@@ -289,7 +280,7 @@ def _by_head(
         heads = _heads(entry.name, section)
         heads = [*heads, *_note_head(entry.note)] if all_heads else heads[:1]
         for word in heads:
-            members = by_head.setdefault(_stem(word.lower()), (word.lower(), []))[1]
+            members = by_head.setdefault(stem(word.lower()), (word.lower(), []))[1]
             if entry not in members:
                 members.append(entry)
     for key, (_, members) in by_head.items():

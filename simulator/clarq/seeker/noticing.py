@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final, Literal, get_args
+from itertools import dropwhile
+from typing import Any, Final, Literal, get_args
 
 from simulator.clarq.lexical import EN
 from simulator.clarq.seeker.knowledge import MOST_OPTIONS, Group, Knowledge, Terms, knowledge_of
@@ -78,6 +79,10 @@ class _Spot:
     heard: Terms
     opening: bool
 
+    def topic(self, kind: Kind, about: str, why: str, **more: Any) -> Topic:
+        """Return a topic that arises here."""
+        return Topic(kind=kind, about=about, line=self.line, why=why, **more)
+
 
 def from_lines(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Iterator[Topic]:
     """Yield what the provider's lines leave open; the first of them is the opening response."""
@@ -103,21 +108,12 @@ def _from_segment(segment: Segment, spot: _Spot) -> list[Topic]:
     things = list(_new_things(segment, spot))
     topics = list(_stocked(segment, spot))
     if segment.made:
-        topics += [Topic(kind="how", about=segment.step, line=spot.line, why=f"to be made: {segment.text}")]
+        topics.append(spot.topic("how", segment.step, f"to be made: {segment.text}"))
         things = [thing for thing in things if thing not in segment.offered]
-    topics += [
-        Topic(
-            kind="where",
-            about=thing,
-            options=_few_options(places),
-            section="person" if thing in segment.names else "thing",
-            line=spot.line,
-            step=segment.step,
-            group=places,
-            why=f"not in the background: {thing}",
-        )
-        for thing in things
-    ]
+    for thing in things:
+        section = "person" if thing in segment.names else "thing"
+        where = {"options": _few_options(places), "section": section, "step": segment.step, "group": places}
+        topics.append(spot.topic("where", thing, f"not in the background: {thing}", **where))
     for group, word in mentioned:
         if not (things and group is places):
             topics.append(_choice(group, word, segment, spot))
@@ -125,9 +121,9 @@ def _from_segment(segment: Segment, spot: _Spot) -> list[Topic]:
     if not topics and segment.step:
         own = spot.knowledge.terms(segment.step)
         if _wants_a_how(segment, spot):
-            topics.append(Topic(kind="how", about=segment.step, line=spot.line, why="a step without a how"))
+            topics.append(spot.topic("how", segment.step, "a step without a how"))
         elif len(own) > 1 and spot.opening and not own & spot.knowledge.entry_terms:
-            topics.append(Topic(kind="step", about=segment.step, line=spot.line, why="a step not spoken of"))
+            topics.append(spot.topic("step", segment.step, "a step not spoken of"))
     return topics
 
 
@@ -161,26 +157,22 @@ def _few_options(group: Group | None) -> tuple[str, ...]:
     return group.options if group is not None and len(group.options) <= MOST_OPTIONS else ()
 
 
-def _sort_of(group: Group, knowledge: Knowledge) -> str:
-    """Return ``deeds`` if skills are deeds (“cast a spell”), not names of them (“backstroke”)."""
+def _options_of(group: Group, knowledge: Knowledge) -> dict[str, Any]:
+    """Return the fields of a topic that asks which of a group is meant.
+
+    Its sort is ``deeds`` if skills are deeds (“cast a spell”), not names of them (“backstroke”).
+    """
     acts = knowledge.language == "zh" or all(
         option.split()[0].lower() in EN["verbs"] for option in group.options
     )
-    return "deeds" if group.section == "skills" and acts else ""
+    sort = "deeds" if group.section == "skills" and acts else ""
+    return {"options": _few_options(group), "sort": sort, "section": group.section, "group": group}
 
 
 def _choice(group: Group, word: str, segment: Segment, spot: _Spot) -> Topic:
-    return Topic(
-        kind="choice",
-        about=group.label if len(word) == 1 and group.label.endswith(word) else word,
-        options=_few_options(group),
-        sort=_sort_of(group, spot.knowledge),
-        section=group.section,
-        line=spot.line,
-        step=segment.step,
-        group=group,
-        why=f"several are called {word!r}",
-    )
+    about = group.label if len(word) == 1 and group.label.endswith(word) else word
+    more = _options_of(group, spot.knowledge)
+    return spot.topic("choice", about, f"several are called {word!r}", step=segment.step, **more)
 
 
 def _new_things(segment: Segment, spot: _Spot) -> Iterator[str]:
@@ -210,9 +202,7 @@ def _stocked(segment: Segment, spot: _Spot) -> Iterator[Topic]:
         own = knowledge.terms(thing)
         if own and not own <= spot.heard and any(own <= note for note in several):
             noun = _ARTICLE.sub("", thing)
-            yield Topic(
-                kind="which", about=noun, sort="thing", line=spot.line, why=f"several sorts of {noun}"
-            )
+            yield spot.topic("which", noun, f"several sorts of {noun}", sort="thing")
 
 
 def _vague_topics(segment: Segment, spot: _Spot) -> Iterator[Topic]:
@@ -226,14 +216,7 @@ def _vague_topics(segment: Segment, spot: _Spot) -> Iterator[Topic]:
         if len(own) > 1 and any(own <= note for note in knowledge.note_terms):
             continue
         if not any(group.mention(noun, knowledge.language) for group in knowledge.groups):
-            yield Topic(
-                kind="which",
-                about=noun,
-                sort=sort,
-                line=spot.line,
-                step=segment.step,
-                why=f"left open: {segment.text}",
-            )
+            yield spot.topic("which", noun, f"left open: {segment.text}", sort=sort, step=segment.step)
 
 
 def _wants_a_how(segment: Segment, spot: _Spot) -> bool:
@@ -284,10 +267,8 @@ def _notes(note: str, pattern: re.Pattern[str]) -> list[str]:
     """Return the parts of a note; what stands before the part that matters is left out."""
     notes = []
     for part in re.split(r"[;；]\s*", note):
-        clauses = part.split("，")
-        while len(clauses) > 1 and not pattern.search(clauses[0]):
-            clauses = clauses[1:]
-        notes.append("，".join(clauses) if pattern.search(clauses[0]) else part)
+        clauses = list(dropwhile(lambda clause: not pattern.search(clause), part.split("，")))
+        notes.append("，".join(clauses) or part)
     return notes
 
 
@@ -298,14 +279,8 @@ def requirements(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Ite
         if knowledge.terms(name) & spoken:
             # A thing comes from somewhere, an activity is done somehow.
             kind, sort, section = _REQUIRED[requirement.sort]
-            yield Topic(
-                kind=kind,
-                about=requirement.what,
-                sort=sort,
-                section=section,
-                line=told[0][0],
-                why=f"needed to {name}",
-            )
+            about, line, why = requirement.what, told[0][0], f"needed to {name}"
+            yield Topic(kind=kind, about=about, sort=sort, section=section, line=line, why=why)
 
 
 @lru_cache(maxsize=1024)
@@ -325,13 +300,6 @@ def _lacking_skills(knowledge: Knowledge) -> tuple[tuple[str, Requirement], ...]
 def alternatives(knowledge: Knowledge) -> Iterator[Topic]:
     """Yield groups of alike entries that can be read out; a background mostly wants one of them."""
     for group in knowledge.groups:
-        if options := _few_options(group):
-            yield Topic(
-                kind="alternatives",
-                about=group.label,
-                options=options,
-                sort=_sort_of(group, knowledge),
-                section=group.section,
-                group=group,
-                why=f"nobody has said which {group.label}",
-            )
+        if _few_options(group):
+            why = f"nobody has said which {group.label}"
+            yield Topic(kind="alternatives", about=group.label, why=why, **_options_of(group, knowledge))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from simulator.clarq.lexical import EN, EN_PATTERNS, VAGUE, Vagueness
 
@@ -98,19 +99,12 @@ def _row(tokens: Sequence[str]) -> list[Phrase]:
         if not current and lowered in EN["determiners"]:
             determiner = lowered
             continue
-        if (
-            lowered == "of"
-            and current
-            and (current[-1].lower() in EN["quantities"] or current[-1][0].isdigit())
-        ):
-            determiner, current = "", []
-            continue
-        if (
-            token[0].isalnum()
-            and lowered not in EN["ends"]
-            and lowered not in EN["pronouns"]
-            and lowered != "of"
-        ):
+        if lowered == "of" and current:
+            amount = current[-1]
+            if amount.lower() in EN["quantities"] or amount[0].isdigit():
+                determiner, current = "", []
+                continue
+        if token[0].isalnum() and lowered not in EN["ends"] | EN["pronouns"] | {"of"}:
             current.append(token)
             continue
         if current:
@@ -126,10 +120,16 @@ def needed(tokens: Sequence[str]) -> list[Phrase]:
     text = spell(tokens)
     return [
         phrase
-        for match in (*EN_PATTERNS["needs"].finditer(text), *EN_PATTERNS["bought"].finditer(text))
-        for phrase in objects_of(TOKEN.findall(text[match.end() :]))
-        if not re.fullmatch(r"(?:is|are|be)", phrase.head)
+        for following in (*_following("needs", text), *_following("bought", text))
+        for phrase in objects_of(following)
+        if phrase.head not in {"is", "are", "be"}
     ]
+
+
+def _following(name: str, text: str) -> Iterator[list[str]]:
+    """Yield the tokens behind each place where one of the patterns is found."""
+    for match in EN_PATTERNS[name].finditer(text):
+        yield TOKEN.findall(text[match.end() :])
 
 
 def nouns_of(phrases: Sequence[Phrase]) -> tuple[str, ...]:
@@ -187,11 +187,7 @@ def _names_a_thing(phrase: Phrase) -> bool:
 
 def put_to_use(doing: Sequence[str], text: str) -> list[Phrase]:
     """Return what something is to be done with."""
-    phrases = [
-        phrase
-        for match in EN_PATTERNS["with"].finditer(text)
-        for phrase in _row(TOKEN.findall(text[match.end() :]))[:1]
-    ]
+    phrases = [phrase for following in _following("with", text) for phrase in _row(following)[:1]]
     if doing and doing[0].lower() in EN["consume"] | EN["done_with"]:
         phrases += [
             phrase
@@ -205,11 +201,7 @@ def put_to_use(doing: Sequence[str], text: str) -> list[Phrase]:
 
 def offered(text: str) -> list[Phrase]:
     """Return indefinite things that somebody wants or that something is done with or made of."""
-    return [
-        phrase
-        for match in EN_PATTERNS["offered"].finditer(text)
-        for phrase in _row(TOKEN.findall(text[match.end() :]))[:1]
-    ]
+    return [phrase for following in _following("offered", text) for phrase in _row(following)[:1]]
 
 
 def vague_of(phrases: Sequence[Phrase], text: str, verb: str) -> tuple[tuple[Vagueness, str], ...]:
@@ -259,16 +251,13 @@ def names_of(tokens: Sequence[str], *, first: bool) -> tuple[str, ...]:
 
     `first`: whether the segment begins the sentence, so that its first capital says nothing.
     """
-    names: list[str] = []
-    start = 0
-    while start < len(tokens):
-        end = start
-        while end < len(tokens) and _proper(tokens[end]):
-            end += 1
-        if name := _name(tokens, start, end, begins=first and start == 0):
-            names.append(name)
-        start = max(end, start + 1)
-    return tuple(names)
+    runs = (
+        list(run)
+        for proper, run in groupby(range(len(tokens)), lambda place: _proper(tokens[place]))
+        if proper
+    )
+    names = (_name(tokens, run[0], run[-1] + 1, begins=first and run[0] == 0) for run in runs)
+    return tuple(filter(None, names))
 
 
 _HOLDS = r"(?:always |still )?(?:wears|carries|keeps|holds|owns|lends|guards|has|have)"

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import dropwhile
 from typing import Literal
 
 from simulator.clarq.lexical import EN, EN_PATTERNS, VAGUE, WORDS, ZH, ZH_PATTERNS, Vagueness, sentences
@@ -117,17 +118,16 @@ def _split_enumeration(piece: list[str]) -> Iterator[list[str]]:
     start = 0
     if piece[0].lower() in EN["acquire"]:
         for position, token in enumerate(piece):
-            rest = _skip(piece, position + 1)
+            rest = _skip(piece, position + 1, EN["joiners"])
             if token == "," and rest < len(piece) and piece[rest].lower() in EN["articles"]:
                 yield piece[:1] * (start > 0) + piece[start:position]
                 start = rest
     yield piece[:1] * (start > 0) + piece[start:]
 
 
-def _skip(tokens: Sequence[str], position: int) -> int:
-    while position < len(tokens) and tokens[position].lower() in EN["joiners"]:
-        position += 1
-    return position
+def _skip(tokens: Sequence[str], position: int, words: frozenset[str]) -> int:
+    """Return the place of the first token from `position` on that is none of some words."""
+    return next((n for n in range(position, len(tokens)) if tokens[n].lower() not in words), len(tokens))
 
 
 def _pieces(tokens: Sequence[str]) -> Iterator[list[str]]:
@@ -147,11 +147,7 @@ def _pieces(tokens: Sequence[str]) -> Iterator[list[str]]:
 def _begins(tokens: Sequence[str], position: int, piece: Sequence[str]) -> bool:
     """Return True if a new segment begins behind the comma or conjunction at `position`."""
     token = tokens[position]
-    rest = position + 1
-    while rest < len(tokens) and (
-        tokens[rest].lower() in EN["joiners"] | EN["adverbs"] or tokens[rest] == ","
-    ):
-        rest += 1
+    rest = _skip(tokens, position + 1, EN["joiners"] | EN["adverbs"] | {","})
     if rest >= len(tokens):
         return False
     following = tokens[rest].lower()
@@ -172,13 +168,13 @@ def _is_verb(tokens: Sequence[str], position: int, *, sure: bool = False) -> boo
         return word in EN["verbs"]
     following = tokens[position + 1].lower() if position + 1 < len(tokens) else ""
     if word in EN["ambiguous"]:
-        return following in EN["determiners"] or following in EN["pronouns"] or following in EN["particles"]
+        return following in EN["determiners"] | EN["pronouns"] | EN["particles"]
     return following not in {"of", "is", "are"}
 
 
 def _english_segment(tokens: list[str], *, first: bool, sure: bool) -> Segment:
-    while tokens and (tokens[0].lower() in EN["joiners"] | EN["adverbs"] or not tokens[0][0].isalnum()):
-        tokens = tokens[1:]
+    passing = EN["joiners"] | EN["adverbs"]
+    tokens = list(dropwhile(lambda token: token.lower() in passing or not token[0].isalnum(), tokens))
     if not tokens:
         return Segment(text="")
     text = english.spell(tokens)
@@ -232,10 +228,7 @@ def _action_tokens(text: str, *, sure: bool) -> list[str]:
 
 
 def _without_adverbs(text: str) -> list[str]:
-    tokens = english.TOKEN.findall(text)
-    while tokens and tokens[0].lower() in EN["adverbs"]:
-        tokens = tokens[1:]
-    return tokens
+    return list(dropwhile(lambda token: token.lower() in EN["adverbs"], english.TOKEN.findall(text)))
 
 
 def _of_oneself(step: str) -> str:
@@ -296,9 +289,7 @@ def _chinese_segment(text: str) -> Segment:
     return Segment(
         text=text,
         step=step,
-        explained=not step
-        or bool(ZH_PATTERNS["plain"].search(step))
-        or bool(ZH_PATTERNS["means"].search(step)),
+        explained=not step or any(ZH_PATTERNS[name].search(step) for name in ("plain", "means")),
         wanted=_wanted_things(text),
         used=tuple(
             noun for match in ZH_PATTERNS["used"].finditer(text) for noun in _nouns(match.group("what"))
@@ -309,11 +300,8 @@ def _chinese_segment(text: str) -> Segment:
 
 
 def _wanted_things(text: str) -> tuple[str, ...]:
-    things: list[str] = []
-    for wants in (_ACQUIRE, _NEED, _TOOL):
-        for match in wants.finditer(text):
-            things += _nouns(match.group("what"))
-    return tuple(dict.fromkeys(things))
+    wants = (match.group("what") for pattern in (_ACQUIRE, _NEED, _TOOL) for match in pattern.finditer(text))
+    return tuple(dict.fromkeys(noun for row in wants for noun in _nouns(row)))
 
 
 def _nouns(row: str) -> list[str]:
