@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from trees.faults import Fault, Severity, TaskError
+from trees.faults import Fault, TaskError
 from trees.model import TASK_TYPES, Draft, Language, Task, index_key
 from trees.rules import LISTS, RULES, Finding, Rule, listed
 from trees.sources import scan, scan_builtin
@@ -28,23 +28,15 @@ _OTHER: dict[Language, Language] = {"en": "zh", "zh": "en"}
 
 def check_drafts(drafts: Sequence[Draft]) -> tuple[Fault, ...]:
     """Return all faults of tasks that belong together, by file and line."""
-    findings: list[tuple[Draft, str, Severity, Finding]] = [
-        (draft, rule.code, rule.severity, finding)
-        for draft in drafts
-        for rule in RULES
-        for finding in rule.find(draft)
-    ]
-    findings += [
-        (finding.draft or drafts[0], rule.code, rule.severity, finding)
-        for rule in SET_RULES
-        for finding in rule.find(drafts)
-    ]
-    return tuple(
-        sorted(
-            Fault(draft.source, draft.id, draft.where(place), code, message, severity)
-            for draft, code, severity, (place, message, _) in findings
-        )
-    )
+    findings: list[tuple[Rule[Any], Draft, Finding]]
+    findings = [(rule, draft, finding) for draft in drafts for rule in RULES for finding in rule.find(draft)]
+    findings += ((rule, drafts[0], finding) for rule in SET_RULES for finding in rule.find(drafts))
+    return tuple(sorted(_fault(rule, finding.draft or draft, finding) for rule, draft, finding in findings))
+
+
+def _fault(rule: Rule[Any], draft: Draft, finding: Finding) -> Fault:
+    line = draft.where(finding.place)
+    return Fault(draft.source, draft.id, line, rule.code, finding.message, rule.severity)
 
 
 def check_paths(paths: Iterable[str | Path]) -> tuple[Fault, ...]:
@@ -107,15 +99,12 @@ def statistics(drafts: Sequence[Draft]) -> Iterator[Finding]:
 
 
 def _compare(drafts: Sequence[Draft], view: Callable[[Draft], dict[str, object]]) -> Iterator[Finding]:
-    english = {draft.id: draft for draft in drafts if draft.language == "en"}
+    english = {draft.id: view(draft) for draft in drafts if draft.language == "en"}
     for draft in drafts:
-        other = english.get(draft.id) if draft.language == "zh" else None
-        if other is None:
-            continue
-        here, there = view(draft), view(other)
-        for key in here:
-            if here[key] != there[key]:
-                yield Finding(key, f"{key}: {here[key]} here, {there[key]} in English", draft)
+        if draft.language == "zh" and (there := english.get(draft.id)):
+            for key, here in view(draft).items():
+                if here != there[key]:
+                    yield Finding(key, f"{key}: {here} here, {there[key]} in English", draft)
 
 
 def _indices(draft: Draft) -> str:

@@ -17,6 +17,7 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import Field
 
+from trees.bounded import known_place
 from trees.faults import Fault, TaskError, task_error
 
 Language = Literal["en", "zh"]
@@ -278,8 +279,7 @@ class Draft:
 
     def where(self, place: str = "") -> int:
         """Return the line of a field, else of the nearest thing around it."""
-        while place and place not in self.lines:
-            place = place.rpartition(".")[0]
+        place = known_place(place, self.lines)
         return self.lines[place] if place else self.line
 
     def task(self) -> Task:

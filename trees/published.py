@@ -45,7 +45,7 @@ FILE_NAME = re.compile(r"(\d+)\._(.+)\.json")
 FOLDERS: Mapping[Language, str] = {"en": "English", "zh": "Chinese"}
 
 _INDEX = re.compile(r"\d+(\.\d+)*")
-_PREFIX = re.compile(r"\s*Jax\s*[:：]\s*")
+_PREFIX = re.compile(r"^\s*Jax\s*[:：]\s*")
 
 
 class _Record(BaseModel):
@@ -79,7 +79,9 @@ def scan_published(path: str | Path, language: Language | None = None) -> Scan:
         try:
             drafts.append(_draft(path, name, type, language, line, entry))
         except ValidationError as error:
-            faults.extend(_fault(path, name, line, message) for message in _messages(error))
+            for fault in error.errors():
+                field = ".".join(str(part) for part in fault["loc"])
+                faults.append(_fault(path, name, line, f"{field}: {fault['msg'].lower()}"))
         except ValueError as error:
             faults.append(_fault(path, name, line, str(error)))
     return Scan(tuple(drafts), tuple(faults))
@@ -166,7 +168,7 @@ def _halves(all_response: str) -> tuple[list[str], list[str]]:
 
 
 def _clean(line: str) -> str:
-    return _PREFIX.sub("", line, count=1).strip() if _PREFIX.match(line) else line.strip()
+    return _PREFIX.sub("", line).strip()
 
 
 def _lines(part: str) -> tuple[str, ...]:
@@ -175,9 +177,3 @@ def _lines(part: str) -> tuple[str, ...]:
 
 def _fault(path: Path, task: str, line: int, message: str) -> Fault:
     return Fault(str(path), task, line, "format", message)
-
-
-def _messages(error: ValidationError) -> Iterator[str]:
-    for fault in error.errors():
-        field = ".".join(str(part) for part in fault["loc"])
-        yield f"{field}: {fault['msg'].lower()}"

@@ -71,6 +71,101 @@ class _TaskModel(BaseModel):
     nodes: tuple[_NodeModel, ...]
 
 
+def is_task_file(path: Path) -> bool:
+    """Return True if the name is that of a task file: ours (YAML) or a published one."""
+    return path.suffix.lower() in SUFFIXES or FILE_NAME.fullmatch(path.name) is not None
+
+
+def find_task_files(path: str | Path) -> tuple[Path, ...]:
+    """Return the task files in a folder and the folders in it, sorted; hidden ones are left out.
+
+    A file is returned as it is, whatever its name.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        return (path,)
+    files = (file for file in path.rglob("*") if file.is_file() and is_task_file(file))
+    return tuple(sorted(file for file in files if not _is_hidden(file.relative_to(path))))
+
+
+def scan_file(path: str | Path, language: Language | None = None) -> Scan:
+    """Read what can be read of one file, and say what cannot."""
+    path = Path(path)
+    if not path.is_file():
+        return Scan(faults=(Fault(str(path), "", 0, "format", "no such file" + _suggest_similar(path)),))
+    if path.suffix.lower() in SUFFIXES:
+        return scan_yaml(path)
+    if path.suffix.lower() == ".json":
+        return scan_published(path, language)
+    message = f"a task file ends in {', '.join(SUFFIXES)} or .json"
+    return Scan(faults=(Fault(str(path), "", 0, "format", message),))
+
+
+def scan(paths: Iterable[str | Path], language: Language | None = None) -> Scan:
+    """Read all task files in `paths` (files and folders)."""
+    scans = []
+    for path in paths:
+        files = find_task_files(path)
+        if not files:
+            scans.append(Scan(faults=(Fault(str(path), "", 0, "format", "holds no task files"),)))
+        scans.extend(scan_file(file, language) for file in files)
+    return _united(scans)
+
+
+def load_tasks(path: str | Path) -> tuple[Task, ...]:
+    """Return all tasks in a file or folder, both languages, sorted by language, type and id.
+
+    Raises:
+        TaskError: names file, line, task and what is wrong.
+    """
+    return tuple(sorted(scan([path]).tasks(), key=lambda task: (task.language, *task_key(task))))
+
+
+def task_key(task: Task) -> tuple[int, str, tuple[int, ...], str]:
+    """Return the sort key: type, then id with its trailing number as a number."""
+    stem = task.id.rstrip("0123456789.")
+    tail = task.id[len(stem) :].strip(".")
+    numbers = index_key(tail) if tail and ".." not in tail else ()
+    return task.type, stem, numbers, task.id
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") or part == "__MACOSX" for part in path.parts)
+
+
+def _suggest_similar(path: Path) -> str:
+    if not path.parent.is_dir():
+        return ""
+    near = difflib.get_close_matches(path.name, [entry.name for entry in path.parent.iterdir()], n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+@cache
+def load_builtin(language: Language) -> tuple[Task, ...]:
+    """Return the built-in tasks in `language`, sorted by type, then id.
+
+    Raises:
+        TaskError: if one of them cannot be read.
+    """
+    return tuple(sorted((draft.task() for draft in scan_builtin(language)), key=task_key))
+
+
+def scan_builtin(language: Language) -> tuple[Draft, ...]:
+    """Return the built-in tasks with the lines of their fields, in the order of the files.
+
+    Raises:
+        TaskError: if a file cannot be read.
+    """
+    folder = resources.files("trees") / "tasks" / language
+    files = [entry for entry in folder.iterdir() if entry.name.endswith(SUFFIXES)]
+    scan = _united(
+        scan_yaml_text(file.read_text(encoding="utf-8"), f"trees/tasks/{language}/{file.name}")
+        for file in sorted(files, key=lambda file: file.name)
+    )
+    scan.tasks()
+    return scan.drafts
+
+
 def scan_yaml(path: str | Path) -> Scan:
     """Read what can be read of a file, and say what cannot."""
     path = Path(path)
@@ -92,20 +187,18 @@ def scan_yaml_text(text: str, source: str = "") -> Scan:
         return Scan(faults=(Fault(source, "", 0, "format", f"not YAML: {error}"),))
     except RecursionError:
         return Scan(faults=(Fault(source, "", 0, "format", "is nested beyond all reason"),))
-    drafts: list[Draft] = []
-    faults: list[Fault] = []
-    for document in documents:
-        read = _document(document, source)
-        if isinstance(read, Draft):
-            drafts.append(read)
-        else:
-            faults.extend(read)
     if not documents:
-        faults.append(Fault(source, "", 1, "format", "holds no task"))
-    return Scan(tuple(drafts), tuple(faults))
+        return Scan(faults=(Fault(source, "", 1, "format", "holds no task"),))
+    return _united(_document(document, source) for document in documents)
 
 
-def _document(document: yaml.Node, source: str) -> Draft | list[Fault]:
+def _united(scans: Iterable[Scan]) -> Scan:
+    every = list(scans)
+    drafts = tuple(draft for part in every for draft in part.drafts)
+    return Scan(drafts, tuple(fault for part in every for fault in part.faults))
+
+
+def _document(document: yaml.Node, source: str) -> Scan:
     lines: dict[str, int] = {}
     twice: list[tuple[int, str]] = []
     value = bounded.read_placed(document, _scalar, lines, twice, deepest=_DEEPEST)
@@ -115,8 +208,8 @@ def _document(document: yaml.Node, source: str) -> Draft | list[Fault]:
         model = _TaskModel.model_validate(value)
     except ValidationError as error:
         faults.extend(_model_faults(error, lines, source, name))
-        return sorted(faults, key=lambda fault: fault.line)
-    return faults or _draft(model, lines, source)
+        return Scan(faults=tuple(sorted(faults, key=lambda fault: fault.line)))
+    return Scan(faults=tuple(faults)) if faults else Scan((_draft(model, lines, source),))
 
 
 def _draft(model: _TaskModel, lines: Mapping[str, int], source: str) -> Draft:
@@ -174,99 +267,3 @@ def _syntax_fault(source: str, error: yaml.MarkedYAMLError) -> Fault:
     mark = error.problem_mark or error.context_mark
     hint = "; quote texts that contain ': ' or begin with a special character" if mark else ""
     return Fault(source, "", mark.line + 1 if mark else 0, "format", f"not YAML: {error.problem}{hint}")
-
-
-def is_task_file(path: Path) -> bool:
-    """Return True if the name is that of a task file: ours (YAML) or a published one."""
-    return path.suffix.lower() in SUFFIXES or FILE_NAME.fullmatch(path.name) is not None
-
-
-def find_task_files(path: str | Path) -> tuple[Path, ...]:
-    """Return the task files in a folder and the folders in it, sorted; hidden ones are left out.
-
-    A file is returned as it is, whatever its name.
-    """
-    path = Path(path)
-    if not path.is_dir():
-        return (path,)
-    files = (file for file in path.rglob("*") if file.is_file() and is_task_file(file))
-    return tuple(sorted(file for file in files if not _is_hidden(file.relative_to(path))))
-
-
-def scan_file(path: str | Path, language: Language | None = None) -> Scan:
-    """Read what can be read of one file, and say what cannot."""
-    path = Path(path)
-    if not path.is_file():
-        return Scan(faults=(Fault(str(path), "", 0, "format", "no such file" + _suggest_similar(path)),))
-    if path.suffix.lower() in SUFFIXES:
-        return scan_yaml(path)
-    if path.suffix.lower() == ".json":
-        return scan_published(path, language)
-    message = f"a task file ends in {', '.join(SUFFIXES)} or .json"
-    return Scan(faults=(Fault(str(path), "", 0, "format", message),))
-
-
-def scan(paths: Iterable[str | Path], language: Language | None = None) -> Scan:
-    """Read all task files in `paths` (files and folders)."""
-    scans = []
-    for path in paths:
-        files = find_task_files(path)
-        if not files:
-            scans.append(Scan(faults=(Fault(str(path), "", 0, "format", "holds no task files"),)))
-        scans.extend(scan_file(file, language) for file in files)
-    drafts = tuple(draft for part in scans for draft in part.drafts)
-    return Scan(drafts, tuple(fault for part in scans for fault in part.faults))
-
-
-def load_tasks(path: str | Path) -> tuple[Task, ...]:
-    """Return all tasks in a file or folder, both languages, sorted by language, type and id.
-
-    Raises:
-        TaskError: names file, line, task and what is wrong.
-    """
-    return tuple(sorted(scan([path]).tasks(), key=lambda task: (task.language, *task_key(task))))
-
-
-def task_key(task: Task) -> tuple[int, str, tuple[int, ...], str]:
-    """Return the sort key: type, then id with its trailing number as a number."""
-    stem = task.id.rstrip("0123456789.")
-    tail = task.id[len(stem) :].strip(".")
-    numbers = index_key(tail) if tail and ".." not in tail else ()
-    return task.type, stem, numbers, task.id
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") or part == "__MACOSX" for part in path.parts)
-
-
-def _suggest_similar(path: Path) -> str:
-    if not path.parent.is_dir():
-        return ""
-    near = difflib.get_close_matches(path.name, [entry.name for entry in path.parent.iterdir()], n=1)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
-@cache
-def load_builtin(language: Language) -> tuple[Task, ...]:
-    """Return the built-in tasks in `language`, sorted by type, then id.
-
-    Raises:
-        TaskError: if one of them cannot be read.
-    """
-    return tuple(sorted((draft.task() for draft in scan_builtin(language)), key=task_key))
-
-
-def scan_builtin(language: Language) -> tuple[Draft, ...]:
-    """Return the built-in tasks with the lines of their fields, in the order of the files.
-
-    Raises:
-        TaskError: if a file cannot be read.
-    """
-    folder = resources.files("trees") / "tasks" / language
-    files = [entry for entry in folder.iterdir() if entry.name.endswith(SUFFIXES)]
-    drafts: list[Draft] = []
-    for file in sorted(files, key=lambda file: file.name):
-        scan = scan_yaml_text(file.read_text(encoding="utf-8"), f"trees/tasks/{language}/{file.name}")
-        scan.tasks()
-        drafts.extend(scan.drafts)
-    return tuple(drafts)
