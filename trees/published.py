@@ -59,7 +59,7 @@ class _Record(BaseModel):
     all_response_exaplain: list[str] | None = None
 
 
-def scan_published(path: str | Path, language: Language | None = None) -> Scan:
+def scan_published(path: str | Path) -> Scan:
     """Read what can be read of a file, and say what cannot."""
     path = Path(path)
     try:
@@ -70,7 +70,7 @@ def scan_published(path: str | Path, language: Language | None = None) -> Scan:
         return Scan(faults=(_fault(path, "", error.lineno, json_problem(error, line=True)),))
     except (OSError, UnicodeDecodeError, ValueError) as error:
         return Scan(faults=(_fault(path, "", 1, str(error)),))
-    language = language or _folder_language(path) or guess_language(text)
+    language = _folder_language(path) or guess_language(text)
     half = len(entries) // 2
     drafts: list[Draft] = []
     faults: list[Fault] = []

@@ -88,7 +88,7 @@ def find_task_files(path: str | Path) -> tuple[Path, ...]:
     return tuple(sorted(file for file in files if not _is_hidden(file.relative_to(path))))
 
 
-def scan_file(path: str | Path, language: Language | None = None) -> Scan:
+def scan_file(path: str | Path) -> Scan:
     """Read what can be read of one file, and say what cannot."""
     path = Path(path)
     if not path.is_file():
@@ -96,19 +96,19 @@ def scan_file(path: str | Path, language: Language | None = None) -> Scan:
     if path.suffix.lower() in SUFFIXES:
         return scan_yaml(path)
     if path.suffix.lower() == ".json":
-        return scan_published(path, language)
+        return scan_published(path)
     message = f"a task file ends in {', '.join(SUFFIXES)} or .json"
     return Scan(faults=(Fault(str(path), "", 0, "format", message),))
 
 
-def scan(paths: Iterable[str | Path], language: Language | None = None) -> Scan:
+def scan(paths: Iterable[str | Path]) -> Scan:
     """Read all task files in `paths` (files and folders)."""
     scans = []
     for path in paths:
         files = find_task_files(path)
         if not files:
             scans.append(Scan(faults=(Fault(str(path), "", 0, "format", "holds no task files"),)))
-        scans.extend(scan_file(file, language) for file in files)
+        scans.extend(map(scan_file, files))
     return _united(scans)
 
 

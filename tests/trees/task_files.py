@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from trees import OPENING, Language, Task
+from trees import OPENING, Task
 from trees.model import Draft, task_type
 from trees.sources import scan_file
 
@@ -57,9 +57,9 @@ def write_published(path: Path, tasks: Sequence[Task]) -> None:
     path.write_text(text, encoding="utf-8", newline="")
 
 
-def read_tasks(path: Path, language: Language | None = None) -> tuple[Task, ...]:
+def read_tasks(path: Path) -> tuple[Task, ...]:
     """Return the tasks of a file; TaskError if one is faulty."""
-    return scan_file(path, language).tasks()
+    return scan_file(path).tasks()
 
 
 def draft_of(task: Task) -> Draft:

@@ -14,7 +14,7 @@ from task_files import draft_of, file_name, read_tasks, write_published, write_y
 from trees import Background, Frontier, Language, Node, Task, Tree, index_key
 from trees.checks import check_drafts
 from trees.model import tidy
-from trees.published import scan_published
+from trees.published import FOLDERS, scan_published
 from trees.sources import scan_yaml_text
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
@@ -127,9 +127,11 @@ def test_yaml_file_of_several_tasks(tmp_path_factory: pytest.TempPathFactory, se
 @QUIET
 @given(tasks(prompts=True))
 def test_published_form_keeps_everything(tmp_path_factory: pytest.TempPathFactory, task: Task) -> None:
-    path = tmp_path_factory.mktemp("published") / file_name(task.type)
+    folder = tmp_path_factory.mktemp("published") / FOLDERS[task.language]
+    folder.mkdir()
+    path = folder / file_name(task.type)
     write_published(path, [task])
-    (read,) = read_tasks(path, task.language)
+    (read,) = read_tasks(path)
     assert read == Task(**{**vars(task), "id": f"{task.type}.0"})
 
 

@@ -140,4 +140,3 @@ def test_language_is_the_folders_else_the_texts(tmp_path: Path) -> None:
     assert read_tasks(write(tmp_path, GOOD))[0].language == "en"
     (tmp_path / "Chinese").mkdir()
     assert read_tasks(write(tmp_path / "Chinese", GOOD))[0].language == "zh"
-    assert read_tasks(write(tmp_path / "Chinese", GOOD), "en")[0].language == "en"
