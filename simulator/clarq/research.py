@@ -40,7 +40,7 @@ from simulator.errors import InputError
 from simulator.judging import Form, JudgingForm, Opinions
 from simulator.reporting import Section
 from simulator.research import DataPages, Entry, Link, Look, ResearchPages, RunFile
-from simulator.runner.logged import ENDED
+from simulator.runner.logged import ENDED, required_run
 from simulator.studies.links import PREVIEW
 from simulator.tree_blocks import ReplayTurn
 from trees import Language, Task
@@ -164,13 +164,7 @@ def review_cases(reader: LogReader, run: str) -> list[Case[Review]]:
         InputError: if the run is of another benchmark.
         NotInLog: if there is no such run.
     """
-    if (benchmark := reader.run(run).benchmark) != BENCHMARK:
-        raise InputError(
-            f"run {run!r} is of {benchmark}; only dialogues of {BENCHMARK} are reviewed here",
-            code="other_benchmark",
-            run=run,
-            benchmark=benchmark,
-        )
+    required_run(reader, run, BENCHMARK)
     endings, reviews = reader.endings(run), read_reviews(reader.judgments(run_id=run))
     finished: dict[str, dict[str, Review]] = {}
     begun: dict[str, dict[str, Review]] = {}

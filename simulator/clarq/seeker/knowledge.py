@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 
 from simulator.clarq.lexical import PATTERNS, WORDS, ZH, stem, terms
 from simulator.clarq.seeker.reading import Segment, read_chinese, read_english
@@ -36,8 +36,16 @@ class Knowledge:
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """Entries that are alike."""
-        return groups(self.background, self.language)
+        """Entries that are alike, by section; a group with an earlier one's options only adds its words."""
+        find = _english if self.language == "en" else _chinese
+        by_options: dict[tuple[str, ...], Group] = {}
+        for section in SECTIONS:
+            for label, mentions, members in find(self.entries(section), section):
+                group = _group(section, label, mentions, members, self.language)
+                if earlier := by_options.get(group.options):
+                    group = _group(section, earlier.label, earlier.words | mentions, members, self.language)
+                by_options[group.options] = group
+        return tuple(by_options.values())
 
     @cached_property
     def vocabulary(self) -> Terms:
@@ -173,7 +181,7 @@ class Group:
 
     def named(self, text: str, language: Language) -> frozenset[int]:
         """Return which options `text` names by something only they have."""
-        spoken = frozenset(terms(text, language))
+        spoken = _term_set(text, language)
         return frozenset(
             position
             for position, own in enumerate(self.own)
@@ -216,20 +224,6 @@ def entries_of(background: Background, section: str) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-@lru_cache(maxsize=512)
-def groups(background: Background, language: Language) -> tuple[Group, ...]:
-    """Return all groups, by section; one with the same options as an earlier one only adds its words."""
-    find = _english if language == "en" else _chinese
-    by_options: dict[tuple[str, ...], Group] = {}
-    for section in SECTIONS:
-        for label, mentions, members in find(entries_of(background, section), section):
-            group = _group(section, label, mentions, members, language)
-            if earlier := by_options.get(group.options):
-                group = _group(section, earlier.label, earlier.words | mentions, members, language)
-            by_options[group.options] = group
-    return tuple(by_options.values())
-
-
 Found = Iterable[tuple[str, frozenset[str], list[Entry]]]
 
 
@@ -238,24 +232,19 @@ def _group(
 ) -> Group:
     names = [entry.name for entry in members]
     named = [entry.text if names.count(entry.name) > 1 else entry.name for entry in members]
-    sets = [frozenset(terms(_distinct_rest(text, label, language), language)) for text in named]
-    own = tuple(
-        own_terms - frozenset[str]().union(*(other for other in sets if other is not own_terms)) - mentions
-        for own_terms in sets
-    )
+    # In Chinese the seam between what all have and what only one has must not count.
+    rests = named if language == "en" else [text.removesuffix(label).removeprefix(label) for text in named]
+    sets = [_term_set(rest, language) for rest in rests]
+    others = (frozenset[str]().union(*sets[:place], *sets[place + 1 :]) for place in range(len(sets)))
+    own = tuple(each - other - mentions for each, other in zip(sets, others, strict=True))
     return Group(section, label, mentions, tuple(named), own)
-
-
-def _distinct_rest(text: str, label: str, language: Language) -> str:
-    """Return what an entry has beyond what all have; in Chinese the seam between them must not count."""
-    return text if language == "en" else text.removesuffix(label).removeprefix(label)
 
 
 def _english(entries: tuple[Entry, ...], section: str) -> Found:
     heads = _by_head(entries, section)
-    for name, kinds in _families():
+    for name, kinds in _FAMILIES:
         of_kind = [entry for key in kinds & heads.keys() for entry in heads[key][1]]
-        members = [entry for entry in entries if entry in of_kind] if len(of_kind) > 1 else []
+        members = [entry for entry in entries if entry in of_kind]
         if len(members) > 1:
             yield name, kinds, members
     first = {key: members for key, (_, members) in _by_head(entries, section, all_heads=False).items()}
@@ -264,11 +253,8 @@ def _english(entries: tuple[Entry, ...], section: str) -> Found:
             yield word, frozenset({key}), members
 
 
-@cache
-def _families() -> tuple[tuple[str, frozenset[str]], ...]:
-    """Return kinds of things in English: what to call one of them, and the stems of all words for one."""
-    families = (line.split() for line in WORDS["en"]["families"])
-    return tuple((family[0], frozenset(map(stem, family))) for family in families)
+_FAMILIES = [(kind[0], frozenset(map(stem, kind))) for kind in map(str.split, WORDS["en"]["families"])]
+"""Kinds of things in English: what to call one of them, and the stems of all words for one."""
 
 
 def _by_head(
@@ -291,10 +277,8 @@ def _by_head(
 
 def _note_head(note: str) -> list[str]:
     """Return what a short parenthesis is about: its last word (“full of tall bean poles”)."""
-    words_in_note = re.findall(r"[\w'-]+", note)
-    return (
-        words_in_note[-1:] if 1 < len(words_in_note) <= _SHORT_NOTE and terms(words_in_note[-1], "en") else []
-    )
+    words = re.findall(r"[\w'-]+", note)
+    return words[-1:] if 1 < len(words) <= _SHORT_NOTE and terms(words[-1], "en") else []
 
 
 def _surrounds(members: list[Entry], first: dict[str, list[Entry]], key: str) -> bool:
@@ -319,7 +303,8 @@ def _chinese(entries: tuple[Entry, ...], section: str) -> Found:
         kinds = family.split()
         members = [entry for entry in entries if entry.name.endswith(tuple(kinds))]
         if len(members) > 1:
-            yield kinds[0], frozenset(kind for kind in kinds if len(kind) > 1) | _ends(members), members
+            ends = frozenset(entry.name[-2:] for entry in members if len(entry.name) > 2)
+            yield kinds[0], ends.union(kind for kind in kinds if len(kind) > 1), members
     seen: set[str] = set()
     for entry in entries:
         for length in range(min(8, len(entry.name)), 0, -1):
@@ -327,7 +312,7 @@ def _chinese(entries: tuple[Entry, ...], section: str) -> Found:
             members = [other for other in entries if other.name.endswith(suffix)]
             if len(members) > 1 and suffix not in seen and not _NO_LABEL.search(suffix):
                 seen.add(suffix)
-                yield suffix, _mentions(suffix), members
+                yield suffix, frozenset({suffix, suffix[-2:]}), members
         if section == "skills":
             for length in (3, 2, 1):
                 prefix = entry.name[:length]
@@ -337,11 +322,3 @@ def _chinese(entries: tuple[Entry, ...], section: str) -> Found:
                 if len(members) > 1 and prefix not in seen and prefix not in {"使用", "发动"}:
                     seen.add(prefix)
                     yield prefix, frozenset({prefix}), members
-
-
-def _mentions(suffix: str) -> frozenset[str]:
-    return frozenset({suffix, suffix[-2:]}) if len(suffix) > 1 else frozenset({suffix})
-
-
-def _ends(members: list[Entry]) -> frozenset[str]:
-    return frozenset(entry.name[-2:] for entry in members if len(entry.name) > 2)

@@ -14,7 +14,7 @@ from simulator.clarq import graph
 from simulator.clarq.data import load_items
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.players.seeker_offline import OfflineSeeker, case, plan
-from simulator.clarq.seeker.knowledge import groups, knowledge_of, parts
+from simulator.clarq.seeker.knowledge import knowledge_of, parts
 from simulator.clarq.seeker.noticing import Topic
 from simulator.clarq.seeker.reading import read_requirement
 from simulator.seats import Line, View
@@ -73,7 +73,7 @@ def test_no_question_goes_through_the_inventory(language: str) -> None:
     scanned = []
     for task, turns in builtin_turns(language):
         knowledge = knowledge_of(task.background, language)
-        alike = [set(group.options) for group in groups(task.background, language)]
+        alike = [set(group.options) for group in knowledge_of(task.background, language).groups]
         names = [parts(text).name for text in (*task.background.items, *task.background.skills)]
         for view, text, trace, _ in turns:
             heard = knowledge.terms(" ".join(line.text for line in view.lines if line.seat == "provider"))
