@@ -76,8 +76,8 @@ async def audit(
         task, available = dialogue.task, tuple(node.index for node in step.before.available)
         place = (dialogue.id, step.position, task.language, task.type, situation.utterance, available)
         turn = dict(zip(_TURN, (*place, step.given, decision.give), strict=True))
-        agrees = set(decision.give) == set(step.given)
-        return turn | {"reason": decision.reason, "agrees": agrees} | measures(step.given, decision.give)
+        measured = measures(step.given, decision.give)
+        return turn | {"reason": decision.reason, "agrees": measured["agreement"] == 1} | measured
 
     jobs = (
         compare(dialogue, step)
@@ -117,18 +117,14 @@ async def replay(
         A row per dialogue: language, type, whether the seeker gets every node when the lines are
         ``replayed``, whether it got them in the log (``logged``), and the ``difference``.
     """
-    dialogues = tuple(dialogues)
-    complete = await _gather((_replay(experts, dialogue, multi=multi) for dialogue in dialogues), concurrency)
-    rows = [
-        (dialogue.task.language, dialogue.task.type, float(replayed), float(dialogue.complete))
-        for dialogue, replayed in zip(dialogues, complete, strict=True)
-    ]
-    frame = pd.DataFrame(rows, columns=["language", "type", "replayed", "logged"])
+    jobs = (_replay(experts, dialogue, multi=multi) for dialogue in dialogues)
+    columns = ["language", "type", "replayed", "logged"]
+    frame = pd.DataFrame(await _gather(jobs, concurrency), columns=columns)
     return frame.assign(difference=frame["replayed"] - frame["logged"])
 
 
-async def _replay(experts: Experts, dialogue: Dialogue, *, multi: bool) -> bool:
-    """Return True if the logged seeker lines get every node out of `experts`."""
+async def _replay(experts: Experts, dialogue: Dialogue, *, multi: bool) -> tuple[str, int, float, float]:
+    """Return language and type, and whether replayed and logged the seeker gets every node."""
     frontier = Frontier(dialogue.task.tree)
     lines: list[Line] = []
     heard = 0
@@ -140,7 +136,7 @@ async def _replay(experts: Experts, dialogue: Dialogue, *, multi: bool) -> bool:
         turn = await rules.respond(experts, situation, decision)
         lines.append(Line(PROVIDER, turn.text))
         frontier = turn.frontier
-    return frontier.complete
+    return dialogue.task.language, dialogue.task.type, float(frontier.complete), float(dialogue.complete)
 
 
 async def _gather(jobs: Iterable[Awaitable[_T]], concurrency: int) -> list[_T]:
@@ -226,8 +222,8 @@ def _table(
     for labels, group in frame.groupby(by):
         cells.append([" ".join(map(str, labels)), len(group)])
         for measure, (_, bounds) in measures.items():
-            known = group[group[measure].notna()]
-            values, clusters = known[measure].astype(float).tolist(), known[cluster].tolist()
+            known = group[[measure, cluster]].dropna().astype({measure: float})
+            values, clusters = known[measure].tolist(), known[cluster].tolist()
             cells[-1].append(cluster_bootstrap(values, clusters, bounds=bounds) if values else None)
     columns = (Column(measure, digits) for measure, (digits, _) in measures.items())
     return Table([by[-1], Column(unit, 0), *columns], cells, title, name)
@@ -298,17 +294,16 @@ def audit_provider(
 async def _audit_named(
     name: str, dialogues: Sequence[Dialogue], options: ModelOptions, *, multi: bool, replays: bool
 ) -> tuple[pd.DataFrame, pd.DataFrame | None]:
-    models, places = Models(options=options), options.concurrency
+    models = Models(options=options)
     try:
         seat = seat_for(PROVIDER, name, models, {})
         if not isinstance(seat, ProviderAgent):
             raise InputError(f"{name} does not decide through experts; nothing to audit.")
         refuse_idle_options(options, asked=bool(models.loaded))
         await models.preflight(dict.fromkeys(models_of(name), Needs(schema=True)))
-        compared = await audit(seat.experts, dialogues, multi=multi, concurrency=places)
-        if not replays:
-            return compared, None
-        return compared, await replay(seat.experts, dialogues, multi=multi, concurrency=places)
+        how: dict[str, Any] = {"multi": multi, "concurrency": options.concurrency}
+        compared = await audit(seat.experts, dialogues, **how)
+        return compared, await replay(seat.experts, dialogues, **how) if replays else None
     finally:
         await models.close()
 

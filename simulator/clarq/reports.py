@@ -287,23 +287,18 @@ def error_section(finished: Reviews, turns: Turns) -> Section | None:
     A turn that two people reviewed counts twice. Intervals resample whole dialogues; Wilson's where there is
     no error.
     """
-    marks = [
-        (episode, review.provider.get(number, ProviderMark()))
-        for (episode, _), review in finished.items()
-        for number in turns[episode]
-    ]
-    if not marks:
+    reviewed = [(id, review, number) for (id, _), review in finished.items() for number in turns[id]]
+    if not reviewed:
         return None
+    marks = [review.provider.get(number, ProviderMark()) for _, review, number in reviewed]
+    episodes = [id for id, _, _ in reviewed]
     errors = []
     for error, holds in _ERRORS.items():
-        wrong = [holds(mark) for _, mark in marks]
+        wrong = [100.0 * holds(mark) for mark in marks]
         # Resampling what never happened would claim certainty.
-        rate = (
-            cluster_bootstrap([100.0 * erred for erred in wrong], [id for id, _ in marks], bounds=(0, 100))
-            if any(wrong)
-            else wilson(0, len(wrong)).times(100)
-        )
-        errors.append((error, sum(wrong), rate))
+        never = wilson(0, len(wrong)).times(100)
+        rate = cluster_bootstrap(wrong, episodes, bounds=(0, 100)) if any(wrong) else never
+        errors.append((error, sum(map(bool, wrong)), rate))
     failures = Counter(failure for review in finished.values() for failure in review.seeker.values())
     reasons = [(_REASONS[failure], count) for failure, count in failures.items()]
     counted = f"{len(marks)} provider turns in {len({id for id, _ in finished})} dialogues"
