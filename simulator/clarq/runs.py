@@ -179,14 +179,7 @@ async def _judge_case(case: _Case, log: LogWriter, model: ChatModel, name: str) 
 
 
 class DialogueSelection(Selection):
-    """The dialogues that are played.
-
-    Attributes:
-        lang: language of the items, or ``both``.
-        types: of tasks, as numbers and ranges; None for all.
-        split: None for all.
-        judge: a model; None to leave open what the rules leave open.
-    """
+    """The dialogues that are played."""
 
     data: str = Field(default="builtin", description="builtin, the name of added data (clarq), or a path")
     lang: Literal["en", "zh", "both"] = Field(default="en", description="language of the items")

@@ -171,17 +171,29 @@ class ModelExperts:
         schema: type[BaseModel] | None = None,
     ) -> Request:
         prompt = render(f"clarq/{name}", situation.task.language, variables)
-        return Request(
-            messages=(Message("user", prompt.text),),
-            temperature=0.0,
-            seed=SEED,
-            schema=schema,
-            purpose=f"provider.{name}",
-            prompt_version=prompt.version,
-            episode_id=situation.episode_id or None,
-            turn_number=situation.number,
-            repeat=situation.repeat,
-        )
+        message = Message("user", prompt.text)
+        return request_of(situation, (message,), f"provider.{name}", prompt.version, schema)
+
+
+def request_of(
+    turn: Situation | View,
+    messages: Sequence[Message],
+    purpose: str,
+    version: str,
+    schema: type[BaseModel] | None = None,
+) -> Request:
+    """Return a request to a model that is to take a turn, decoded as in the paper."""
+    return Request(
+        messages=tuple(messages),
+        temperature=0.0,
+        seed=SEED,
+        schema=schema,
+        purpose=purpose,
+        prompt_version=version,
+        episode_id=turn.episode_id or None,
+        turn_number=turn.number,
+        repeat=turn.repeat,
+    )
 
 
 def picks_one_of_several(explanation: str) -> bool:
@@ -240,17 +252,7 @@ class ModelSeeker:
     async def reply(self, view: View) -> Reply:
         """Ask the model for the next line."""
         messages, version = messages_for(view, self._mode, self._personas)
-        request = Request(
-            messages=messages,
-            temperature=0.0,
-            seed=SEED,
-            purpose=SEEKER,
-            prompt_version=version,
-            episode_id=view.episode_id,
-            turn_number=view.number,
-            repeat=view.repeat,
-        )
-        completion = await self._model.complete(request)
+        completion = await self._model.complete(request_of(view, messages, SEEKER, version))
         return Reply(text=own_words(completion.text))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import dropwhile, groupby
 
 from simulator.clarq.lexical import EN, EN_PATTERNS, VAGUE, Vagueness
 
@@ -138,15 +138,10 @@ def nouns_of(phrases: Sequence[Phrase]) -> tuple[str, ...]:
 
 
 def _noun(phrase: Phrase) -> str:
-    words = list(phrase.words)
-    while words and (
-        words[0].lower() in EN["fitting"] | EN["adverbs"] or (not words[0].isalpha() and "-" not in words[0])
-    ):
-        words = words[1:]
+    words = list(dropwhile(_is_no_part_of_a_noun, phrase.words))
     if len(words) > 1 and words[0].lower() in EN["quantities"] and words[0].lower().endswith("s"):
         words = words[1:]
-    while words and EN_PATTERNS["unit"].fullmatch(words[0]):
-        words = words[1:]
+    words = list(dropwhile(EN_PATTERNS["unit"].fullmatch, words))
     while words and words[-1].lower() in EN["after_nouns"]:
         words = words[:-1]
     if any(word.lower().endswith(("ly", "'ve")) or word in _DOING for word in words):
@@ -159,6 +154,11 @@ def _noun(phrase: Phrase) -> str:
     if article in {"a", "an"}:
         article = "an" if words[0][0] in "aeiouAEIOU" else "a"
     return f"{article} {' '.join(words)}".strip()
+
+
+def _is_no_part_of_a_noun(word: str) -> bool:
+    """Return True of “suitable”, “fully”, “12” and the like."""
+    return word.lower() in EN["fitting"] | EN["adverbs"] or (not word.isalpha() and "-" not in word)
 
 
 _DOING = frozenset({"crush", "make"})  # in no thing's name
