@@ -29,7 +29,7 @@ from simulator.clarq.experts import Situation
 from simulator.clarq.focus import HOW, asked_attribute, asked_kinds, foci
 from simulator.clarq.lexical import PATTERNS, clauses, corrected, is_question, sentences, table, topics
 from simulator.clarq.task_index import Floats, indexed
-from trees import Frontier, Language, Tree
+from trees import OPENING, Frontier, Language, Tree
 
 # Least share of the utterance's topics that the task must know. Of the published utterances one in two
 # hundred stays below; of the same utterances said in a task of another type nineteen in twenty do.
@@ -127,7 +127,8 @@ class Reading:
         # Pronouns and question words alone point at what was said before; a greeting does not.
         self.pointing = not (spoken or self.all_generic) and bool(self.matches("pointing"))
         if self.pointing:
-            self._topics = [topics(_given_last(situation), language)]
+            given_last = (OPENING, *self.given)[-1]
+            self._topics = [topics(situation.task.tree.text(given_last), language)]
         known = sum(map(self.index.known, spoken))
         self.on_topic = self.pointing or known >= ON_TOPIC * max(1, len(spoken))
         self.personal = bool(self.matches("personal"))
@@ -225,13 +226,9 @@ class Reading:
         """Return whether each node settles the attribute, alone, or not; shape (3, askings, nodes)."""
         settled = np.zeros((3, *shape))
         for row, attribute in enumerate(self.attributes):
-            if attribute is None:
-                continue
-            settles = self.index.settles(attribute)
-            settled[0, row] = settles
-            settled[1, row] = settles * (settles.sum() == 1)
-            if attribute != HOW:
-                settled[2, row] = 1 - settles
+            if attribute is not None:
+                settles = self.index.settles(attribute)
+                settled[:, row] = settles, settles * (settles.sum() == 1), (1 - settles) * (attribute != HOW)
         return settled
 
     def _asks_own_skill(self) -> Floats:
@@ -259,12 +256,6 @@ class Reading:
         ).astype(np.float64)
 
 
-def _given_last(situation: Situation) -> str:
-    """Return the text given last, the opening at first."""
-    tree, given = situation.task.tree, situation.frontier.given
-    return tree.by_index[given[-1]].text if given else tree.opening
-
-
 def past_turns(situation: Situation) -> tuple[Past, ...]:
     """Return the last `MEMORY` provider turns after the opening, read off the dialogue and the nodes given.
 
@@ -281,11 +272,11 @@ def past_turns(situation: Situation) -> tuple[Past, ...]:
         opened = next((number for number, does in enumerate(opens) if does), 0)
         replies = replies[opened + 1 :]
     given = situation.frontier.given
-    for start in range(len(given)):
+    for start in range(len(given) + 1):
         turns, left = _attribute(tree, language, replies, given[:start], given[start:])
         if not left:
-            return turns
-    return _attribute(tree, language, replies, given, ())[0]
+            break
+    return turns
 
 
 def _attribute(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from simulator.clarq.focus import asked_kinds, focus_of_text, settled_attributes, several_of
 from simulator.clarq.lexical import Speller, similar_topics, topics
 from trees import Task
+from trees.rules import LISTS, split_note
 
 Floats = NDArray[np.float64]
 Topics = frozenset[str]
@@ -106,9 +106,7 @@ class TaskIndex:
             for text, named, others in zip(explanations, names, siblings, strict=True)
         ]
         asked = [kind | asked_kinds(text, language) for kind, text in zip(kinds, explanations, strict=True)]
-        background = task.background
-        entries_told = (*background.items, *background.skills, *background.scenes)
-        texts_told = (task.tree.opening, background.role, background.task, *entries_told)
+        texts_told = (task.tree.opening, task.background.role, task.background.task, *entries)
         self.speller = Speller((*texts_told, *explanations, *(node.text for node in nodes)), language)
         self.column = {node.index: position for position, node in enumerate(nodes)}
         self.explained = any(explanations)
@@ -253,13 +251,11 @@ indexed = lru_cache(maxsize=KEPT)(TaskIndex)
 
 
 def _entries(task: Task) -> list[tuple[str, str]]:
-    return [
-        (kind, entry) for kind in ("items", "skills", "scenes") for entry in getattr(task.background, kind)
-    ]
+    return [(kind, entry) for kind in LISTS for entry in getattr(task.background, kind)]
 
 
 def _options(task: Task) -> tuple[Option, ...]:
-    entries = [(kind, topics(re.split(r"[(（]", entry)[0], task.language)) for kind, entry in _entries(task)]
+    entries = [(kind, topics(split_note(entry)[0], task.language)) for kind, entry in _entries(task)]
     counts = Counter(topic for _, entry_topics in entries for topic in entry_topics)
     return tuple(
         Option(kind, entry_topics, frozenset(topic for topic in entry_topics if counts[topic] == 1))

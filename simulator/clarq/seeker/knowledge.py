@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 from simulator.clarq.lexical import PATTERNS, WORDS, ZH, stem, terms
 from simulator.clarq.seeker.reading import Segment, read_chinese, read_english
 from trees import Background, Language
+from trees.rules import LISTS
 
 Terms = frozenset[str]
 MOST_OPTIONS = 6  # more alike things than these are not read out one by one
@@ -39,7 +40,7 @@ class Knowledge:
         """Entries that are alike, by section; a group with an earlier one's options only adds its words."""
         find = _english if self.language == "en" else _chinese
         by_options: dict[tuple[str, ...], Group] = {}
-        for section in SECTIONS:
+        for section in LISTS:
             for label, mentions, members in find(self.entries(section), section):
                 group = _group(section, label, mentions, members, self.language)
                 if earlier := by_options.get(group.options):
@@ -51,7 +52,7 @@ class Knowledge:
     def vocabulary(self) -> Terms:
         """All terms of the background."""
         texts = [self.background.role, self.background.task]
-        texts += [text for section in SECTIONS for text in getattr(self.background, section)]
+        texts += [text for section in LISTS for text in getattr(self.background, section)]
         return frozenset(term for text in texts for term in self.terms(text))
 
     @cached_property
@@ -116,7 +117,6 @@ def _term_set(text: str, language: Language) -> Terms:
     return frozenset(terms(text, language))
 
 
-SECTIONS = ("items", "skills", "scenes")
 _PARENTHESIS = re.compile(r"^(.*?)\s*[(（](.*)[)）]\s*(.*)$")
 _ARTICLE = re.compile(r"^(?:an?|the|some)\s+", re.IGNORECASE)
 _MEASURE = re.compile(
