@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
@@ -20,7 +20,7 @@ from simulator.errors import InputError
 from simulator.field_options import SPARSE
 from simulator.fields import EpisodeOptions, Fields
 from simulator.tables.registering import refuse_unpublished
-from trees import Language, Task
+from trees import Background, Language, Task
 from trees.checks import Statistics, check_paths, differences, statistics_of
 from trees.faults import TaskError
 from trees.model import Split, task_type
@@ -57,6 +57,20 @@ def farewell(text: str) -> bool:
     """Return True if a seeker's line says goodbye, in either language (spec section 4)."""
     lowered = text.lower()
     return any(word in lowered for word in FAREWELLS)
+
+
+@dataclass(frozen=True, slots=True)
+class SeekerKnows:
+    """A seeker's `View.task`: the background, in parts and as prompt text."""
+
+    background: Background
+    prompt: str
+    language: Language
+
+
+def persona(name: str, personas: str) -> str:
+    """Return the name of a template of ClarQ in a set of personas."""
+    return f"clarq/{name}" if personas == "default" else f"clarq/{personas}_{name}"
 
 
 BENCHMARK = "clarq"

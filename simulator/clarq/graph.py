@@ -30,23 +30,14 @@ from langgraph.types import Command
 from logs.rows import Turn
 from personas.templates import render
 from simulator.clarq import provider as rules
-from simulator.clarq.data import PROVIDER, SEEKER, TURN_LIMIT, background_text, farewell
+from simulator.clarq.data import PROVIDER, SEEKER, TURN_LIMIT, SeekerKnows, background_text, farewell, persona
 from simulator.clarq.experts import Experts, Situation
 from simulator.clarq.provider import Decision, ProviderTurn
 from simulator.errors import SeatError
 from simulator.runner.turns import is_aside, make_turn, state_after
 from simulator.seats import Kind, Line, Reply, Seat, View
 from simulator.seeds import derive_seed
-from trees import OPENING, Background, Frontier, Language, Task
-
-
-@dataclass(frozen=True, slots=True)
-class SeekerKnows:
-    """A seeker's `View.task`: the background, in parts and as prompt text."""
-
-    background: Background
-    prompt: str
-    language: Language
+from trees import OPENING, Frontier, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +123,6 @@ class State(TypedDict):
 Update = dict[str, Any]
 # Where the dialogue goes on after a turn.
 Place = Literal["seek", "classify", "respond", "__end__"]
-
-
-def persona(name: str, personas: str) -> str:
-    """Return the name of a template of ClarQ in a set of personas."""
-    return f"clarq/{name}" if personas == "default" else f"clarq/{personas}_{name}"
 
 
 def rebuild(turns: Iterable[Turn]) -> State:

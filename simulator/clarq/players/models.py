@@ -17,9 +17,8 @@ from pydantic import BaseModel, Field
 
 from personas.templates import quoted, render
 from simulator.clarq.compose import strip_speaker
-from simulator.clarq.data import SEEKER, Personas
+from simulator.clarq.data import SEEKER, Personas, SeekerKnows, persona
 from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict
-from simulator.clarq.graph import SeekerKnows, persona
 from simulator.errors import InputError
 from simulator.models import ChatModel, Message, Request
 from simulator.models.schema import parsed

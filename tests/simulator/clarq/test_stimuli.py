@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 from app import cli
 from logs import LogReader
-from simulator.clarq.data import PROVIDER, SEEKER, background_text
+from simulator.clarq.data import PROVIDER, SEEKER, SeekerKnows, background_text
 from simulator.clarq.experts import read_experts
-from simulator.clarq.graph import ProviderAgent, ProviderKnows, SeekerKnows
+from simulator.clarq.graph import ProviderAgent, ProviderKnows
 from simulator.clarq.machine import models_of, seat_for
 from simulator.clarq.players.models import messages_for
 from simulator.errors import InputError

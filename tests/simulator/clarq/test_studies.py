@@ -10,12 +10,13 @@ from shown_blocks import tree_states
 from task_files import write_yaml
 
 from simulator import asking, frames
+from simulator.clarq.assignment import DialogueStudy
 from simulator.clarq.benchmark import BENCHMARK
 from simulator.clarq.benchmark import BENCHMARK as CLARQ
 from simulator.clarq.data import load_items, read_item
 from simulator.clarq.runs import judge_run
 from simulator.clarq.score import SUCCESS, score_run
-from simulator.clarq.sessions import ClarqSessions, DialogueStudy
+from simulator.clarq.sessions import ClarqSessions
 from simulator.clarq.show import replay, result
 from simulator.commands.compare import comparison
 from simulator.errors import ConflictError, InputError, SeatError

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel
 
-from simulator.clarq.data import background_text
-from simulator.clarq.graph import SeekerKnows
+from simulator.clarq.data import SeekerKnows, background_text
 from simulator.clarq.players.models import ModelSeeker
 from simulator.models import ModelOptions, ScriptModel, load_model
 from simulator.models.answers import completion_of

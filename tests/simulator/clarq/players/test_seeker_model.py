@@ -2,7 +2,7 @@ from typing import get_args
 
 import pytest
 
-from simulator.clarq.graph import SeekerKnows
+from simulator.clarq.data import SeekerKnows
 from simulator.clarq.players.models import SEED, Mode, ModelSeeker, messages_for
 from simulator.errors import InputError
 from simulator.models import ScriptModel, Unavailable

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from personas.templates import render
 from simulator.clarq import graph
-from simulator.clarq.data import farewell, load_items
-from simulator.clarq.graph import SeekerKnows
+from simulator.clarq.data import SeekerKnows, farewell, load_items
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.players.seeker_offline import STYLES, OfflineSeeker, case_of, open_topics
 from simulator.clarq.score import DialogueScores, score_dialogue

@@ -11,7 +11,7 @@ import pytest
 
 from personas.templates import render
 from simulator.clarq import graph
-from simulator.clarq.data import load_items
+from simulator.clarq.data import SeekerKnows, load_items
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.players.seeker_offline import OfflineSeeker, case, plan
 from simulator.clarq.seeker.knowledge import knowledge_of, parts
@@ -115,7 +115,7 @@ async def _talk(
             number=len(lines),
             language=language,
             lines=tuple(lines),
-            task=graph.SeekerKnows(background, "", language),
+            task=SeekerKnows(background, "", language),
             seed=turn,
             options={"turn_limit": 40},
         )
@@ -214,7 +214,7 @@ async def test_a_person_is_asked_for_as_one_of_several_not_by_name() -> None:
             number=3,
             language="zh",
             lines=(Line("provider", "你好。"), Line("seeker", "你好！"), Line("provider", said)),
-            task=graph.SeekerKnows(Background("守卫", "说服邻居来守城"), "", "zh"),
+            task=SeekerKnows(Background("守卫", "说服邻居来守城"), "", "zh"),
             seed=seed,
         )
         text = (await OfflineSeeker().reply(now)).text
