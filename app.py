@@ -42,7 +42,7 @@ GROUPS: Final = {
     "log": deferred(
         "logs.cli:log_app", "Look into the log: runs, episodes as transcripts, what is happening now."
     ),
-    "users": deferred("ui.users_command:users_app", "Researchers who may log in, and what each may do."),
+    "users": deferred("ui.accounts:users_app", "Researchers who may log in, and what each may do."),
     "import": _group("Bring published results into the log."),
     "audit": _group("Compare a provider's decisions with logged ones."),
     "train": _group("Train robots, and what ships with coefficients."),

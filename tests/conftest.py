@@ -68,7 +68,7 @@ def pytest_collection(session: pytest.Session) -> None:
     gc.disable()
     if hasattr(session.config, "workerinput"):
         # Workers that import Gradio as it is write into each other's files beside its components.
-        from ui.gradio_import import import_gradio
+        from ui.gradio_setup import import_gradio
 
         import_gradio()
 

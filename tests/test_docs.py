@@ -99,7 +99,7 @@ PLACES = {
     "study": "simulator.studies.command:study_app",
     "data": "simulator.commands.files:data_app",
     "log": "logs.cli:log_app",
-    "users": "ui.users_command:users_app",
+    "users": "ui.accounts:users_app",
 }
 
 

@@ -20,10 +20,10 @@ from simulator.errors import AskbackError, InputError
 from simulator.studies.cards import StudyCard
 from ui.calls import PLAY, STUDY, Answer, EnterCall, PageCall, address
 from ui.declared.actions import DeclaredActions
+from ui.declared.study import invitation_page
+from ui.declared.study import message_page as study_message
 from ui.i18n import problem_text, strings
 from ui.render import Frame, message_page
-from ui.study.pages import invitation_page
-from ui.study.pages import message_page as study_message
 from ui.tokens import Pass, Signer, TokenError
 
 log = logging.getLogger(__name__)

@@ -34,9 +34,9 @@ from simulator.studies.checking import absent_opposite, joined, missing_models, 
 from simulator.studies.declared import PlaySessions, sessions_type
 from simulator.studies.material import material_type
 from simulator.studies.withdrawal import erase_regularly
-from ui.gradio_import import import_gradio
-from ui.hosts import Access
+from ui.gradio_setup import import_gradio
 from ui.limits import STARTS_PER_MINUTE, PatientProtocol, Starts
+from ui.security import Access
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -226,7 +226,7 @@ def _serve(server: FastAPI, host: str, port: int) -> None:
         host=host,
         port=port,
         log_level="warning",
-        # `ui.hosts` reads what proxies say, of those that were named.
+        # `ui.security` reads what proxies say, of those that were named.
         proxy_headers=False,
         # A server whose start fails says so: the pages' queues begin with it.
         lifespan="on",

@@ -27,8 +27,6 @@ HEAD_SECONDS: Final = 20.0
 """Seconds in which the head of a request must have come, counted from the connection or the last answer."""
 MAX_HEAD: Final = 64 * 1024
 """Bytes of a head, about: what has come is counted piece by piece."""
-GRADIO_SESSIONS: Final = 64
-"""Sessions that Gradio keeps. Nothing of ours is in them, and the browser names them as it likes."""
 STARTS_PER_MINUTE: Final = 60
 _BURST: Final = 60
 _KEPT_CLIENTS: Final = 10_000

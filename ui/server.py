@@ -1,7 +1,6 @@
 """The web app: a FastAPI parent, the players' pages on it as Gradio Blocks, and what other pages mount.
 
-Gradio's settings follow measurements and its source (6.25 to 6.31): no analytics, no run history, no
-public API, no limit of one call at a time. The players' pages are one custom HTML component. Nothing is in
+The players' pages are one custom HTML component, with the settings of `ui.gradio_setup`. Nothing is in
 its value: a page is asked for by the browser once it stands, so that neither ``/config`` nor the page source
 holds anything of a dialogue. What it calls (`CALLS`) stands beside Gradio, whose way to a function costs as
 much as making a page. One Blocks serves every address in `Actions.paths` (Gradio's own multi-page apps bring
@@ -12,8 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import warnings
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -23,8 +20,6 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 from urllib.parse import urlencode
-
-os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 import gradio as gr
 import orjson
@@ -42,12 +37,11 @@ from simulator.studies.declared import PlaySessions
 from ui.actions import Actions
 from ui.calls import STUDY, Answer
 from ui.declared.actions import DeclaredActions
-from ui.hosts import Access, Hosts
+from ui.gradio_setup import mount_blocks
 from ui.i18n import strings
-from ui.limits import GRADIO_SESSIONS, Bodies, Starts
+from ui.limits import Bodies, Starts
 from ui.render import Frame, render
-from ui.security import Gate, Shell
-from ui.theme import theme
+from ui.security import Access, Gate, Hosts, Shell
 from ui.tokens import Signer, TokenError
 
 STATIC = Path(__file__).parent / "static"
@@ -86,10 +80,6 @@ CALLS: Final = (
 """The calls of `Actions` that pages make, each by a POST of a JSON object to ``/api/call/NAME``."""
 BEGINNINGS: Final = frozenset({"start", "enter_study", "next_set"})
 """The calls that may write an episode into the log."""
-_LOOKS_EVERY: Final = 0.03
-"""Seconds between two looks of Gradio's queue at whether there is anything to do."""
-_SELDOM: Final = 5.0
-"""The same where no function of Gradio's can be called."""
 _UNCACHED: Final = {"Cache-Control": "no-store"}
 _FRESH: Final = 5.0  # seconds for which an answer holds: everybody may ask, and each write costs the disk
 _log = logging.getLogger(__name__)
@@ -215,39 +205,6 @@ def _wait(starts: Starts, data: dict[str, Any], request: Request) -> float:
     client = request.client.host if request.client else ""
     participant = str(data.get("participant_key", ""))[:64]
     return starts.wait(client, participant)
-
-
-def mount_blocks(app: FastAPI, blocks: gr.Blocks, path: str) -> None:
-    """Mount `blocks` with the settings that every Gradio page of Askback has."""
-    # Gradio warns of what nobody has asked for.
-    warnings.filterwarnings("ignore", "SSR mode is not supported with multi-page apps", UserWarning)
-    blocks.max_threads = 40
-    blocks.state_session_capacity = GRADIO_SESSIONS
-    blocks.queue(api_open=False, default_concurrency_limit=None, status_update_rate=10)
-    # Else an idle server looks for work a thousand times a second, and for progress a hundred times.
-    pause = _LOOKS_EVERY if blocks.fns else _SELDOM
-    blocks._queue.sleep_when_free = blocks._queue.progress_update_sleep_when_free = pause
-    gr.mount_gradio_app(
-        app,
-        blocks,
-        path=path,
-        enable_monitoring=False,
-        run_history=False,
-        show_error=False,
-        footer_links=[],
-        allowed_paths=[],
-        max_file_size="1mb",
-        ssr_mode=False,
-        pwa=False,
-        mcp_server=False,
-        theme=theme(),
-        # Gradio looks components up by what the browser names, and says 500 of what is not there.
-        app_kwargs={"openapi_url": None, "exception_handlers": {KeyError: _not_there}},
-    )
-
-
-async def _not_there(request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": "there is nothing here"}, status_code=404)
 
 
 def page_head(language: str) -> str:

@@ -18,9 +18,10 @@ from over_http import Browser
 
 from simulator.errors import InputError
 from ui import i18n, limits
-from ui.hosts import Access
-from ui.limits import GRADIO_SESSIONS, MAX_BODY, Bodies, PatientProtocol, Starts, client_group
-from ui.server import mount_blocks, players_blocks
+from ui.gradio_setup import KEPT_SESSIONS, mount_blocks
+from ui.limits import MAX_BODY, Bodies, PatientProtocol, Starts, client_group
+from ui.security import Access
+from ui.server import players_blocks
 
 ROUTE = "/api/call/page"
 
@@ -76,10 +77,10 @@ def test_gradio_keeps_few_of_the_sessions_that_browsers_make_up(client: TestClie
         each["id"] for each in client.get("/config").json()["components"] if each["type"] == "html"
     ]
     call = {"component_id": component, "fn_name": "update", "data": {}}
-    for number in range(GRADIO_SESSIONS + 20):
+    for number in range(KEPT_SESSIONS + 20):
         client.post("/gradio_api/component_server/", json=call | {"session_hash": f"s{number}"})
     mounted = [route for route in client.app.routes if hasattr(getattr(route, "app", None), "state_holder")]
-    assert max(len(route.app.state_holder.session_data) for route in mounted) == GRADIO_SESSIONS
+    assert max(len(route.app.state_holder.session_data) for route in mounted) == KEPT_SESSIONS
 
 
 @pytest.mark.parametrize(("calls", "least", "most"), [(True, 0.01, 0.1), (False, 1.0, 60.0)])

@@ -23,9 +23,9 @@ from simulator.runner.lobby import Opponent
 from simulator.seats import Reply
 from ui.declared.actions import DeclaredActions
 from ui.declared.pages import end_page, entry_page, task_page
+from ui.declared.study import Invitation, Notice, invitation_page
 from ui.i18n import LANGUAGES, Strings, strings
 from ui.render import Frame, message_page
-from ui.study.pages import Invitation, Notice, invitation_page
 from ui.tokens import Signer
 
 BENCHMARKS = ("clarq", "handmethat", "ambibench", "ambient", "ambik")

@@ -6,8 +6,7 @@ import pytest
 from fake_sessions import FakeSessions
 from fastapi.testclient import TestClient
 
-from ui.hosts import Access
-from ui.security import rewrite_index
+from ui.security import Access, rewrite_index
 from ui.server import create_server
 from ui.tokens import SECRET_FILE
 

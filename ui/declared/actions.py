@@ -26,10 +26,7 @@ from simulator.studies.participation import WAITING_ROOM
 from simulator.studies.questions import ASKED
 from ui.calls import AcknowledgeCall, Answer, CheckCall, EnterCall, JudgeCall, MoveCall, StartCall, address
 from ui.declared.pages import STEPS, end_page, entry_page, form_in, link_to, step_page, task_page
-from ui.i18n import DEFAULT, declared_texts, problem_text
-from ui.render import Frame, render
-from ui.render import message_page as plain_message_page
-from ui.study.pages import (
+from ui.declared.study import (
     Here,
     Invitation,
     Notice,
@@ -41,6 +38,9 @@ from ui.study.pages import (
     waiting_page,
     welcome_page,
 )
+from ui.i18n import DEFAULT, declared_texts, problem_text
+from ui.render import Frame, render
+from ui.render import message_page as plain_message_page
 from ui.tokens import Pass, Signer, TokenError
 
 TAKEN: Final = ("api", "askback", "assets", "config", "gradio_api", "health", "play", "research", "study")

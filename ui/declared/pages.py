@@ -34,9 +34,9 @@ from simulator.studies.cards import StudyCard
 from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import COMMENT
 from simulator.tree_blocks import Tree
+from ui.declared.study import Here, Invitation, offer, session_page, whole
 from ui.i18n import DECLARED, DEFAULT, LANGUAGES, Strings, strings
 from ui.render import BenchmarkLink, Frame, opponent_options, render
-from ui.study.pages import Here, Invitation, offer, session_page, whole
 
 STEPS: Final[Mapping[str, str]] = {
     "consent": "consent",

@@ -92,7 +92,7 @@ class LogIns:
             one nor an account, whoever starts the server gets links in the terminal.
         announce: tells a new one-time token to whoever started the server; called at once, and again each
             time that the last one was used.
-        sso_header: names whom a trusted proxy has logged in (`ui.hosts.Access`); empty: nobody does.
+        sso_header: names whom a trusted proxy has logged in (`ui.security.Access`); empty: nobody does.
     """
 
     def __init__(

@@ -17,8 +17,8 @@ from simulator.figures import Column
 from simulator.reports import mean_of, present_metrics
 from ui.research.address import COMPARE, REPORT, RUN, Address
 from ui.research.blocks import TICK, Visit, follow, keep_in_address, part
+from ui.research.controls import Sheet, Shown, filled, link, table, text
 from ui.research.format import Cell, estimate
-from ui.research.listing import Sheet, Shown, filled, link, table, text
 from ui.research.office import Office
 from ui.research.runs import RunCard, run_cards
 

@@ -20,8 +20,7 @@ from ui.render import render
 from ui.research.address import MOVED, MOVED_PARTS, RESEARCH, RUN, Address
 from ui.research.asking_page import asking_page
 from ui.research.blocks import ResearchPage, research_blocks
-from ui.research.browse_page import browse_page
-from ui.research.data_page import data_page
+from ui.research.browse_page import browse_page, data_page
 from ui.research.desk_page import desk_page, judge
 from ui.research.downloads import add_downloads, add_study_downloads
 from ui.research.guard import LOGIN, Guard, LogIns

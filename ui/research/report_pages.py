@@ -31,8 +31,7 @@ from ui.i18n import problem_text
 from ui.research import format
 from ui.research.address import COMPARE
 from ui.research.blocks import Visit, follow, part, rebuild
-from ui.research.fields import Menu, option_input, put_menus, typed
-from ui.research.listing import Sheet, link, table, text
+from ui.research.controls import Menu, Sheet, link, option_input, put_menus, table, text, typed
 from ui.research.office import CachedReports, Office
 from ui.research.runs import Transcript, run_cards, transcript, whole_card
 

@@ -19,7 +19,7 @@ from simulator.studies.links import PREVIEW
 from ui.i18n import DECLARED, Strings
 from ui.research.address import RESEARCH, STUDIES, Address
 from ui.research.blocks import Visit
-from ui.research.fields import Menu
+from ui.research.controls import Menu
 from ui.research.office import CachedReports
 
 

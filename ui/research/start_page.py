@@ -17,7 +17,7 @@ from simulator.runner.processes import StartedRun, begun_by, continuable
 from ui.i18n import DECLARED, problem_text
 from ui.research.address import START
 from ui.research.blocks import Visit, html, markup, part
-from ui.research.fields import option_input, typed
+from ui.research.controls import option_input, typed
 from ui.research.office import RELOAD, Office
 
 TICK: Final = 1.5

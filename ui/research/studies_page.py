@@ -38,7 +38,7 @@ from simulator.studies.steering import (
 from simulator.studies.withdrawal import pending
 from ui.research.address import STUDIES
 from ui.research.blocks import Visit, html, markup, part
-from ui.research.listing import Sheet, Shown, filled, link, table, text
+from ui.research.controls import Sheet, Shown, filled, link, table, text
 from ui.research.office import RELOAD, Office
 
 TICK: Final = 3.0

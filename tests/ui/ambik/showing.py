@@ -20,9 +20,9 @@ from simulator.blocks import Block
 from simulator.runner.declared_views import Result, SeatPage
 from simulator.runner.machines import ActiveEpisode
 from ui.declared.pages import STEPS, end_page, link_to, step_page, task_page
+from ui.declared.study import Here, Invitation
 from ui.i18n import strings
 from ui.render import Frame
-from ui.study.pages import Here, Invitation
 
 Log = tuple[LogWriter, LogReader]
 EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}</textarea><script>alert(2)</script>"

@@ -35,9 +35,9 @@ from simulator.errors import Trouble
 from simulator.tables.builtin import read_yaml
 from ui.actions import Actions
 from ui.declared.pages import rule_fields
+from ui.declared.study import Invitation
 from ui.i18n import LANGUAGES, strings
 from ui.i18n import _flatten as flat
-from ui.study.pages import Invitation
 
 
 async def every_page(actions: Actions, log: Log, language: str = "en") -> list[str]:

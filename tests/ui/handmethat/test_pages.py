@@ -24,9 +24,9 @@ from simulator.runner.declared_views import SeatPage
 from simulator.seats import Reply
 from ui.declared.actions import DeclaredActions
 from ui.declared.pages import end_page, entry_page, task_page
+from ui.declared.study import Invitation, Notice
 from ui.i18n import declared_texts, strings
 from ui.render import Frame
-from ui.study.pages import Invitation, Notice
 from ui.tokens import Signer
 
 OTHERS = {"human": "offline/giver"}

@@ -9,10 +9,10 @@ from fastapi.testclient import TestClient
 from simulator import catalog
 from simulator.clarq.sessions import Choices
 from ui.accounts import User
-from ui.hosts import Access
 from ui.limits import Throttle
 from ui.research.guard import COOKIE, PASSWORD_VARIABLE, SIGNED_OUT_FILE, LogIns
 from ui.research.mount import research_mount
+from ui.security import Access
 from ui.server import create_server
 
 HTML = {"accept": "text/html"}

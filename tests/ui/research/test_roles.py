@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 from app import cli
 from simulator.errors import InputError
 from ui.accounts import ACCOUNTS_FILE, ROLES, Accounts, NotAllowedError, User
-from ui.hosts import Access
+from ui.gradio_setup import mount_blocks
 from ui.limits import Throttle
 from ui.research import guard
 from ui.research.guard import COOKIE, Guard, LogIns, action_event, current_user, require
-from ui.server import mount_blocks
+from ui.security import Access
 
 ADDRESSES = (f"192.0.2.{number}" for number in itertools.count(1))
 MARK = {"path": "/research/desk", "query": "desk=review&data=one&reviewer=A", "key": "key-00000001"}

@@ -10,9 +10,9 @@ from visiting import words
 
 from simulator.studies import Completion, Study
 from simulator.studies.cards import Refusal, StudyCard
+from ui.declared.study import message_page, offer, whole
 from ui.i18n import strings
 from ui.render import Frame
-from ui.study.pages import message_page, offer, whole
 
 CODES = (*get_args(Refusal), "unknown", "declined", "screened_out", "broken", "ended", "withdrawn", "gone")
 

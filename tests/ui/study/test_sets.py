@@ -23,9 +23,9 @@ from simulator.studies.withdrawal import erase_due
 from ui.actions import Actions
 from ui.declared.actions import DeclaredActions
 from ui.declared.pages import link_to
+from ui.declared.study import Here, steps_shown
 from ui.i18n import strings
 from ui.render import Frame
-from ui.study.pages import Here, steps_shown
 from ui.tokens import Pass, Signer, TokenError
 
 

@@ -7,7 +7,7 @@ import sys
 
 PROGRAM = """
 import ast, inspect
-from ui.gradio_import import import_gradio
+from ui.gradio_setup import import_gradio
 
 find_file, ast.get_source_segment = inspect.getfile, None
 import_gradio()
