@@ -36,7 +36,10 @@ def _at_seat(
 
     async def called(self: Actions, call: Mapping[str, Any]) -> Answer:
         benchmark, frame, seat = self._locate(PageCall.model_validate(call))
-        return await answer(benchmark, frame, seat, call)
+        try:
+            return await answer(benchmark, frame, seat, call)
+        except NotInLog:
+            return benchmark.gone(frame, seat)
 
     return called
 
@@ -57,6 +60,7 @@ class Actions:
     acknowledge = _at_seat(DeclaredActions.acknowledge)
     check_form = _at_seat(DeclaredActions.check)
     judge = _at_seat(DeclaredActions.judge)
+    _send = _at_seat(DeclaredActions.send)
 
     signer: Signer
     served: Mapping[str, DeclaredActions]
@@ -147,12 +151,12 @@ class Actions:
             benchmark = self._serving(seat)
         except TokenError:
             return {"html": message_page(frame, "bad_link")}
-        if not seat.is_invitation:
-            return await benchmark.page(frame, seat)
         try:
+            if not seat.is_invitation:
+                return await benchmark.page(frame, seat)
             taken = seat.seat in benchmark.sessions.holders(seat.episode_id)
         except NotInLog:
-            return {"html": message_page(frame, "gone")}
+            return benchmark.gone(frame, seat)
         if taken:
             return {"html": message_page(frame, "seat_taken")}
         return {"html": invitation_page(frame, benchmark.link, seat.seat)}
@@ -181,12 +185,11 @@ class Actions:
 
     async def send(self, call: Mapping[str, Any]) -> Answer:
         """Take a turn; ``accepted`` tells whether it counts, so that the draft may be dropped."""
-        asked = PageCall.model_validate(call)
         try:
-            benchmark, frame, seat = self._locate(asked)
+            return {"accepted": False} | await self._send(call)
         except TokenError:
-            return {"accepted": False, "html": message_page(self._frame(asked), "bad_link")}
-        return await benchmark.send(frame, seat, call)
+            frame = self._frame(PageCall.model_validate(call))
+            return {"accepted": False, "html": message_page(frame, "bad_link")}
 
     async def state(self, token: str) -> Answer:
         """Return where a dialogue stands, for a page that waits.

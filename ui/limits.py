@@ -12,6 +12,8 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, IPv6Network
 from typing import Any, Final
 
 from starlette.datastructures import Headers
@@ -33,17 +35,22 @@ _KEPT_CLIENTS: Final = 10_000
 _LONGEST_WAIT: Final = 300.0
 
 
+@lru_cache(maxsize=1024)
+def ip_address(text: str) -> IPv4Address | IPv6Address | None:
+    """Return the IP address that a text is; None if it is none. An IPv4 address may stand in an IPv6 one."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
 def client_group(address: str) -> str:
     """Return what counts as one client: an IPv4 address, or the /64 network that an IPv6 host picks from."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(parsed, ipaddress.IPv6Address):
-        if parsed.ipv4_mapped is not None:
-            return str(parsed.ipv4_mapped)
-        return str(ipaddress.IPv6Network((parsed, 64), strict=False))
-    return str(parsed)
+    parsed = ip_address(address)
+    if isinstance(parsed, IPv6Address):
+        return str(IPv6Network((parsed, 64), strict=False))
+    return address if parsed is None else str(parsed)
 
 
 class Starts:

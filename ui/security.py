@@ -16,19 +16,18 @@ import re
 import secrets
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from html import escape
-from http.cookies import SimpleCookie
 from typing import Any, Final, cast
-from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from simulator.errors import InputError
 from ui.i18n import COOKIE, LANGUAGES, choose
+from ui.limits import ip_address
 
 _YEAR = 365 * 24 * 3600
 _GRADIO_META = re.compile(r"""\s*<meta\s+(?:property|name)="(?:og|twitter):[^>]*?/>""", re.DOTALL)
@@ -48,10 +47,9 @@ Head = Callable[[str], str]
 
 def page_language(scope: Scope) -> str:
     """Return the language of a page: the query's ``lang``, else the cookie, else what the browser prefers."""
-    headers = Headers(scope=scope)
-    query = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("lang", [None])[0]
-    morsel = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    return choose(query, morsel.value if morsel else None, headers.get("accept-language"))
+    asked = HTTPConnection(scope)
+    wishes = asked.query_params.get("lang"), asked.cookies.get(COOKIE), asked.headers.get("accept-language")
+    return choose(*wishes)
 
 
 def rewrite_index(html: str, *, language: str, head: str, nonce: str) -> str:
@@ -200,7 +198,7 @@ class _Answer:
         headers["Content-Length"] = str(len(html))
         headers["Content-Security-Policy"] = policy(nonce)
         headers["Cache-Control"] = "no-store"
-        if parse_qs(self._scope.get("query_string", b"").decode("latin-1")).get("lang", [""])[0] in LANGUAGES:
+        if HTTPConnection(self._scope).query_params.get("lang") in LANGUAGES:
             headers.append(
                 "Set-Cookie", f"{COOKIE}={language}; Path=/; Max-Age={_YEAR}; HttpOnly; SameSite=Lax"
             )
@@ -257,7 +255,7 @@ class Access:
                 raise InputError(
                     f"--proxy {proxy}: not an IP address or network such as 10.0.0.7 or 10.0.0.0/24."
                 ) from None
-        listening = () if is_address(host) else (host.lower(),)
+        listening = () if ip_address(host) else (host.lower(),)
         return cls(
             names=(*(name.lower().strip(".") for name in names), *listening),
             proxies=tuple(proxies),
@@ -279,14 +277,13 @@ class Access:
         if is_loopback(name):
             return not forwarded
         # An address cannot be made to lead elsewhere.
-        return self.addresses and is_address(name)
+        return self.addresses and ip_address(name) is not None
 
     def trusts(self, address: str) -> bool:
         """Return True if the proxy at `address` was named."""
-        if not is_address(address):
-            return False
-        parsed = ipaddress.ip_address(address)
-        return any(parsed in ipaddress.ip_network(proxy, strict=False) for proxy in self.proxies)
+        parsed = ip_address(address)
+        networks = (ipaddress.ip_network(proxy, strict=False) for proxy in self.proxies)
+        return parsed is not None and any(parsed in network for network in networks)
 
 
 class Hosts:
@@ -337,22 +334,7 @@ def host_name(host: str) -> str:
     return name.lower().rstrip(".")
 
 
-@lru_cache(maxsize=1024)
-def is_address(name: str) -> bool:
-    """Return True if `name` is an IP address."""
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
 def is_loopback(name: str) -> bool:
     """Return True if `name` is ``localhost`` or an address of this machine's loopback."""
-    if name == "localhost":
-        return True
-    if not is_address(name):
-        return False
-    parsed = ipaddress.ip_address(name)
-    mapped = getattr(parsed, "ipv4_mapped", None)
-    return bool((mapped or parsed).is_loopback)
+    address = ip_address(name)
+    return name == "localhost" or (address is not None and address.is_loopback)

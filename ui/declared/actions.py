@@ -1,7 +1,7 @@
 """Calls of a benchmark's pages on the server: free play, and its studies.
 
-`ui.actions.Actions` checks who asks. Every page is made from what the sessions show, never from what the
-browser said.
+`ui.actions.Actions` checks who asks, and shows `DeclaredActions.gone` where an episode is not in the log any
+more (`NotInLog`). Every page is made from what the sessions show, never from what the browser said.
 """
 
 from __future__ import annotations
@@ -162,18 +162,12 @@ class DeclaredActions:
         Raises:
             AskbackError: if it is not a study's.
         """
-        try:
-            entry = await self.sessions.next_set(seat.episode_id)
-        except NotInLog:
-            return self._gone_answer(frame, seat)
+        entry = await self.sessions.next_set(seat.episode_id)
         return self._seat_answer(spoken(frame, self.card_of(seat.study)), entry, seat.seat, seat.study)
 
     async def page(self, frame: Frame, seat: Pass) -> Answer:
         """Return the page of an episode as it stands."""
-        try:
-            view = await self.sessions.view(seat.episode_id, seat.seat)
-        except NotInLog:
-            return self._gone_answer(frame, seat)
+        view = await self.sessions.view(seat.episode_id, seat.seat)
         return {"html": await self._page_of(frame, seat, view)}
 
     async def send(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
@@ -181,18 +175,13 @@ class DeclaredActions:
         asked = MoveCall.model_validate(call)
         notice = None
         try:
-            try:
-                view = await self.sessions.submit(
-                    seat.episode_id, seat.seat, asked.reply(), number=asked.number
-                )
-            except ConflictError:
-                notice = Notice(frame.texts("study.session.moved"))
-            except (SeatError, InputError) as error:
-                notice = self._refusal_notice(frame, error)
-            if notice is not None:
-                view = await self.sessions.view(seat.episode_id, seat.seat)
-        except NotInLog:
-            return {"accepted": False} | self._gone_answer(frame, seat)
+            view = await self.sessions.submit(seat.episode_id, seat.seat, asked.reply(), number=asked.number)
+        except ConflictError:
+            notice = Notice(frame.texts("study.session.moved"))
+        except (SeatError, InputError) as error:
+            notice = self._refusal_notice(frame, error)
+        if notice is not None:
+            view = await self.sessions.view(seat.episode_id, seat.seat)
         if notice is not None and broken_off(view):
             # The place had been given to somebody else.
             return {"accepted": False, "html": self._message(frame, "full")}
@@ -264,10 +253,7 @@ class DeclaredActions:
         """
         if not seat.study:
             raise InputError("Only a study can be withdrawn from.")
-        try:
-            await self.sessions.withdraw(seat.episode_id)
-        except NotInLog:
-            return self._gone_answer(frame, seat)
+        await self.sessions.withdraw(seat.episode_id)
         return {"html": self._left_page(spoken(frame, self.card_of(seat.study)), seat, "withdrawn")}
 
     async def leave(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
@@ -277,12 +263,12 @@ class DeclaredActions:
             AskbackError: if nobody is paired there.
         """
         await self._pairs(seat).leave(seat.episode_id)
-        return await self._current_state(frame, seat)
+        return await self.page(frame, seat)
 
     async def acknowledge(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
         """Record that somebody has read a researcher's message; return the page without it."""
         await self.sessions.acknowledge(seat.episode_id, AcknowledgeCall.model_validate(call).message)
-        return await self._current_state(frame, seat)
+        return await self.page(frame, seat)
 
     async def wait_again(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
         """Let somebody whose partner has left wait for another one; return the page.
@@ -292,17 +278,13 @@ class DeclaredActions:
         """
         with suppress(ConflictError):  # it went on in another tab: the page says where it stands
             await self._pairs(seat).wait_again(seat.episode_id)
-        return await self._current_state(frame, seat)
+        return await self.page(frame, seat)
 
     def _pairs(self, seat: Pass) -> Pairs:
         pairs = self.sessions.pairs(seat.episode_id)
         if pairs is None:
             raise InputError("Nobody is paired here.")
         return pairs
-
-    async def _current_state(self, frame: Frame, seat: Pass) -> Answer:
-        view = await self.sessions.view(seat.episode_id, seat.seat)
-        return {"html": await self._page_of(frame, seat, view)}
 
     # Pages
 
@@ -371,7 +353,8 @@ class DeclaredActions:
     def _message(self, frame: Frame, code: str, completion: Any = None) -> str:
         return message_page(frame, code, home=self.link.path, completion=completion)
 
-    def _gone_answer(self, frame: Frame, seat: Pass) -> Answer:
+    def gone(self, frame: Frame, seat: Pass) -> Answer:
+        """Return the page for somebody whose episode is not there any more."""
         if not seat.study:
             return {"html": plain_message_page(frame, "gone")}
         return {"html": self._message(spoken(frame, self.card_of(seat.study)), "gone")}

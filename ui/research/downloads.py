@@ -139,9 +139,7 @@ def _folder(office: Office, name: str, write: Callable[[Path, Study], object], f
         known = opened(office.reader)
         if name not in known:
             raise InputError(f"There is no open study {name!r}.", code="no_study", study=name)
-        with TemporaryDirectory() as folder:
-            write(Path(folder), known[name])
-            return zipped(sorted(file for file in Path(folder).rglob("*") if file.is_file()), Path(folder))
+        return zipped(lambda folder: write(folder, known[name]))
 
     return answer(content, _ZIP, file)
 
@@ -172,16 +170,17 @@ def report_file(report: Report, form: Form) -> bytes:
         case "html":
             return html_page(report).encode()
         case "zip":
-            with TemporaryDirectory() as folder:
-                return zipped(write_report(report, Path(folder)), Path(folder))
+            return zipped(lambda folder: write_report(report, folder))
 
 
-def zipped(paths: Iterable[Path], folder: Path) -> bytes:
-    """Return the files of a folder as a zip file."""
+def zipped(write: Callable[[Path], object]) -> bytes:
+    """Return what is written into a folder as a zip file."""
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in paths:
-            archive.write(path, path.relative_to(folder))
+    with TemporaryDirectory() as name, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        folder = Path(name)
+        write(folder)
+        for file in sorted(file for file in folder.rglob("*") if file.is_file()):
+            archive.write(file, file.relative_to(folder))
     return out.getvalue()
 
 
@@ -243,10 +242,8 @@ def export_zip(reader: LogReader, run_id: str, format: Format) -> bytes:
     Raises:
         NotInLog: there is no such run.
     """
-    reader.run(run_id)
-    with TemporaryDirectory() as folder:
-        written = export_log(reader, Path(folder), format=format, runs=[run_id], excel=format == "csv")
-        return zipped(written, Path(folder))
+    excel = format == "csv"
+    return zipped(lambda folder: export_log(reader, folder, format=format, runs=[run_id], excel=excel))
 
 
 def episodes_csv(reader: LogReader, run: str) -> str:

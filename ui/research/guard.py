@@ -19,7 +19,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
-from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs
@@ -27,7 +26,7 @@ from urllib.parse import parse_qs
 from gradio.context import LocalContext
 from itsdangerous import BadData, URLSafeTimedSerializer
 from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -220,11 +219,10 @@ class Guard:
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response | User:
         step = _route(scope).removeprefix(self.path).strip("/")
-        headers, method = Headers(scope=scope), scope.get("method")
-        if self.log_ins.sso_header and (name := headers.get(self.log_ins.sso_header)):
+        asked, method = HTTPConnection(scope), scope.get("method")
+        if self.log_ins.sso_header and (name := asked.headers.get(self.log_ins.sso_header)):
             return self.log_ins.known(name) or self._refusal(scope, "no_account", 403)
-        morsel = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-        cookie = "" if morsel is None else morsel.value
+        cookie = asked.cookies.get(COOKIE, "")
         home = f"{scope.get('root_path', '')}{self.path}"
         if step == LOGIN and method == "POST":
             fields = parse_qs((await Request(scope, receive).body()).decode("utf-8", "replace"))
@@ -237,12 +235,11 @@ class Guard:
             return response
         if user := self.log_ins.user(cookie):
             return user
-        query = parse_qs(bytes(scope.get("query_string", b"")).decode("latin-1"))
-        if "token" in query and method == "GET":
+        if (token := asked.query_params.get("token")) and method == "GET":
             here = f"{scope.get('root_path', '')}/{_route(scope).lstrip('/')}"
-            return await self._log_in(scope, "", query["token"][0], here)
+            return await self._log_in(scope, "", token, here)
         # Scripts that download tables; a one-time token would be gone after the first.
-        credentials = _credentials(headers.get("authorization", ""))
+        credentials = _credentials(asked.headers.get("authorization", ""))
         if credentials is not None and not self.log_ins.by_token:
             return await self._authenticate(scope, *credentials)
         return self._refusal(scope, "login", 401)
