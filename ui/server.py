@@ -50,7 +50,6 @@ STYLES = (
     "askback.css",
     "home.css",
     "play.css",
-    "result.css",
     "plan.css",
     "study.css",
     "blocks.css",
@@ -58,13 +57,11 @@ STYLES = (
 )
 SCRIPTS = (
     "askback.js",
-    "home.js",
     "plan.js",
     "turn.js",
     "play.js",
     "result.js",
     "study.js",
-    "difference.js",
     "form.js",
     "form-lists.js",
     "entry.js",

@@ -85,6 +85,6 @@ def test_only_the_calls_of_the_page_can_be_called(client: TestClient) -> None:
 
 def test_static_files_are_named_by_their_content(client: TestClient) -> None:
     html = client.get("/", headers=HTML).text
-    for name in ("askback.css", "home.css", "play.css", "result.css", "askback.js", "play.js", "mark.svg"):
+    for name in ("askback.css", "home.css", "play.css", "askback.js", "play.js", "mark.svg"):
         (link,) = [part for part in html.split('"') if part.startswith(f"/askback/{name}?v=")]
         assert client.get(link).status_code == 200

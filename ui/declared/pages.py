@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from markupsafe import Markup
 from pydantic import BaseModel
@@ -38,6 +38,7 @@ from ui.declared.study import Here, Invitation, offer, session_page, whole
 from ui.i18n import DECLARED, DEFAULT, LANGUAGES, Strings, strings
 from ui.render import BenchmarkLink, Frame, opponent_options, render
 
+KindT = TypeVar("KindT")
 STEPS: Final[Mapping[str, str]] = {
     "consent": "consent",
     "instructions": "instructions",
@@ -162,44 +163,39 @@ def task_page(here: Here, invitations: Mapping[str, Invitation]) -> str:
     """
     view: SeatPage = here.view
     texts, kind = here.texts, view.due.kind if view.due else ""
-    if any(
-        isinstance(part, Blank) for block in view.blocks if isinstance(block, Passage) for part in block.parts
-    ):
+    if any(of_kind(passage.parts, Blank) for passage in of_kind(view.blocks, Passage)):
         return session_page("declared/form", here, **_places(view.blocks))
-    said = [move for block in view.blocks if isinstance(block, Talk) for move in block.moves]
     shown: dict[str, Any] = {
         "seat_name": view.seat,
         "label": texts.get(f"{here.link.name}.{kind}", texts("play.message")),
-        "lines": numbered(here, said),
+        "lines": numbered(here, _moves(view.blocks)),
         "invitations": invitations,
     }
     form = form_in(view.blocks)
     if form is not None and (view.my_turn or view.warning is None):  # trouble is met in the conversation
-        head = [block for block in view.blocks if isinstance(block, Progress)]
-        body = [
-            block for block in view.blocks if isinstance(block, _APART) or not isinstance(block, _AT_TALK)
-        ]
+        body = (block for block in view.blocks if isinstance(block, _APART) or not _at_talk(block))
         parts = [(apart, [*part]) for apart, part in groupby(body, lambda block: isinstance(block, _APART))]
-        shown |= {"kind": kind, "form": form, "head": head, "parts": parts, "waits": waiting(here)}
+        shown |= {"kind": kind, "form": form, "head": of_kind(view.blocks, Progress), "parts": parts}
+        shown["waits"] = waiting(here)
         return session_page("declared/sheet", here, **shown)
     cards = side_cards(here)
-    tree = next((block for card in cards for block in card.blocks if isinstance(block, Tree)), None)
-    drawn = any(isinstance(block, Places) for block in view.blocks)
+    tree = next((tree for card in cards for tree in of_kind(card.blocks, Tree)), None)
+    drawn = bool(of_kind(view.blocks, Places))
     shown_beside = tree is not None or (cards and not drawn)
     return session_page(
         "declared/task",
         here,
         **shown,
         form=form,
-        meters=[block for block in view.blocks if isinstance(block, Meter)],
-        blocks=[block for block in view.blocks if not isinstance(block, _AT_TALK)],
+        meters=of_kind(view.blocks, Meter),
+        blocks=[block for block in view.blocks if not _at_talk(block)],
         waiting=waiting(here),
         cards=cards,
         side=_side(here, cards) if shown_beside else "",
         tree=tree,
         drawn=drawn,
-        menus=[block for block in view.blocks if isinstance(block, Menu)],
-        suggestions=next((block for block in view.blocks if isinstance(block, Suggestions)), None),
+        menus=of_kind(view.blocks, Menu),
+        suggestions=next(iter(of_kind(view.blocks, Suggestions)), None),
         closing=strings(view.language)(f"{here.link.name}.{view.due.closing}")
         if view.due and view.due.closing
         else "",
@@ -212,14 +208,28 @@ def task_page(here: Here, invitations: Mapping[str, Invitation]) -> str:
 
 def form_in(blocks: Sequence[Block]) -> Form | None:
     """Return the form of a page; None if nothing is to be filled in."""
-    return next((block for block in blocks if isinstance(block, Form)), None)
+    return next(iter(of_kind(blocks, Form)), None)
+
+
+def of_kind(blocks: Iterable[object], kind: type[KindT]) -> list[KindT]:
+    """Return those of some blocks, or of their parts, that are of a kind."""
+    return [block for block in blocks if isinstance(block, kind)]
+
+
+def _at_talk(block: Block) -> bool:
+    return isinstance(block, _AT_TALK)
+
+
+def _moves(blocks: Sequence[Block]) -> list[Move]:
+    """Return the moves of the dialogue that is shown."""
+    return [move for talk in of_kind(blocks, Talk) for move in talk.moves]
 
 
 def side_cards(here: Here) -> list[Card]:
     """Return the cards beside a conversation, first that of the seat's part and of what stands in none."""
     texts, name = here.texts, f"{here.link.name}.instructions.{here.view.seat}"
-    rest = [block for block in here.view.blocks if not isinstance(block, _AT_TALK)]
-    cards = [block for block in rest if isinstance(block, Card)]
+    rest = [block for block in here.view.blocks if not _at_talk(block)]
+    cards = of_kind(rest, Card)
     loose = [block for block in rest if not isinstance(block, Card)]
     if not loose and (cards or name not in texts.texts):
         return cards
@@ -258,9 +268,9 @@ def _draw(side: _Side) -> Markup:
 def _places(blocks: Sequence[Block]) -> dict[str, Sequence[Block]]:
     """Return the blocks of a form by their places: at its head, in the part that scrolls, at its foot."""
     return {
-        "head": [block for block in blocks if isinstance(block, Progress)],
+        "head": of_kind(blocks, Progress),
         "blocks": [block for block in blocks if not isinstance(block, Progress | Feedback)],
-        "foot": [block for block in blocks if isinstance(block, Feedback)],
+        "foot": of_kind(blocks, Feedback),
     }
 
 
@@ -276,14 +286,13 @@ def waiting(here: Here) -> str:
 def step_page(here: Here, invitations: Mapping[str, Invitation]) -> str:
     """Return the page of a step of a study: its blocks, with the dialogue before those who judge it."""
     view: SeatPage = here.view
-    talk = [move for block in view.blocks if isinstance(block, Talk) for move in block.moves]
     return session_page(
         f"declared/{view.stage if view.stage in STEPS else 'step'}",
         here,
         invitations=invitations,
         waiting=waiting(here),
         blocks=[block for block in view.blocks if not isinstance(block, Talk)],
-        lines=numbered(here, talk),
+        lines=numbered(here, _moves(view.blocks)),
     )
 
 
@@ -304,7 +313,7 @@ def end_page(here: Here, benchmark: Benchmark[Any, Any], result: Result | None) 
     """Return the last page: in a study thanks and the code, in free play the result, or both."""
     view: SeatPage = here.view
     blocks = result_blocks(here, benchmark, result) if result is not None else [*view.blocks]
-    talk = next((block for block in blocks if isinstance(block, Talk)), None)
+    talk = next(iter(of_kind(blocks, Talk)), None)
     moves = talk.moves if talk is not None else result.moves if result is not None else ()
     return session_page(
         "declared/done",
@@ -330,7 +339,7 @@ def result_blocks(here: Here, benchmark: Benchmark[Any, Any], result: Result) ->
     return [
         Verdict(heading, text, bool(figures) and figures[0].look == "right", figures),
         *([Card(texts("declared.result.revealed"), shown)] if shown else []),
-        *(block for block in result.blocks if isinstance(block, Talk)),
+        *of_kind(result.blocks, Talk),
     ]
 
 

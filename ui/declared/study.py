@@ -1,4 +1,4 @@
-"""The pages of a study: templates under ``templates/study``, which a benchmark's own extend."""
+"""The pages of every study with people, from welcome to leaving, and what all pages of an episode have."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def steps_shown(here: Here) -> tuple[str, ...]:
 
 def welcome_page(frame: Frame, link: BenchmarkLink, card: StudyCard) -> str:
     """Return what a participant sees first: what the study is; nothing has begun."""
-    return render("declared/welcome", frame.texts, frame=frame, link=link, offer=offer(frame, card))
+    return render("study/welcome", frame.texts, frame=frame, link=link, offer=offer(frame, card))
 
 
 def message_page(frame: Frame, code: str, *, home: str = "/", completion: Completion | None = None) -> str:

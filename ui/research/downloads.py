@@ -44,13 +44,14 @@ Form = Literal["csv", "tex", "json", "html", "zip"]
 _ZIP: Final = "application/zip"
 _CSV: Final = "text/csv; charset=utf-8"
 _BYTES: Final = "application/octet-stream"
-_TYPES: Final[Mapping[Form, str]] = {
-    "csv": _CSV,
-    "tex": "application/x-tex; charset=utf-8",
-    "json": "application/json; charset=utf-8",
-    "html": "text/html; charset=utf-8",
-    "zip": _ZIP,
+_FORMS: Final[Mapping[Form, tuple[str, Callable[[Report], str | bytes]]]] = {
+    "csv": (_CSV, lambda report: disarmed(report_csv(report))),
+    "tex": ("application/x-tex; charset=utf-8", report_latex),
+    "json": ("application/json; charset=utf-8", json_text),
+    "html": ("text/html; charset=utf-8", html_page),
+    "zip": (_ZIP, lambda report: zipped(lambda folder: write_report(report, folder))),
 }
+"""The forms of a report: the type of the file, and what makes it."""
 
 
 def add_downloads(app: FastAPI, office: Office) -> None:
@@ -75,7 +76,7 @@ def add_downloads(app: FastAPI, office: Office) -> None:
             return report_file(made, form)
 
         named = {"compare": "compared", "asking": "asking"}.get(at.tab, "report")
-        return answer(content, _TYPES[form], f"{named}-{'-'.join(runs)[:80]}.{form}")
+        return answer(content, _FORMS[form][0], f"{named}-{'-'.join(runs)[:80]}.{form}")
 
     @app.get(f"{RESEARCH}/download/desk/{{name}}")
     def of_desk(name: str, request: Request) -> Response:
@@ -160,17 +161,8 @@ def answer(make: Callable[[], bytes], kind: str, name: str) -> Response:
 
 def report_file(report: Report, form: Form) -> bytes:
     """Return a report as a file; as a folder (``zip``) with every table and figure for print."""
-    match form:
-        case "csv":
-            return disarmed(report_csv(report)).encode()
-        case "tex":
-            return report_latex(report).encode()
-        case "json":
-            return json_text(report).encode()
-        case "html":
-            return html_page(report).encode()
-        case "zip":
-            return zipped(lambda folder: write_report(report, folder))
+    content = _FORMS[form][1](report)
+    return content.encode() if isinstance(content, str) else content
 
 
 def zipped(write: Callable[[Path], object]) -> bytes:

@@ -33,7 +33,7 @@ from ui.security import page_language
 from ui.server import Mount, page_head, scripts, styles
 
 _MOVED_DESKS = tuple(f"{RESEARCH}/{name}" for name in MOVED)
-_STYLES = ("research.css", "desk.css", "research-office.css")
+_STYLES = ("research.css", "desk.css")
 
 
 def research_mount(

@@ -1,5 +1,5 @@
 // The browser's part of Askback's pages: asks the server for a page, shows it, and hands what the person
-// does to the parts (home.js, play.js, result.js). Texts come from the page; nothing unescaped is shown.
+// does to the parts (entry.js, play.js, result.js). Texts come from the page; nothing unescaped is shown.
 "use strict";
 
 window.askback = (() => {
@@ -234,5 +234,5 @@ window.askback = (() => {
     window.askback.page.load();
   }
 
-  return { mount, part, methods: Page.prototype, store, tab, element, sleep, token, language, random, isComposing };
+  return { mount, part, methods: Page.prototype, acts: Page.acts, store, tab, element, sleep, token, language, random, isComposing };
 })();

@@ -5,13 +5,11 @@
 "use strict";
 
 window.askbackDesk = (() => {
-  const { turn, element, sleep, tab: draft } = window.askback;
+  const { turn, element, sleep, random, isComposing, tab: draft } = window.askback;
   const parsed = (text) => (text ? JSON.parse(text) : null);
 
   return {
     ...Object.fromEntries(Object.entries(window.askback.methods).filter(([name]) => name.startsWith("fm"))),
-
-    newKey() { return [...crypto.getRandomValues(new Uint32Array(4))].map((n) => n.toString(36)).join("-"); },
 
     // A call whose answer is lost is made again: under its key it is the same one.
     async insist(name, call) {
@@ -125,7 +123,7 @@ window.askbackDesk = (() => {
 
     deskKey(event) {
       const form = this.deskForm();
-      if (!form || event.isComposing || event.keyCode === 229 || event.repeat) return false;
+      if (!form || isComposing(event) || event.repeat) return false;
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && form.querySelector("[type=submit]:not([name])")) {
         event.preventDefault();
         form.requestSubmit();
@@ -169,7 +167,7 @@ window.askbackDesk = (() => {
       for (const other of button?.name ? this.deskFields(`[name=${button.name}]`) : []) other.setAttribute("aria-pressed", String(other === button));
       // The same form sent again, after the answer was lost, is the same judgment.
       const filled = name + JSON.stringify(form);
-      if (this.deskSent !== filled) { this.deskSent = filled; this.deskSentKey = this.newKey(); }
+      if (this.deskSent !== filled) { this.deskSent = filled; this.deskSentKey = random(); }
       const call = { item: stage.dataset.item, form, decides: stage.dataset.decides === "true", key: this.deskSentKey };
       const answer = await this.insist("judge_desk", call);
       if (!answer?.saved) {
@@ -256,7 +254,7 @@ window.askbackDesk = (() => {
 
     deskSay(name, value, form) {
       const { item } = this.deskStage().dataset;
-      const call = { item, form, key: this.newKey(), query: location.search.slice(1) };
+      const call = { item, form, key: random(), query: location.search.slice(1) };
       this.pending.set(name, value);
       this.saving("saving");
       this.queue = this.queue.catch(() => {}).then(async () => {

@@ -97,7 +97,7 @@
       askGoodbye(on) {
         const place = this.one("[data-confirm]");
         if (!place) return;
-        place.classList.toggle("ab-on", on);
+        place.hidden = !on;
         place.querySelector("[data-unsent]").hidden = !this.one("#ab-reply").value.trim();
         if (on) place.querySelector("[data-act=goodbye-yes]").focus();
         else if (place.contains(document.activeElement)) this.one("#ab-reply").focus();

@@ -6,7 +6,9 @@ window.askbackResearch = (() => {
   const REVIEWER = "askback.reviewer";
   const SHORTCUTS = "askback.research.shortcuts";
   const PATHS = ["/research/part", "/research/data", "/research/desk"];
-  const { store } = window.askback;
+  // Of the acts of players' pages those that are the same here.
+  const SHARED = ["story", "story-play", "thing", "peek", "fm-add", "fm-drop"];
+  const { store, acts } = window.askback;
 
   class Page {
     constructor(trigger, server) {
@@ -126,21 +128,16 @@ window.askbackResearch = (() => {
     }
 
     act(control, act) {
-      if (act === "goto") this.goTo(Number(control.dataset.step), { scroll: !control.matches(".ab-bubble") });
+      if (SHARED.includes(act)) acts[act].call(this, control);
+      else if (act === "goto") this.goTo(Number(control.dataset.step), { scroll: !control.matches(".ab-bubble") });
       else if (act === "step") this.move(Number(control.dataset.by));
       else if (act === "forget-reviewer") store.drop(REVIEWER);
-      else if (act === "story") this.storyBy(Number(control.dataset.by));
-      else if (act === "story-play") this.storyPlay(control);
-      else if (act === "thing") this.openThing(control);
-      else if (act === "peek") this.peek(control.dataset.place);
       else if (act === "watch") { this.watchPlay(false); this.watchTo(control.dataset.to === undefined ? this.watchStep() + Number(control.dataset.by) : Number(control.dataset.to)); }
       else if (act === "watch-play") this.watchPlay(!this.watching);
       else if (act === "dk-take") this.deskTake(control.dataset);
       else if (act === "dk-press") this.deskPress(control.dataset);
       else if (act === "dk-doubt") this.deskDoubt();
       else if (act === "dk-finish") this.deskFinish(control.dataset.value);
-      else if (act === "fm-add") this.fmAdd(control.closest("[data-list]"));
-      else if (act === "fm-drop") this.fmDrop(control.closest("[data-entry]"));
     }
 
     onSubmit(event) {
@@ -164,20 +161,13 @@ window.askbackResearch = (() => {
 
     onKey(event) {
       if (this.deskKey(event)) return;
+      const [watch, replay] = [this.one("[data-watch]"), this.one("[data-replay]")];
+      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || !(watch || replay)) return;
+      if (event.key === "Escape" && replay && event.target.matches?.("textarea")) event.target.blur();
       const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (way && this.one("[data-watch]") && !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.matches?.("input, textarea, select")) {
-        event.preventDefault();
-        this.watchPlay(false);
-        this.watchTo(this.watchStep() + way);
-        return;
-      }
-      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || !this.one("[data-replay]")) return;
-      if (event.key === "Escape" && event.target.matches?.("textarea")) { event.target.blur(); return; }
-      if (event.target.matches?.("input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
-      if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
-        event.preventDefault();
-        this.move(event.key === "ArrowRight" ? 1 : -1);
-      }
+      if (!way || event.target.matches?.("input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
+      event.preventDefault();
+      if (watch) { this.watchPlay(false); this.watchTo(this.watchStep() + way); } else this.move(way);
     }
   }
 
