@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -32,7 +31,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    for shared in (browser_texts, trouble_text, say, small_map, speaker, steps_data, tongue):
+    for shared in (browser_texts, opponent_words, say, small_map, speaker, steps_data, tongue, trouble_text):
         made.globals[shared.__name__] = shared
     return made
 
@@ -132,36 +131,18 @@ def message_page(frame: Frame, name: str) -> str:
 # ---- opponents that can be chosen, as an entry page offers them
 
 
-@dataclass(frozen=True, slots=True)
-class OpponentOption:
-    """An opponent in the page's language.
+def opponent_words(texts: Strings, opponent: Opponent, key: str) -> tuple[str, str, str]:
+    """Return an opponent's kind (``offline``, ``model``, ``person``), name, and what to know about them.
 
-    Attributes:
-        kind: ``offline``, ``model`` or ``person``.
-        note: what to know about them; why they cannot play, if they cannot.
+    The words are those under `key`, else those of their kind; of somebody who cannot play they say why.
     """
-
-    name: str
-    kind: str
-    label: str
-    note: str
-    available: bool
-
-
-def opponent_options(texts: Strings, opponents: Sequence[Opponent], key: str) -> list[OpponentOption]:
-    """Return the opponents in order, by the texts under `key`, else by those of their kind."""
-
-    def option(opponent: Opponent) -> OpponentOption:
-        provider = opponent.name.partition("/")[0]
-        kind = provider if provider in ("offline", PERSON) else "model"
-        slug = opponent.name.replace("/", "_").replace(":", "_")
-        label = texts.get(f"{key}.{slug}", texts.get(f"home.opponents.{slug}", opponent.label))
-        note = texts.get(f"{key}.{slug}_note", texts(f"home.opponents.{kind}_note"))
-        if not opponent.available:
-            note = texts("home.needs_key", variable=opponent.requires)
-        return OpponentOption(opponent.name, kind, label, note, opponent.available)
-
-    return list(map(option, opponents))
+    provider = opponent.name.partition("/")[0]
+    kind = provider if provider in ("offline", PERSON) else "model"
+    slug = opponent.name.replace("/", "_").replace(":", "_")
+    label = texts.get(f"{key}.{slug}", texts.get(f"home.opponents.{slug}", opponent.label))
+    if not opponent.available:
+        return kind, label, texts("home.needs_key", variable=opponent.requires)
+    return kind, label, texts.get(f"{key}.{slug}_note", texts(f"home.opponents.{kind}_note"))
 
 
 # ---- a tree of answers: its shape drawn small, and how it was given turn by turn

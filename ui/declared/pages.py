@@ -36,7 +36,7 @@ from simulator.studies.graph import COMMENT
 from simulator.tree_blocks import Tree
 from ui.declared.study import Here, Invitation, offer, session_page, whole
 from ui.i18n import DECLARED, DEFAULT, LANGUAGES, Strings, strings
-from ui.render import BenchmarkLink, Frame, opponent_options, render
+from ui.render import BenchmarkLink, Frame, render
 
 KindT = TypeVar("KindT")
 STEPS: Final[Mapping[str, str]] = {
@@ -144,11 +144,7 @@ def entry_page(
         offers=[offer(frame, card) for card in studies if card.open],
         seats=seats,
         metrics=[texts(f"{link.name}.metric.{metric.name}") for metric in benchmark.metrics],
-        choices={
-            seat: opponent_options(texts, known, f"{link.name}.player")
-            for seat, known in opponents.items()
-            if known
-        },
+        choices={seat: known for seat, known in opponents.items() if known},
         beside={seat: [each for each in seats if seat in sessions.beside(each)] for seat in seats},
         blocks=benchmark.picture() if benchmark.picture is not None else (),
     )

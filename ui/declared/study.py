@@ -189,19 +189,16 @@ def offer(frame: Frame, card: StudyCard) -> Offer:
         pay = texts("study.offer.unpaid")
     elif card.builtin:
         pay = texts("study.offer.pay_paper", pay=pay)
+    length = whole(card.study.pay.minutes) if card.study.pay else ""
+    minutes = texts(f"study.offer.{'one_minute' if length == '1' else 'minutes'}", minutes=length)
     return Offer(
         card,
         card.study.title_in(texts.language),
         f"/{card.study.benchmark}/study/{card.id}",
-        _minutes(texts, card.study.pay.minutes) if card.study.pay else "",
+        minutes if length else "",
         pay,
         texts(f"study.offer.{name}", count=left),
     )
-
-
-def _minutes(texts: Strings, minutes: float) -> str:
-    length = whole(minutes)
-    return texts("study.offer.one_minute" if length == "1" else "study.offer.minutes", minutes=length)
 
 
 def pay_in_words(texts: Strings, card: StudyCard) -> str:
