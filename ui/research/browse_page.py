@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import gradio as gr
+import pandas as pd
 
 from logs import LogReader, rows
 from simulator import catalog, datasets
-from simulator.benchmark import Benchmark, Metric
+from simulator.benchmark import Benchmark
 from simulator.blocks import Translated
 from simulator.commands.compare import one_benchmark
 from simulator.errors import AskbackError, InputError
 from simulator.packages import attempt
+from simulator.reports import present_metrics
 from simulator.research import BUILTIN, Entry, Look, Shown, research_pages
 from simulator.runner.logged import erased_episodes, seat_failed
 from ui.i18n import Strings, problem_text
@@ -153,7 +155,8 @@ def entries(
         details.setdefault(score.episode_id, score.details)
         if score.value is not None:
             scores.setdefault(score.episode_id, {})[score.metric] = score.value
-    headline = _headline(benchmark, scores)
+    metrics = present_metrics(benchmark, pd.DataFrame([*scores.values()]))
+    headline = next(iter(metrics), benchmark.metrics[0])
 
     def entry(episode: rows.Episode) -> ListedEpisode:
         known, item = scores.get(episode.id, {}), items[episode.item_hash]
@@ -181,20 +184,6 @@ def fits_address(entry: ListedEpisode, at: Address, talked: frozenset[str]) -> b
         and fits(entry.fields, at.filters)
         and (not at.text or at.text.casefold() in entry.words.casefold() or entry.id in talked)
     )
-
-
-def _headline(benchmark: Benchmark[Any, Any], scores: Mapping[str, Mapping[str, float]]) -> Metric:
-    """Return the first declared metric that a run has, else the first that was logged."""
-    known: dict[str, list[float]] = {}
-    for values in scores.values():
-        for name, value in values.items():
-            known.setdefault(name, []).append(value)
-    declared = [metric for metric in benchmark.metrics if metric.name in known]
-    logged = [
-        Metric(name, name, "share" if min(values) >= 0 and max(values) <= 1 else "value")
-        for name, values in known.items()
-    ]
-    return next(iter([*declared, *logged]), benchmark.metrics[0])
 
 
 def _episodes_mentioning(reader: LogReader, run: str, words: str) -> frozenset[str]:

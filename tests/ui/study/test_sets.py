@@ -130,7 +130,9 @@ async def test_only_a_studys_page_has_a_next_set(serve: Any, make_study: Any) ->
         with pytest.raises(TokenError):
             await call({"query": f"t={actions.signer.sign(Pass('x', 'robot', benchmark='handmethat'))}"})
     gone = actions.signer.sign(Pass("x/y", "participant", benchmark="ambibench", study="three"))
-    assert 'data-code="gone"' in (await actions.next_set({"query": f"t={gone}"}))["html"]
+    message = {"query": f"t={gone}", "message": "0" * 16}
+    for call in (actions.next_set, actions.page, actions.withdraw, actions.acknowledge, actions.wait_again):
+        assert 'data-code="gone"' in (await call(message | {"path": "/play"}))["html"]
 
 
 async def test_who_could_not_go_on_is_told_why(serve: Any, make_study: Any, log: Any) -> None:
