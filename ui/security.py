@@ -206,6 +206,8 @@ class _Answer:
         await self._send({"type": "http.response.body", "body": html})
 
 
+# ---- names and proxies
+
 HEALTH: Final = "/health"
 _FORWARDED: Final = (
     b"forwarded",

@@ -191,6 +191,6 @@ def _visit(path: str, again: gr.Textbox) -> Visit:
     """Return the visit that the event now running belongs to: its language and its address."""
     request = LocalContext.request.get()
     assert request is not None and request.request is not None
-    asked = request.request
-    at = Address.read(f"{RESEARCH}/{path}", asked.url.query)
-    return Visit(strings(page_language(asked.scope)), at, again)
+    scope = request.request.scope
+    query = bytes(scope.get("query_string", b"")).decode("latin-1")
+    return Visit(strings(page_language(scope)), Address.read(f"{RESEARCH}/{path}", query), again)
