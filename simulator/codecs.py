@@ -7,7 +7,7 @@ itself cost nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Generic, Protocol, TypeVar
 
@@ -39,10 +39,7 @@ class Codec(Generic[T]):
         Raises:
             InputError: if a field is missing or wrong; names it.
         """
-        try:
-            return self.adapter.validate_python(record)
-        except ValidationError as error:
-            raise InputError(f"{place}: {first_fault(error, record, head=self._head)}") from error
+        return self._validate(record, lambda fault: InputError(f"{place}: {fault}"))
 
     def read_row(self, row: Row) -> T:
         """Return a value out of an object of a file.
@@ -50,10 +47,7 @@ class Codec(Generic[T]):
         Raises:
             FieldError: names the field that is missing or wrong.
         """
-        try:
-            return self.adapter.validate_python(row.data)
-        except ValidationError as error:
-            raise FieldError(f"{row.where}{first_fault(error, row.data, head=self._head)}") from error
+        return self._validate(row.data, lambda fault: FieldError(f"{row.where}{fault}"))
 
     def read_field(self, row: Row, name: str) -> T:
         """Return a value out of a field of an object of a file.
@@ -63,11 +57,17 @@ class Codec(Generic[T]):
         """
         if name not in row.data:
             raise row.wrong(name, "is missing")
+
+        def wrong(fault: FieldFault) -> FieldError:
+            return FieldError(f"{row.where}{fault._replace(path=(name, *fault.path))}")
+
+        return self._validate(row.data[name], wrong)
+
+    def _validate(self, value: Any, wrong: Callable[[FieldFault], Exception]) -> T:
         try:
-            return self.adapter.validate_python(row.data[name])
+            return self.adapter.validate_python(value)
         except ValidationError as error:
-            path, problem, _ = first_fault(error, row.data[name], head=self._head)
-            raise FieldError(f"{row.where}{FieldFault((name, *path), problem)}") from error
+            raise wrong(first_fault(error, value, head=self._head)) from error
 
     def write(self, value: T) -> dict[str, Any]:
         """Return a value as a JSON object."""

@@ -25,6 +25,7 @@ from simulator.field_options import HIDDEN
 from trees import Language
 
 T = TypeVar("T")
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
 # ---- types of fields
 
@@ -122,6 +123,19 @@ def of_length(length: int) -> AfterValidator:
 
 
 # ---- records of such fields
+
+
+def read_fields(model: type[ModelT], values: Mapping[str, Any], where: str = "") -> ModelT:
+    """Return the fields of a model out of plain values by name; other values are left alone.
+
+    Raises:
+        InputError: names the field and what it can be.
+    """
+    known = {name: values[name] for name in model.model_fields if name in values}
+    try:
+        return model.model_validate(known)
+    except ValidationError as error:
+        raise InputError(f"{where}{first_fault(error, known)}") from error
 
 
 class Fields(BaseModel):

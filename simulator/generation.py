@@ -15,12 +15,12 @@ from typing import Any, Final, Self, TypeVar
 import typer
 import yaml
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from logs import LogWriter
 from simulator.errors import InputError
 from simulator.jsonlines import raw_lines, write_lines
 from simulator.models import ChatModel, ModelError, ModelOptions, Needs, load_model, run_preflight
+from simulator.runner.run_summary import say
 
 T = TypeVar("T")
 KEY: Final = "key"
@@ -161,25 +161,6 @@ async def each(values: Iterator[T], do: Callable[[T], Awaitable[None]], concurre
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-@contextmanager
-def counted(console: Console, title: str, total: int, done: int = 0) -> Iterator[Callable[[int], None]]:
-    """Show a bar of so many, some of them done before; yields what is told of every so many more."""
-    columns = (
-        TextColumn("[bold]{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task(title, total=total, completed=done)
-        yield lambda more: bar.advance(task, more)
-
-
-def say(console: Console, text: str) -> None:
-    """Print a sentence as it is, however narrow the terminal."""
-    console.print(text, soft_wrap=True, highlight=False, markup=False)
 
 
 def write_study(

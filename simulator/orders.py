@@ -139,8 +139,6 @@ class RunSpec(Generic[SelectionT, RulesT]):
         selection: which items; its fields are options.
         rules: of an episode; its fields are options, and what the log says of each episode.
         requests: the runs of an order, in order; each is asked for when those before it have been played.
-        report: prints what came of them (console, reader, runs, `exclude_aborted`); by default the summary of
-            their report.
         flags: shared options of models (`model_flags.MODEL_OPTIONS`) that are called otherwise here, or that
             this benchmark does not have (an empty name). One whose name is also a rule's is both.
     """
@@ -148,7 +146,6 @@ class RunSpec(Generic[SelectionT, RulesT]):
     selection: type[SelectionT]
     rules: type[RulesT]
     requests: Callable[[RunOrder[SelectionT, RulesT]], Iterable[RunRequest | NotPlayed]]
-    report: Callable[..., object] | None = None
     flags: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -193,13 +190,10 @@ def play_order(
             runs.append(play(request, order.console))
     if runs:
         with LogReader(order.settings.log) as reader:
-            if spec.report is None:
-                # Reports are of frames: whoever asks for help alone does not wait for pandas.
-                from simulator.reports import print_runs
+            # Reports are of frames: whoever asks for help alone does not wait for pandas.
+            from simulator.reports import print_runs
 
-                print_runs(order.console, reader, order.benchmark, runs, exclude_aborted=exclude_aborted)
-            else:
-                spec.report(order.console, reader, runs, exclude_aborted=exclude_aborted)
+            print_runs(order.console, reader, order.benchmark, runs, exclude_aborted=exclude_aborted)
             wrong |= any(has_gone_wrong(endings_of_runs(reader, [run]).statuses) for run in runs)
     if wrong:
         raise typer.Exit(1)

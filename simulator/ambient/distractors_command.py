@@ -28,13 +28,15 @@ from simulator.ambient.examples import Example, named, published_id
 from simulator.ambient.labels import Side
 from simulator.ambient.pool.filters import clean
 from simulator.errors import InputError
-from simulator.generation import Journal, counted, each, key_of, open_model, resumable, say
+from simulator.generation import Journal, each, key_of, open_model, resumable
 from simulator.models import ChatModel, Message, Refused, Request, sample
 from simulator.models.fleet import address_of
 from simulator.models.weights import imported, load_weights
 from simulator.runner.command import asked_how, refuse_idle_options
 from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
 from simulator.runner.options import SeedOption
+from simulator.runner.progress import counted
+from simulator.runner.run_summary import say
 from simulator.seeds import derive_seed
 from trees import Language
 

@@ -43,12 +43,14 @@ from simulator.ambient.pool.groups import (
 )
 from simulator.errors import InputError
 from simulator.field_options import options_of
-from simulator.generation import Journal, counted, key_of, open_model, resumable, say, write_study
+from simulator.generation import Journal, key_of, open_model, resumable, write_study
 from simulator.models import Needs
 from simulator.models.weights import fingerprint
 from simulator.runner.command import service_name
 from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models, takes
 from simulator.runner.options import FolderOption
+from simulator.runner.progress import counted
+from simulator.runner.run_summary import say
 from simulator.seeds import derive_seed
 
 SAMPLES: Final = "samples.jsonl"

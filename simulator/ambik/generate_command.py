@@ -22,11 +22,13 @@ from simulator.ambik.generation import Asker, Decoding, Made, NotAsked, about, f
 from simulator.ambik.items import BENCHMARK, draft_record
 from simulator.ambik.scenes import Scene, draw_scenes, scene_record
 from simulator.field_options import options_of
-from simulator.generation import counted, each, open_model, resumable, say, write_study
+from simulator.generation import each, open_model, resumable, write_study
 from simulator.jsonlines import write_lines
 from simulator.runner.command import refuse_idle_options, service_name
 from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models, takes
 from simulator.runner.options import FolderOption
+from simulator.runner.progress import counted
+from simulator.runner.run_summary import say
 
 ANSWERS: Final = "answers.jsonl"
 SCENES: Final = "scenes.jsonl"

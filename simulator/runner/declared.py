@@ -22,13 +22,13 @@ from typing import Annotated, Any, Literal, TypedDict
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from logs.rows import Ending, Item, Judgment, Score, Turn, content_hash
 from simulator.benchmark import Benchmark, Due, Move, State
 from simulator.blocks import Block, Talk
 from simulator.errors import InputError, SeatError
-from simulator.field_faults import first_fault
+from simulator.fields import read_fields
 from simulator.form_blocks import Form
 from simulator.model_forms import form_of, read_form
 from simulator.models import ChatModel
@@ -250,12 +250,8 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
             InputError: if the options are none of the rules.
         """
         assert self.benchmark.rules is not None
-        rules = {key: value for key, value in options.items() if key in self.benchmark.rules.model_fields}
-        try:
-            read = self.benchmark.rules.model_validate(rules)
-        except ValidationError as error:
-            raise InputError(f"the rules of {self.name}: {first_fault(error, rules)}") from error
-        return State(item=item, rules=read, language=language_of(item))
+        rules = read_fields(self.benchmark.rules, options, f"the rules of {self.name}: ")
+        return State(item=item, rules=rules, language=language_of(item))
 
     def steps(self, table: Table) -> int:
         """Return more graph steps than any episode takes: what ends one is `Benchmark.next_seat`."""
@@ -357,25 +353,3 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
 def language_of(item: Any) -> str:
     """Return the language of an item's texts: its field ``language``, English where it has none."""
     return str(getattr(item, "language", "en"))
-
-
-def read_rules(model: type[BaseModel], values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return rules, or choices of free play, checked, as plain values.
-
-    Args:
-        model: whose fields they are; one that is missing is what the model says.
-        values: by name, among others.
-        prefix: stands before the name of a rule in messages: ``--`` where it is an option.
-
-    Raises:
-        InputError: if one is out of its range; names it.
-    """
-    known = {name: values[name] for name in model.model_fields if name in values}
-    try:
-        rules = model.model_validate(known)
-    except ValidationError as error:
-        fault = first_fault(error, known)
-        name = fault.field.replace("_", "-") if prefix.endswith("--") else fault.field
-        raise InputError(f"{prefix}{name} {fault.problem}") from error
-    plain: dict[str, Any] = rules.model_dump(mode="json")
-    return plain

@@ -15,8 +15,8 @@ from logs import LogReader
 from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.errors import InputError
+from simulator.fields import read_fields
 from simulator.runner.command import RunRequest, RunSettings, play
-from simulator.runner.declared import read_rules
 from simulator.runner.engine import HERE
 from simulator.runner.finding import machine_of
 from simulator.runner.logged import ENDED, endings_of_runs
@@ -126,4 +126,6 @@ def _options(benchmark: Benchmark[Any, Any], rules: Mapping[str, Any]) -> dict[s
     if model is not None and (unknown := [rule for rule in rules if rule not in model.model_fields]):
         known = ", ".join(model.model_fields)
         raise InputError(f"{benchmark.name} has no rule {unknown[0]}; there are: {known}.")
-    return dict(rules) if benchmark.rules is None else read_rules(benchmark.rules, rules)
+    if benchmark.rules is None:
+        return dict(rules)
+    return read_fields(benchmark.rules, rules).model_dump(mode="json")

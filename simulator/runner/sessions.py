@@ -114,17 +114,10 @@ class Sessions:
         id: str | None = None,
         participant_id: str | None = None,
     ) -> str:
-        """Write the rows of an episode that nobody has moved in yet; see `start_item`.
+        """Write the rows of an episode that nobody has moved in yet.
 
-        Args:
-            item: as there, like everything that is not named here.
-            seats: as there.
-            options: as there.
-            unique: number that makes it unlike other plays of the item; its seed follows from it.
-            run_id: as there.
-            name: as there.
-            id: of the episode; default: made of run, name and `unique`.
-            participant_id: as there.
+        Everything is as for `start_item`, but `unique`: a number that makes it unlike other plays of the
+        item, from which its seed follows; and `id`: the episode's, by default made of run, name and `unique`.
 
         Raises:
             LogConflict: if another episode has the id.
@@ -132,8 +125,7 @@ class Sessions:
         options = dict(options or {})
         seats = {seat: self._addressed(who) for seat, who in seats.items()}
         built = await self._loading.seats(self._machine, seats, options)
-        kinds = {seat: who.kind for seat, who in built.items()}
-        setup = self._machine.setup({seat: str(kind) for seat, kind in kinds.items()})
+        setup = self._machine.setup({seat: who.kind for seat, who in built.items()})
         names = (_in_run_id(seats[seat]) for seat in built)
         run_id = run_id or "-".join(["play", self._machine.name, *names])
         row = self._machine.item_row(item)

@@ -15,9 +15,10 @@ from logs import LogReader, LogWriter
 from logs.rows import Judgment
 from simulator.benchmark import Benchmark
 from simulator.errors import InputError
+from simulator.fields import read_fields
 from simulator.items import BUILTIN
 from simulator.models import ChatModel
-from simulator.runner.declared import language_of, read_rules
+from simulator.runner.declared import language_of
 from simulator.runner.declared_views import ItemGroup
 from simulator.runner.finding import machine_of
 from simulator.runner.lobby import PERSON, Opponent, require_choice, require_offered
@@ -141,7 +142,8 @@ class PlaySessions(StudySessions, ABC):
             InputError: if a choice is none.
         """
         seats = self.seated(seat, others)
-        drawn = await self.drawn(read_rules(self.choices, rules), seat, seats, item, language)
+        chosen = read_fields(self.choices, rules).model_dump(mode="json")
+        drawn = await self.drawn(chosen, seat, seats, item, language)
         return await self.start_item(drawn.item, seats, drawn.options, name=drawn.name)
 
     @abstractmethod

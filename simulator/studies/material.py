@@ -18,6 +18,7 @@ from logs import LogReader
 from simulator import catalog
 from simulator.benchmark import Benchmark, SeatSpec
 from simulator.errors import InputError
+from simulator.fields import read_fields
 from simulator.models import Needs
 from simulator.models.preflight import REMOTE
 from simulator.packages import attempt, warn_once
@@ -215,8 +216,6 @@ class DeclaredStudy(ItemStudy[StudySettings]):
         Raises:
             InputError: if there is no such setting, or a rule is out of its range.
         """
-        from simulator.runner.declared import read_rules  # a list of studies needs no graph
-
         assert self._declared.rules is not None
         where, names = f"study {self.study.id!r}: settings: ", tuple(self._declared.rules.model_fields)
         if clash := [name for name in names if name in EVERY_STUDY]:
@@ -226,8 +225,7 @@ class DeclaredStudy(ItemStudy[StudySettings]):
         settings = self.study.settings
         if unknown := [name for name in settings if name not in known]:
             raise InputError(f"{where}there is no {unknown[0]}; there are: {', '.join(known)}.")
-        rules = {name: value for name, value in settings.items() if name in names}
-        self.rules = read_rules(self._declared.rules, rules, prefix=where)
+        self.rules = read_fields(self._declared.rules, settings, where).model_dump(mode="json")
         own = {name: value for name, value in settings.items() if name in shared}
         return StudySettings.parse({"languages": [self.study.language], **own}, where)
 
