@@ -98,9 +98,7 @@ class PersonSeat:
     """A person. The runner stops the episode at this seat until the person has submitted."""
 
     kind: Kind = "person"
-
-    def __init__(self, name: str = "person") -> None:
-        self.name = name
+    name = "person"
 
     async def reply(self, view: View) -> Reply:
         """Refuse: never called, as the graph ends its invocation when a person is due.
@@ -112,14 +110,15 @@ class PersonSeat:
 
 
 class ScriptSeat:
-    """Says given lines one after the other, or what a function answers to the view."""
-
-    kind: Kind = "script"
+    """Says given lines one after the other, or what a function of the view answers (built-in players)."""
 
     def __init__(
-        self, script: Iterable[str | Reply] | Callable[[View], str | Reply], name: str = "script"
+        self,
+        script: Iterable[str | Reply] | Callable[[View], str | Reply],
+        name: str = "script",
+        kind: Kind = "script",
     ) -> None:
-        self.name = name
+        self.name, self.kind = name, kind
         self._answer = script if callable(script) else _reader(tuple(script))
 
     async def reply(self, view: View) -> Reply:
@@ -127,8 +126,11 @@ class ScriptSeat:
 
         Raises:
             SeatError: if the lines have run out.
+            InputError: if the function answers anything but a text or a `Reply`.
         """
         answer = self._answer(view)
+        if not isinstance(answer, str | Reply):
+            raise InputError(f"{self.name} returned {answer!r}, no text and no Reply.")
         return Reply(text=answer) if isinstance(answer, str) else answer
 
 

@@ -30,7 +30,10 @@ from simulator.whole import write_whole
 
 Columns = Mapping[str, str]
 """Heading -> field of a row."""
+Shown = Callable[[str, Any], Cell]
+"""The cell under a heading that stands for what a row has there."""
 DRAWN_AS: Final = ("png", "svg", "csv")
+_TITLE: Final = "Asking back"
 _NAMES: Final = ("benchmark", "robot", "user", "kind")
 # The cells of the taxonomy.
 _NEEDS: Final[Columns] = {
@@ -80,16 +83,11 @@ _PRINTED: Final[Columns] = {
 
 @dataclass(frozen=True, slots=True)
 class AskingReport:
-    """The report on some runs.
-
-    Attributes:
-        figure: who asked under which need; None if nothing is known of any.
-    """
+    """The report on some runs: the records, and the rows of its tables."""
 
     records: AskingRecords
     rows: tuple[Row, ...]
     by_kind: tuple[Row, ...]
-    figure: Figure | None
 
 
 def report_asking(
@@ -121,13 +119,12 @@ def report_asking(
 
 
 def build_report(records: AskingRecords, *, users: bool = False) -> AskingReport:
-    """Return tables and figure of records."""
+    """Return the report on records; `users`: with a row for each who answered, too."""
     over_all = rows(records.askings, by_user=users)
-    by_kind = rows(records.askings, by_user=users, by_kind=True)
-    return AskingReport(records, over_all, by_kind, asking_figure(over_all))
+    return AskingReport(records, over_all, rows(records.askings, by_user=users, by_kind=True))
 
 
-def whole_table(title: str, rows: Sequence[Row]) -> Table:
+def whole_table(rows: Sequence[Row], title: str = "") -> Table:
     """Return everything that is known of rows in one table, for files."""
     return _table(title, rows, _NAMES, _COLUMNS, lambda head, cell: cell)
 
@@ -135,57 +132,52 @@ def whole_table(title: str, rows: Sequence[Row]) -> Table:
 def whole_report(records: AskingRecords, *, by_kind: bool = False, users: bool = False) -> Report:
     """Return everything that is known of records as one table with the figure, and every episode as data."""
     report = build_report(records, users=users)
-    lines = report.by_kind if by_kind else report.rows
+    lines, figure = report.by_kind if by_kind else report.rows, asking_figure(report.rows)
     section = Section(
         name="asking",
-        title="Asking back",
-        tables=[whole_table("", lines)],
-        figures=[] if report.figure is None else [report.figure],
+        title=_TITLE,
+        tables=[whole_table(lines)],
+        figures=[] if figure is None else [figure],
         remarks=notes(lines),
         data=plain(report),
     )
     return Report(title=section.title, sections=[section])
 
 
-def printed_table(title: str, rows: Sequence[Row]) -> Table:
+def printed_table(rows: Sequence[Row]) -> Table:
     """Return what fits a page: shares with their n, J with its interval, no column without cells."""
-    columns = {head: field for head, field in _PRINTED.items() if any(getattr(row, field) for row in rows)}
-    return _table(
-        title,
+    return _filled_table(
+        _TITLE,
         rows,
-        [name for name in _NAMES if any(_name(row, name) for row in rows)],
-        columns,
+        _NAMES,
+        _PRINTED,
         lambda head, cell: cell.bracketed() if cell and head == "J" else _with_n(cell),
     )
 
 
-def _drop_empty_columns(
-    title: str, columns: Columns, rows: Sequence[Row], names: Sequence[str]
-) -> Table | None:
-    """Return the columns that have cells, without rows of which nothing is known, and names that none has."""
+def _shown_table(title: str, columns: Columns, rows: Sequence[Row], names: Sequence[str]) -> Table | None:
+    """Return the rows of which something is known in columns; None if that is none of them."""
     known = [row for row in rows if any(getattr(row, field) is not None for field in columns.values())]
     if not known:
         return None
-    return _table(
-        title,
-        known,
-        [name for name in names if any(_name(row, name) for row in known)],
-        {
-            head: field
-            for head, field in columns.items()
-            if any(getattr(row, field) is not None for row in known)
-        },
-        lambda head, cell: _with_n(cell) if head in _NEEDS else cell,
+    return _filled_table(
+        title, known, names, columns, lambda head, cell: _with_n(cell) if head in _NEEDS else cell
     )
 
 
-def _table(
-    title: str,
-    rows: Sequence[Row],
-    names: Sequence[str],
-    columns: Columns,
-    shown: Callable[[str, Any], Cell],
+def _filled_table(
+    title: str, rows: Sequence[Row], names: Sequence[str], columns: Columns, shown: Shown
 ) -> Table:
+    """Return a table without the names and columns that no row has."""
+    filled = {
+        head: field for head, field in columns.items() if any(getattr(row, field) is not None for row in rows)
+    }
+    return _table(
+        title, rows, [name for name in names if any(_name(row, name) for row in rows)], filled, shown
+    )
+
+
+def _table(title: str, rows: Sequence[Row], names: Sequence[str], columns: Columns, shown: Shown) -> Table:
     cells = [
         [
             *(_name(row, name) for name in names),
@@ -281,21 +273,20 @@ def write(report: AskingReport, folder: Path) -> list[str]:
     text = json.dumps(plain(report), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     written = [write_whole(folder / "asking.json", text)]
     for name, lines in (("asking", report.rows), ("asking-by-kind", report.by_kind)):
-        written.append(write_whole(folder / f"{name}.csv", whole_table("Asking back", lines).to_csv()))
-        written.append(write_whole(folder / f"{name}.tex", printed_table("Asking back", lines).to_latex()))
-    if report.figure is not None:
-        written += [save(report.figure, folder / f"{report.figure.name}.{suffix}") for suffix in DRAWN_AS]
+        written.append(write_whole(folder / f"{name}.csv", whole_table(lines, _TITLE).to_csv()))
+        written.append(write_whole(folder / f"{name}.tex", printed_table(lines).to_latex()))
+    if (figure := asking_figure(report.rows)) is not None:
+        written += [save(figure, folder / f"{figure.name}.{suffix}") for suffix in DRAWN_AS]
     return list(map(str, written))
 
 
 def _print(console: Console, report: AskingReport) -> None:
-    tables = [_drop_empty_columns(title, columns, report.rows, _NAMES) for title, columns in _SHOWN.items()]
+    tables = [_shown_table(title, columns, report.rows, _NAMES) for title, columns in _SHOWN.items()]
     for benchmark in askable():
         of_kinds = [row for row in report.by_kind if row.benchmark == benchmark]
         prefix = f"{catalog.find(benchmark).title}, by kind: "
         tables += [
-            _drop_empty_columns(prefix + title, _SHOWN[title], of_kinds, _NAMES[1:])
-            for title in _SHOWN_BY_KIND
+            _shown_table(prefix + title, _SHOWN[title], of_kinds, _NAMES[1:]) for title in _SHOWN_BY_KIND
         ]
     for table in filter(None, tables):
         console.print(table.to_text())

@@ -33,11 +33,11 @@ from simulator.form_blocks import Form
 from simulator.model_forms import form_of, read_form
 from simulator.models import ChatModel
 from simulator.runner.declared_results import due_in, known_in, move_in, outcome_of, scores_of
-from simulator.runner.declared_seats import BuiltinSeat, PromptedSeat
+from simulator.runner.declared_seats import PromptedSeat
 from simulator.runner.declared_views import Result, SeatPage
 from simulator.runner.machines import NO_OPTIONS, ActiveEpisode, EpisodeMachine, Take
 from simulator.runner.turns import due_since, make_turn, state_after, task_turns
-from simulator.seats import Line, Reply, Seat, View
+from simulator.seats import Line, Reply, ScriptSeat, Seat, View
 from simulator.seeds import derive_seed
 
 
@@ -233,7 +233,7 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
         """
         spec = self.benchmark.seat(seat)
         if name in spec.players:
-            return BuiltinSeat(name, spec.players[name])
+            return ScriptSeat(spec.players[name], name, "offline")
         if spec.prompt is None or (name.startswith("offline/") and not name.startswith("offline/script")):
             known = ", ".join([*spec.players, *(["provider/model"] if spec.prompt else []), "script:FILE"])
             raise InputError(f"Nobody called {name!r} can sit in the {seat}'s seat; known are {known}.")

@@ -3,28 +3,10 @@
 from __future__ import annotations
 
 from personas.templates import describe, languages_of, render
-from simulator.benchmark import Player, SeatSpec
-from simulator.errors import InputError
+from simulator.benchmark import SeatSpec
 from simulator.models import ChatModel, Message, Request
 from simulator.packages import warn_once
 from simulator.seats import Kind, Reply, View
-
-
-class BuiltinSeat:
-    """A built-in player: a pure function of what the seat may see."""
-
-    kind: Kind = "offline"
-
-    def __init__(self, name: str, player: Player) -> None:
-        self.name = name
-        self._player = player
-
-    async def reply(self, view: View) -> Reply:
-        """Return what the function says."""
-        answer = self._player(view)
-        if not isinstance(answer, str | Reply):
-            raise InputError(f"{self.name} returned {answer!r}, no text and no Reply.")
-        return Reply(text=answer) if isinstance(answer, str) else answer
 
 
 class PromptedSeat:

@@ -83,7 +83,7 @@ async def _on_cluster(
     if unknown := [seat for seat in engine.resources if seat not in names]:
         raise InputError(f"--resources {unknown[0]}: there is no such seat; there are {', '.join(names)}.")
     with connecting.connected(engine.address) as ray:
-        here = connecting.on_node(ray, connecting.this_node(ray))
+        here = connecting.on_node(connecting.this_node(ray))
         environment, of_models = connecting.environment(), _of_models(factory.names, engine.resources)
         head = (
             ray.remote(Head)

@@ -115,7 +115,7 @@ async def play(cast: Cast, how: str, ray: object, path: Path, places: int) -> Me
 
 
 def cluster(cast: Cast, ray: object, path: Path, places: int) -> Players:
-    make = ray.remote(Head).options(num_cpus=0, **on_node(ray, this_node(ray)))  # type: ignore[attr-defined]
+    make = ray.remote(Head).options(num_cpus=0, **on_node(this_node(ray)))  # type: ignore[attr-defined]
     head = make.remote(path, ModelOptions(), {}, {})
     version = version_here("clarq")
     work = Work(benchmark="clarq", factory=cast, head=head, places=places, version=version, environment={})

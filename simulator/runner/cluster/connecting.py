@@ -89,7 +89,7 @@ def living_nodes(ray: Any) -> list[Mapping[str, Any]]:
     return [node for node in ray.nodes() if node["Alive"]]
 
 
-def on_node(ray: Any, node: str) -> dict[str, Any]:
+def on_node(node: str) -> dict[str, Any]:
     """Return the option that puts an actor on a node and nowhere else."""
     strategies = import_module("ray.util.scheduling_strategies")
     return {"scheduling_strategy": strategies.NodeAffinitySchedulingStrategy(node, soft=False)}

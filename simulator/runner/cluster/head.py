@@ -136,7 +136,7 @@ class Head:
         if lost and (known := self._models.get((name, at))) and known._actor_id.binary() == lost:
             del self._models[name, at]
         if (name, at) not in self._models:
-            options = {**actor_options(wants), **on_node(ray, at)}
+            options = {**actor_options(wants), **on_node(at)}
             self._models[name, at] = (
                 ray.remote(NodeModel).options(**options).remote(name, self._bare, self._environment)
             )

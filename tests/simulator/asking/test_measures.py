@@ -131,7 +131,7 @@ def test_the_printed_table_fits_a_page_and_the_figure_names_each_of_six_robots_o
         for number in range(6)
         for need in ("person", "inferred", "nothing")
     ]
-    table = printed_table("t", rows(found))
+    table = printed_table(rows(found))
     assert max(map(len, table.to_latex().splitlines())) < 150
     figure = asking_figure(rows(found))
     (panel,) = figure.panels
