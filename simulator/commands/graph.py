@@ -6,8 +6,6 @@ from typing import Annotated, Final
 
 import typer
 
-from simulator.runner.finding import load_machine
-
 STUDY: Final = "study"
 
 
@@ -18,6 +16,7 @@ def draw(name: str) -> str:
         InputError: if there is no such benchmark.
     """
     # Imported here: the command line lists its commands without LangGraph.
+    from simulator.runner.finding import load_machine
     from simulator.studies.graph import build_graph
 
     graph = build_graph() if name == STUDY else load_machine(name).build_graph()

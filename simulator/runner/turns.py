@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, cast
 from logs.rows import Turn
 from simulator.seats import Reply
 
-StateT = TypeVar("StateT", bound=Mapping[str, Any])
+ValuesT = TypeVar("ValuesT", bound=Mapping[str, Any])
 ASIDE: Final = "study"
 """In the payload of a turn that answers what a study asks beside the task: at which node of its way."""
 _UNMARKED: Final = frozenset({"consent", "ready", "comment"})
@@ -77,10 +77,10 @@ def due_since(turns: Sequence[Turn]) -> float:
     return monotonic() - max(age, 0.0)
 
 
-def state_after(state: StateT, update: Mapping[str, Any]) -> StateT:
+def state_after(state: ValuesT, update: Mapping[str, Any]) -> ValuesT:
     """Return the state that LangGraph makes of `state` and `update`, for a node that says where it goes on.
 
     Lists are appended, as the states' reducers do; everything else is replaced.
     """
     changed = {key: state[key] + value if isinstance(value, list) else value for key, value in update.items()}
-    return cast(StateT, {**state, **changed})
+    return cast(ValuesT, {**state, **changed})

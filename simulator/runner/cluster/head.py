@@ -17,8 +17,8 @@ from logs import LogConflict, LogWriter
 from logs.relay import Sent
 from logs.replies import Outcome
 from simulator.errors import InputError
-from simulator.models import Budget, BudgetExceeded, ModelError, ModelOptions
-from simulator.models.base import Completion, Scored
+from simulator.models import Budget, BudgetExceeded, Completion, ModelError, ModelOptions
+from simulator.models.base import Scored
 from simulator.models.cache import ResponseCache
 from simulator.runner.cluster.connecting import (
     actor_options,
