@@ -18,10 +18,10 @@ from simulator.errors import InputError
 from simulator.field_faults import FieldFault, first_fault
 from simulator.jsonlines import FieldError, Row
 
-T = TypeVar("T")
+ValueT = TypeVar("ValueT")
 
 
-class Codec(Generic[T]):
+class Codec(Generic[ValueT]):
     """A reader and writer of a type's values as JSON objects."""
 
     def __init__(self, type: Any, *, kinds: str = "") -> None:
@@ -29,11 +29,11 @@ class Codec(Generic[T]):
         self._head = 1 if kinds else 0
 
     @cached_property
-    def adapter(self) -> TypeAdapter[T]:
+    def adapter(self) -> TypeAdapter[ValueT]:
         """Pydantic's reader and writer, made when it is first needed: that takes milliseconds."""
         return TypeAdapter(self._type)
 
-    def read(self, record: Any, place: str) -> T:
+    def read(self, record: Any, place: str) -> ValueT:
         """Return a value out of a JSON object.
 
         Raises:
@@ -41,7 +41,7 @@ class Codec(Generic[T]):
         """
         return self._validate(record, lambda fault: InputError(f"{place}: {fault}"))
 
-    def read_row(self, row: Row) -> T:
+    def read_row(self, row: Row) -> ValueT:
         """Return a value out of an object of a file.
 
         Raises:
@@ -49,7 +49,7 @@ class Codec(Generic[T]):
         """
         return self._validate(row.data, lambda fault: FieldError(f"{row.where}{fault}"))
 
-    def read_field(self, row: Row, name: str) -> T:
+    def read_field(self, row: Row, name: str) -> ValueT:
         """Return a value out of a field of an object of a file.
 
         Raises:
@@ -63,13 +63,13 @@ class Codec(Generic[T]):
 
         return self._validate(row.data[name], wrong)
 
-    def _validate(self, value: Any, wrong: Callable[[FieldFault], Exception]) -> T:
+    def _validate(self, value: Any, wrong: Callable[[FieldFault], Exception]) -> ValueT:
         try:
             return self.adapter.validate_python(value)
         except ValidationError as error:
             raise wrong(first_fault(error, value, head=self._head)) from error
 
-    def write(self, value: T) -> dict[str, Any]:
+    def write(self, value: ValueT) -> dict[str, Any]:
         """Return a value as a JSON object."""
         record: dict[str, Any] = self.adapter.dump_python(value, mode="json", by_alias=True)
         return record

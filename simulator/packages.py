@@ -20,7 +20,7 @@ from simulator.errors import AskbackError, InputError
 T = TypeVar("T")
 _ROOT: Final = Path(__file__).parents[1]
 _PARTS: Final = ("askback", "logs", "personas", "simulator", "trees", "ui")
-_OURS: Final = tuple(f"{_ROOT / part}/" for part in _PARTS)
+_OUR_FOLDERS: Final = tuple(f"{_ROOT / part}/" for part in _PARTS)
 _STANDARD: Final = f"{sysconfig.get_path('stdlib')}/"
 _warned: Final = set[str]()
 _log = logging.getLogger(__name__)
@@ -88,4 +88,4 @@ def _extensions() -> tuple[str, ...]:
 def _is_theirs(file: str) -> bool:
     """Return True if a file is neither part of Askback nor of Python."""
     standard = file.startswith(_STANDARD) and "site-packages" not in file
-    return not (file.startswith(("<", *_OURS)) or standard)
+    return not (file.startswith(("<", *_OUR_FOLDERS)) or standard)
