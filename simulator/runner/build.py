@@ -20,7 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 from pkgutil import resolve_name
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
@@ -37,6 +37,9 @@ from simulator.runner.machines import AnyMachine
 from simulator.seats import AgentSeat, PersonSeat, Reply, ScriptSeat, Seat, View
 from simulator.seeds import derive_seed
 from trees import bounded
+
+SCRIPT: Final = "script:"
+"""Begins the name of a seat whose moves stand in a file."""
 
 
 @dataclass(kw_only=True)
@@ -162,8 +165,8 @@ def _seat(
         return name
     if name == "person":
         return PersonSeat()
-    if name.startswith("script:"):
-        return ScriptSeat(read_script(Path(name.removeprefix("script:")), seat), name)
+    if name.startswith(SCRIPT):
+        return ScriptSeat(read_script(Path(name.removeprefix(SCRIPT)), seat), name)
     if name.startswith("python:"):
         return AgentSeat(name, _agent(name))
     if name.startswith("plugin/"):

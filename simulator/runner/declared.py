@@ -25,14 +25,22 @@ from langgraph.types import Command
 from pydantic import ValidationError
 
 from logs.rows import Ending, Item, Judgment, Score, Turn, content_hash
-from simulator.benchmark import Benchmark, Due, Move, State
+from simulator.benchmark import Due, Move, State
 from simulator.blocks import Block, Talk
 from simulator.errors import InputError, SeatError
 from simulator.fields import read_fields
 from simulator.form_blocks import Form
 from simulator.model_forms import form_of, read_form
 from simulator.models import ChatModel
-from simulator.runner.declared_results import due_in, known_in, move_in, outcome_of, scores_of
+from simulator.runner.declared_results import (
+    AnyBenchmark,
+    AnyState,
+    due_in,
+    known_in,
+    move_in,
+    outcome_of,
+    scores_of,
+)
 from simulator.runner.declared_seats import PromptedSeat
 from simulator.runner.declared_views import Result, SeatPage
 from simulator.runner.machines import NO_OPTIONS, ActiveEpisode, EpisodeMachine, Take
@@ -54,8 +62,6 @@ class GraphState(TypedDict):
 
 
 Update = dict[str, Any]
-AnyBenchmark = Benchmark[Any, Any]
-AnyState = State[Any, Any]
 
 
 @dataclass(frozen=True, kw_only=True)

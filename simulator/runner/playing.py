@@ -14,13 +14,12 @@ from simulator.models import ModelOptions
 from simulator.models.load import WEIGHTS
 from simulator.models.prices import PRICES_VARIABLE
 from simulator.runner.batch import Executor
-from simulator.runner.build import NamedSeatFactory, read_script
+from simulator.runner.build import SCRIPT, NamedSeatFactory, read_script
 from simulator.runner.engine import Engine, Resources, processors
 from simulator.seats import ScriptSeat, Seat
 
 # So many dialogues are worth the two seconds that a process takes to start.
 _WORTH_A_WORKER: Final = 200
-_SCRIPT: Final = "script:"
 
 
 @asynccontextmanager
@@ -40,7 +39,7 @@ async def playing(
         InputError: if the cluster cannot be reached, or lacks something.
     """
     if engine.is_ray:
-        async with _on_cluster(engine, factory, log, places) as both:
+        async with on_cluster(engine, factory, log, places) as both:
             yield both
         return
     workers = workers_for(engine, factory.names, episodes)
@@ -67,14 +66,15 @@ def workers_for(engine: Engine, seats: Mapping[str, str | Seat], episodes: int) 
     if engine.workers is not None:
         return engine.workers
     names = (who if isinstance(who, str) else who.name for who in seats.values())
-    offline = all(name.startswith(("offline/", _SCRIPT)) for name in names)
+    offline = all(name.startswith(("offline/", SCRIPT)) for name in names)
     return max(1, min(processors(), episodes // _WORTH_A_WORKER)) if offline else 1
 
 
 @asynccontextmanager
-async def _on_cluster(
+async def on_cluster(
     engine: Engine, factory: NamedSeatFactory, log: Path, places: int
 ) -> AsyncIterator[tuple[NamedSeatFactory, Executor]]:
+    """Yield who makes the seats of this process, and the players of a cluster; see `playing`."""
     from simulator.runner.cluster import connecting
     from simulator.runner.cluster.head import Head, Link
     from simulator.runner.cluster.players import Players, Work, version_here
@@ -117,8 +117,8 @@ async def _on_cluster(
 
 def _portable(seat: str, who: str | Seat) -> str | Seat:
     """Return who sits there, for a process that cannot read this machine's files."""
-    if isinstance(who, str) and who.startswith(_SCRIPT):
-        return ScriptSeat(read_script(Path(who.removeprefix(_SCRIPT)), seat), who)
+    if isinstance(who, str) and who.startswith(SCRIPT):
+        return ScriptSeat(read_script(Path(who.removeprefix(SCRIPT)), seat), who)
     return who
 
 
