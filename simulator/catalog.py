@@ -15,7 +15,7 @@ to a backend), ``askback.seats`` (a name -> a class whose instances sit in a sea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
@@ -75,7 +75,7 @@ def installed() -> tuple[Benchmark[Any, Any], ...]:
 
 def extensions(group: str) -> Mapping[str, Callable[..., Any]]:
     """Return all that can be imported of a `group` (`MODELS`, `SEATS`, `SCORERS`), by name."""
-    parts = {name: _importable_part(group, name) for name in _points(group)}
+    parts = {name: attempt(f"{group}: {name}", partial(extension, group, name)) for name in _points(group)}
     return {name: part for name, part in parts.items() if part is not None}
 
 
@@ -103,10 +103,6 @@ def is_ours(name: str) -> bool:
     """Return True if a benchmark comes with Askback."""
     point = _points(BENCHMARKS).get(name)
     return point is not None and _package_of(point) == _OURS
-
-
-def _importable_part(group: str, name: str) -> Callable[..., Any] | None:
-    return attempt(f"{group}: {name}", lambda: extension(group, name))
 
 
 @cache
@@ -154,7 +150,7 @@ def _import_point(point: EntryPoint) -> Any:
 
 
 def _find_importable(name: str) -> Benchmark[Any, Any] | None:
-    return attempt(f"the benchmark {name}", lambda: find(name))
+    return attempt(f"the benchmark {name}", partial(find, name))
 
 
 def _position(name: str) -> float:

@@ -146,9 +146,9 @@ def interval_of(statistics: Floats, n: int, *, groups: int, bounds: Bounds | Non
 
 # A table asks for the same few proportions again and again, and scipy works out a p-value with each.
 @lru_cache(maxsize=4096)
-def wilson_bounds(successes: int, n: int, level: float = LEVEL) -> Bounds:
+def wilson_bounds(successes: int, n: int) -> Bounds:
     """Return the ends of Wilson's score interval of a proportion."""
-    interval = scipy.stats.binomtest(successes, n).proportion_ci(level, method="wilson")
+    interval = scipy.stats.binomtest(successes, n).proportion_ci(LEVEL, method="wilson")
     return float(interval.low), float(interval.high)
 
 
@@ -183,7 +183,6 @@ def bootstrap_mean(
     items: Sequence[Hashable] | None = None,
     *,
     bounds: Bounds | None = SHARE,
-    seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Interval:
     """Return the mean with a percentile bootstrap interval over items.
@@ -193,14 +192,13 @@ def bootstrap_mean(
         items: the item of each; by default each is one of its own. Repeats of an item are one cluster, and
             `Interval.n` counts items.
         bounds: see `simulator.stats.interval_of`; None for counts.
-        seed: of the resampling.
         resamples: how many.
 
     Raises:
         ValueError: if there are no values or the lengths differ.
     """
     clusters = range(len(values)) if items is None else items
-    mean = cluster_bootstrap(values, clusters, bounds=bounds, seed=seed, resamples=resamples)
+    mean = cluster_bootstrap(values, clusters, bounds=bounds, resamples=resamples)
     return mean._replace(n=len(set(clusters)))
 
 
@@ -221,7 +219,6 @@ def cluster_bootstrap(
     *,
     weights: Sequence[float] | None = None,
     bounds: Bounds | None = SHARE,
-    seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Interval:
     """Return the weighted mean with a percentile interval from resampled clusters (task types, people).
@@ -231,7 +228,6 @@ def cluster_bootstrap(
         clusters: the cluster of each.
         weights: of each; 1 by default. ``sum(w * v) / sum(w)`` is the estimate.
         bounds: see `simulator.stats.interval_of`; None for counts.
-        seed: of the resampling.
         resamples: how many.
 
     Raises:
@@ -248,7 +244,7 @@ def cluster_bootstrap(
     places, data, weight = places[order], data[order], weight[order]
     top = np.bincount(places, data * weight, len(index))
     bottom = np.bincount(places, weight, len(index))
-    sums = resampled(np.column_stack([top, bottom]), seed=seed, resamples=resamples)
+    sums = resampled(np.column_stack([top, bottom]), resamples=resamples)
     means = np.divide(sums[:, 0], sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
     interval = interval_of(means, len(data), groups=int((bottom > 0).sum()), bounds=bounds)
     if interval is None:
