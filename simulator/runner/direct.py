@@ -128,4 +128,5 @@ def _options(benchmark: Benchmark[Any, Any], rules: Mapping[str, Any]) -> dict[s
         raise InputError(f"{benchmark.name} has no rule {unknown[0]}; there are: {known}.")
     if benchmark.rules is None:
         return dict(rules)
-    return read_fields(benchmark.rules, rules).model_dump(mode="json")
+    options: dict[str, Any] = read_fields(benchmark.rules, rules).model_dump(mode="json")
+    return options

@@ -225,7 +225,8 @@ class DeclaredStudy(ItemStudy[StudySettings]):
         settings = self.study.settings
         if unknown := [name for name in settings if name not in known]:
             raise InputError(f"{where}there is no {unknown[0]}; there are: {', '.join(known)}.")
-        self.rules = read_fields(self._declared.rules, settings, where).model_dump(mode="json")
+        rules = read_fields(self._declared.rules, settings, where)
+        self.rules: dict[str, Any] = rules.model_dump(mode="json")
         own = {name: value for name, value in settings.items() if name in shared}
         return StudySettings.parse({"languages": [self.study.language], **own}, where)
 
