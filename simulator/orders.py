@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Generic, NamedTuple, TypeVar
 
@@ -115,7 +115,7 @@ class RunOrder(Generic[SelectionT, RulesT]):
             machine=machine_of(self.benchmark),
             seats={seat: names[0] for seat, names in self.players.items()} if seats is None else seats,
             items=self.kept(items),
-            settings=self.settings.called(name or self.settings.name),
+            settings=replace(self.settings, name=name or self.settings.name),
             options=logged_values(self.rules) if options is None else options,
             config={"data": self.selection.data, **(config or {})},
             shown=usual if shown is None else shown,

@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -75,10 +75,6 @@ class RunSettings:
     def places(self) -> int:
         """Episodes at a time: a batch that fewer ask for would never be full."""
         return max(self.concurrency, self.models.together)
-
-    def called(self, name: str | None) -> RunSettings:
-        """Return the same for one of several runs, called `name`."""
-        return replace(self, name=name)
 
 
 @dataclass(frozen=True, kw_only=True)
