@@ -21,7 +21,7 @@ asked in it was nobody's decision: only if something was, it tells of asking.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple
@@ -32,7 +32,7 @@ from simulator import catalog
 from simulator.benchmark import AskingSpec, Benchmark
 from simulator.errors import InputError
 from simulator.packages import fault_in
-from simulator.runner.logged import ENDED, ERASED, endings_of_runs, seat_failed, took_part
+from simulator.runner.logged import ENDED, ERASED, endings_of_runs, played_items
 
 PERSON: Final = "person"
 Need = Literal["person", "inferred", "nothing"]
@@ -168,64 +168,53 @@ def askings(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = F
         NotInLog: if there is no such run.
     """
     names = tuple(dict.fromkeys(runs))
-    records: list[Asking] = []
-    left_out: Counter[str] = Counter()
-    for run in names:
-        for record in _records_of(reader, run, exclude_aborted):
-            if isinstance(record, str):
-                left_out[record] += 1
-            else:
-                records.append(record)
+    records = [record for run in names for record in _records_of(reader, run, exclude_aborted)]
+    endings = endings_of_runs(reader, names)
+    left_out = {
+        ERASED: endings.statuses.get(ERASED, 0),
+        "aborted": sum(endings.left.values()) + exclude_aborted * sum(endings.aborted.values()),
+        "failed": sum(endings.failures.values()),
+        "not ended": endings.statuses.get("open", 0),
+        "nothing could be asked": records.count(None),
+    }
     return AskingRecords(
-        askings=tuple(sorted(records, key=_place)),
-        left_out=dict(sorted(left_out.items())),
-        aborted=endings_of_runs(reader, names).aborted,
+        askings=tuple(sorted((record for record in records if record is not None), key=_place)),
+        left_out={why: left_out[why] for why in sorted(left_out) if left_out[why]},
+        aborted=endings.aborted,
         exclude_aborted=exclude_aborted,
     )
 
 
-def _records_of(reader: LogReader, run: str, exclude_aborted: bool) -> Iterator[Asking | str]:
-    """Yield the record of each episode, or why it has none."""
-    benchmark = reader.run(run).benchmark
-    cluster = catalog.find(benchmark).cluster
+def _records_of(reader: LogReader, run: str, exclude_aborted: bool) -> Iterator[Asking | None]:
+    """Yield the record of each episode that counts; None for one in which nothing could be asked."""
+    benchmark = catalog.find(reader.run(run).benchmark)
     try:
-        spec = load_asking(benchmark)
+        spec = load_asking(benchmark.name)
     except InputError as error:
         raise InputError(f"{run}: {error}", code=error.code, **error.named) from error
-    rows = {row.hash: row for row in reader.items(run)}
-    read_item, read = _reading(catalog.find(benchmark), spec)
-    items = {hash: read_item(row) for hash, row in rows.items()}
+    read_item, read = _reading(benchmark, spec)
     judgments: defaultdict[str | None, list[Judgment]] = defaultdict(list)
     for judgment in reader.judgments(run_id=run):
         judgments[judgment.episode_id].append(judgment)
-    erased, endings = reader.uncounted_participants(run), reader.endings(run)
-    for played in reader.turns_of_run(run):
-        episode, turns = played
-        ending = endings.get(episode.id)
-        aborted = ending is not None and seat_failed(episode, ending)
-        if took_part(erased, played):
-            yield ERASED
-        elif ending is None:
-            yield "not ended"
-        elif ending.status not in ENDED and (exclude_aborted or not aborted):
-            yield ending.status
-        elif not (asked := read(items[episode.item_hash], episode.options, turns, judgments[episode.id])):
-            yield "nothing could be asked"
-        else:
-            if aborted:
-                asked = replace(asked, right=False, open=False, aborted=True)
-            seat = episode.seats.get(spec.robot, "")
-            yield Asking(
-                benchmark=benchmark,
-                run=run,
-                episode_id=episode.id,
-                item=rows[episode.item_hash].name,
-                cluster=cluster(rows[episode.item_hash].name),
-                robot=f"{seat} ({', '.join(asked.manner)})" if asked.manner else seat,
-                user=episode.seats.get(spec.user, ""),
-                seat=seat,
-                told=asked,
-            )
+    counted = played_items(reader, run, lambda row: (row.name, read_item(row)), aborted=not exclude_aborted)
+    for episode, (name, item), turns, ending in counted:
+        if not (asked := read(item, episode.options, turns, judgments[episode.id])):
+            yield None
+            continue
+        if ending.status not in ENDED:
+            asked = replace(asked, right=False, open=False, aborted=True)
+        seat = episode.seats.get(spec.robot, "")
+        yield Asking(
+            benchmark=benchmark.name,
+            run=run,
+            episode_id=episode.id,
+            item=name,
+            cluster=benchmark.cluster(name),
+            robot=f"{seat} ({', '.join(asked.manner)})" if asked.manner else seat,
+            user=episode.seats.get(spec.user, ""),
+            seat=seat,
+            told=asked,
+        )
 
 
 def _reading(
