@@ -89,17 +89,16 @@ def _list_episodes(reader: LogReader, run: str, status: State | None, limit: int
     if not episodes:
         _say(f"There are no {status or ''} episodes in run {run}.".replace("  ", " "))
         return
-    endings, names = reader.endings(run), {item.hash: item.name for item in reader.items(run)}
+    states, names = reader.statuses(run), {item.hash: item.name for item in reader.items(run)}
     table = _table("episode", "item", "language", "repeat", "attempt", "status", "begun")
     for episode in episodes[-limit:]:
-        ending = endings.get(episode.id)
         table.add_row(
             Text(episode.id, overflow="fold"),
             Text(names[episode.item_hash]),
             episode.language,
             str(episode.repeat),
             str(episode.attempt),
-            _colour_state(ending.status if ending else "running"),
+            _colour_state(states[episode.id]),
             _moment(episode.created_at),
         )
     _console().print(table)

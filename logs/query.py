@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from logs.rows import Episode, Turn
 
@@ -77,32 +78,13 @@ def missing(kind: str, key: str, there: list[str], path: Path) -> str:
     return f"there is no {kind} {key!r} in the log {path}. {hint}"
 
 
-def where_equal(**columns: Any) -> tuple[str, list[Any]]:
-    """Return a WHERE clause for the columns whose wanted value is not None, and the values."""
-    values = {column: value for column, value in columns.items() if value is not None}
-    clause = " AND ".join(f"{column} = ?" for column in values)
-    return (f"WHERE {clause}" if clause else ""), list(values.values())
+OF_RUN: Final = "episode_id IN (SELECT id FROM episodes WHERE run_id = ?)"
+"""Condition that a row's episode is of a run."""
+STANDS: Final = "coalesce((SELECT n.status FROM endings n WHERE n.episode_id = e.id), 'running') = ?"
+"""Condition that the episode ``e`` has ended so, or has not ended (`State`)."""
 
 
-def _add_condition(where: str, condition: str) -> str:
-    return f"{where} AND {condition}" if where else f"WHERE {condition}"
-
-
-def and_run(where: str, values: list[Any], run_id: str | None) -> tuple[str, list[Any]]:
-    """Return `where`, and that the row's episode is of this run."""
-    if run_id is None:
-        return where, values
-    return _add_condition(where, "episode_id IN (SELECT id FROM episodes WHERE run_id = ?)"), [
-        *values,
-        run_id,
-    ]
-
-
-def and_status(where: str, values: list[Any], status: State | None) -> tuple[str, list[Any]]:
-    """Return `where`, and that the episode ``e`` has ended so, or has not ended."""
-    if status is None:
-        return where, values
-    if status == "running":
-        return _add_condition(where, "NOT EXISTS (SELECT 1 FROM endings n WHERE n.episode_id = e.id)"), values
-    ended = "EXISTS (SELECT 1 FROM endings n WHERE n.episode_id = e.id AND n.status = ?)"
-    return _add_condition(where, ended), [*values, status]
+def where(conditions: Mapping[str, Any]) -> tuple[str, list[Any]]:
+    """Return a WHERE clause of the conditions whose value is not None, and the values."""
+    wanted = {condition: value for condition, value in conditions.items() if value is not None}
+    return (f"WHERE {' AND '.join(wanted)}" if wanted else ""), list(wanted.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import fields
@@ -14,7 +15,7 @@ from typing import Any, Self, TypeVar
 from logs.codec import decode, select
 from logs.connect import BUSY_SECONDS, connect_for_reading, log_error
 from logs.errors import LogError, NotInLog
-from logs.query import ModelUsage, Played, Progress, State, and_run, and_status, missing, where_equal
+from logs.query import OF_RUN, STANDS, ModelUsage, Played, Progress, State, missing, where
 from logs.rows import (
     EXCLUDED,
     INCLUDED,
@@ -145,10 +146,9 @@ class LogReader:
             participant_id: of this person only.
             latest: only the latest attempt of each item, language and repeat.
         """
-        where, values = where_equal(run_id=run_id, participant_id=participant_id)
-        where, values = and_status(where, values, status)
+        clause, values = where({"run_id = ?": run_id, "participant_id = ?": participant_id, STANDS: status})
         source = "latest_attempts" if latest else "episodes"
-        return self._query(Episode, f"FROM {source} e {where} ORDER BY seq", values)
+        return self._query(Episode, f"FROM {source} e {clause} ORDER BY seq", values)
 
     def episode(self, id: str) -> Episode:
         """Return one episode.
@@ -191,13 +191,13 @@ class LogReader:
             latest: only the latest attempt of each item, language and repeat.
         """
         # The plus keeps SQLite from sorting all texts: it walks the episodes in their own order instead.
-        where, values = and_status("WHERE +e.run_id = ?", [run_id], status)
+        clause, values = where({"+e.run_id = ?": run_id, STANDS: status})
         source = "latest_attempts" if latest else "episodes"
         width = len(TABLES[Episode].columns)
         with self.connection() as connection:
             records = connection.execute(
                 f"SELECT {select(Episode, 'e')}, {select(Turn, 't')} FROM {source} e "
-                f"LEFT JOIN turns t ON t.episode_id = e.id {where} ORDER BY e.seq, t.number",
+                f"LEFT JOIN turns t ON t.episode_id = e.id {clause} ORDER BY e.seq, t.number",
                 values,
             )
             with closing(records):
@@ -213,9 +213,18 @@ class LogReader:
 
     def endings(self, run_id: str) -> dict[str, Ending]:
         """Return how the episodes of a run ended, by episode; those that have not ended are not in it."""
-        of_run = "episode_id IN (SELECT id FROM episodes WHERE run_id = ?)"
-        endings = self._query(Ending, f"FROM endings WHERE {of_run} ORDER BY seq", [run_id])
-        return {ending.episode_id: ending for ending in endings}
+        return {ending.episode_id: ending for ending in self._where(Ending, run=run_id)}
+
+    def statuses(self, run_id: str) -> dict[str, State]:
+        """Return how each episode of a run stands, by episode, oldest first."""
+        with self.connection() as connection:
+            return dict(
+                connection.execute(
+                    "SELECT e.id, coalesce(n.status, 'running') FROM episodes e "
+                    "LEFT JOIN endings n ON n.episode_id = e.id WHERE e.run_id = ? ORDER BY e.seq",
+                    [run_id],
+                ).fetchall()
+            )
 
     def model_calls(
         self,
@@ -341,19 +350,15 @@ class LogReader:
         Raises:
             NotInLog: there is no such run.
         """
-        planned = self.run(run_id).config.get("planned")
+        planned, gone = self.run(run_id).config.get("planned"), self.erased_participants()
+        counts = Counter[str]()
         with self.connection() as connection:
-            counts = dict(
-                connection.execute("SELECT status, episodes FROM run_progress WHERE run_id = ?", [run_id])
-            )
-        if gone := self.erased_participants():
-            endings = self.endings(run_id)
-            left = [
-                episode.id for episode in self.episodes(run_id, latest=True) if episode.participant_id in gone
-            ]
-            for status in (endings[id].status if id in endings else "running" for id in left):
-                counts[status] -= 1
-            counts["erased"] = len(left)
+            for status, person, episodes in connection.execute(
+                "SELECT l.status, e.participant_id, count(*) FROM latest_endings l "
+                "JOIN episodes e ON e.id = l.episode_id WHERE l.run_id = ? GROUP BY 1, 2",
+                [run_id],
+            ):
+                counts["erased" if person in gone else status] += episodes
         return Progress(planned=planned if isinstance(planned, int) else None, **counts)
 
     def usage(self, run_id: str) -> list[ModelUsage]:
@@ -375,8 +380,8 @@ class LogReader:
 
     def _where(self, row: type[R], source: str = "", *, run: str | None = None, **equal: Any) -> list[R]:
         """Return the rows with these values (None: any), oldest first; `run`: that their episodes are of."""
-        where, values = and_run(*where_equal(**equal), run)
-        return self._query(row, f"FROM {source or TABLES[row].name} {where} ORDER BY seq", values)
+        clause, values = where({**{f"{column} = ?": equal[column] for column in equal}, OF_RUN: run})
+        return self._query(row, f"FROM {source or TABLES[row].name} {clause} ORDER BY seq", values)
 
     def _require_row(self, row: type[R], key: str, text: str) -> R:
         name = TABLES[row].name

@@ -37,7 +37,6 @@ __all__ = ["LogWriter", "Posted", "Written"]
 _GROUP_ROWS = 2048
 
 _Job = tuple[Entry | None, Reply]
-_STOP = object()
 _FLUSHED = Written(duplicate=False)
 
 
@@ -190,7 +189,8 @@ class _Worker:
         self._connection = connection
         self._shortener = Shortener()
         self._group_seconds = group_seconds
-        self._jobs: queue.SimpleQueue[_Job | object] = queue.SimpleQueue()
+        # None is the last one.
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._hurry = threading.Event()
         self._lost: LogError | None = None
         self._lock = threading.Lock()
@@ -216,7 +216,7 @@ class _Worker:
         with self._lock:
             if not self._closed:
                 self._closed = True
-                self._jobs.put(_STOP)
+                self._jobs.put(None)
         self._hurry.set()
         self._thread.join()
 
@@ -229,22 +229,18 @@ class _Worker:
 
     def _round(self) -> bool:
         """Wait for a row, gather a group, commit it; False when it was the last."""
-        first = self._jobs.get()
-        if self._group_seconds and first is not _STOP:
+        job = self._jobs.get()
+        if self._group_seconds and job is not None:
             self._hurry.wait(self._group_seconds)
             self._hurry.clear()
         jobs: list[_Job] = []
-        job: _Job | object = first
-        try:
-            while job is not _STOP and len(jobs) < _GROUP_ROWS:
-                jobs.append(job)  # type: ignore[arg-type]
-                job = self._jobs.get_nowait()
-        except queue.Empty:
-            job = None
-        if job is not None and job is not _STOP:
-            jobs.append(job)  # type: ignore[arg-type]
+        while job is not None:
+            jobs.append(job)
+            if len(jobs) > _GROUP_ROWS or self._jobs.empty():
+                break
+            job = self._jobs.get()
         self._tell(jobs, self._commit([entry for entry, _ in jobs if entry is not None]))
-        return job is not _STOP
+        return job is not None
 
     def _commit(self, entries: list[Entry]) -> list[Outcome]:
         """Write rows in one transaction; what became of each. Never raises."""

@@ -51,8 +51,9 @@ def checked(name: str, answer: AnswerT) -> AnswerT:
 
 def count_of(value: object) -> int | None:
     """Return a number of tokens as a server gave it, or None if it is not one."""
-    counts = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_COUNTED
-    return value if counts and isinstance(value, int) else None
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_COUNTED:
+        return value
+    return None
 
 
 def is_unicode(text: str) -> bool:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Any, ClassVar, Final
 
 import anthropic
 from anthropic.types import Message as Answer
-from pydantic import BaseModel
 
 from simulator.models import remote
 from simulator.models.answers import count_of
 from simulator.models.base import Capabilities, Completion, Request, Usage
 from simulator.models.errors import BadRequest, Malformed, Refused, Unsupported, cannot_continue
+from simulator.models.keys import cached_by_type
 from simulator.models.sampling import require_samples
 from simulator.models.schema import check_top, has_free_maps
 
@@ -56,8 +55,7 @@ class AnthropicModel(remote.ServerModel):
         )
 
     def _body(self, request: Request) -> dict[str, Any]:
-        if request.samples > 1:
-            require_samples(self.name, request.samples, 1)
+        require_samples(self.name, request.samples, 1)
         if request.plain:
             raise cannot_continue(self.name)
         if request.top_logprobs is not None:
@@ -92,22 +90,14 @@ class AnthropicModel(remote.ServerModel):
         return Completion(text=remote.cut(text, blank), usage=usage, finish_reason=_FINISH.get(end, end))
 
 
-def output_format(schema: type[BaseModel] | dict[str, Any]) -> dict[str, Any]:
-    """Return the ``output_config.format`` of structured outputs.
+@cached_by_type
+def output_format(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the ``output_config.format`` of structured outputs, by a JSON schema or a pydantic type.
 
     Raises:
         Unsupported: if the schema is not an object at the top or has free-form maps, which the API would
             silently empty.
     """
-    return _format_of(schema) if isinstance(schema, type) else _format(schema)
-
-
-@lru_cache(maxsize=256)
-def _format_of(schema: type[BaseModel]) -> dict[str, Any]:
-    return _format(schema.model_json_schema())
-
-
-def _format(schema: dict[str, Any]) -> dict[str, Any]:
     check_top(schema)
     if has_free_maps(schema):
         raise Unsupported("Anthropic's structured outputs have no objects with free names; use a list")

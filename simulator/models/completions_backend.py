@@ -11,7 +11,7 @@ from typing import Any
 
 from openai.types import Completion as Answer
 
-from simulator.models.answers import count_of, plain_text
+from simulator.models.answers import plain_text
 from simulator.models.base import (
     Capabilities,
     Completion,
@@ -21,11 +21,10 @@ from simulator.models.base import (
     Scored,
     ScoreRequest,
     TokenLogprob,
-    Usage,
 )
 from simulator.models.errors import BadRequest, Malformed, Unsupported
-from simulator.models.openai_backend import OpenAIServer, drawn
-from simulator.models.sampling import require_samples
+from simulator.models.openai_backend import OpenAIServer, drawn, openai_usage
+from simulator.models.sampling import drawn_samples
 from simulator.models.tokens import Token, is_glued
 
 _IMPOSSIBLE = float("-inf")
@@ -59,14 +58,11 @@ class CompletionsModel(OpenAIServer):
     def _completion(self, response: object, request: Request) -> Completion:
         answer = self._require_answer(response)
         choice = answer.choices[0]
-        several = request.samples > 1
-        if several:
-            require_samples(self.name, request.samples, len(answer.choices))
         return Completion(
             text=choice.text,
-            samples=tuple(each.text or "" for each in answer.choices) if several else (),
+            samples=drawn_samples(self.name, request, [each.text for each in answer.choices]),
             logprobs=() if request.top_logprobs is None else self._written(choice.logprobs),
-            usage=_usage(answer),
+            usage=openai_usage(answer),
             finish_reason=choice.finish_reason or "stop",
         )
 
@@ -98,7 +94,7 @@ class CompletionsModel(OpenAIServer):
             start = len(request.text)
             pairs = zip(texts, choices, strict=True)
             sums = (self._likelihood(text, start, self._echo_logprobs(choice)) for text, choice in pairs)
-            return Scored(likelihoods=tuple(sums), usage=_usage(answer))
+            return Scored(likelihoods=tuple(sums), usage=openai_usage(answer))
         logprobs = self._echo_logprobs(choices[0])
         words: list[str] = logprobs.tokens
         tables: list[Any] = list(logprobs.top_logprobs or ()) or [None] * len(words)
@@ -111,7 +107,7 @@ class CompletionsModel(OpenAIServer):
                 raise BadRequest(f"nothing is before character {offset}, so nothing can be expected there")
             top = self._distribution(_table(tables[number], request.top))
             positions.append(Position(offset=offset, token=words[number], logprob=logprob, top=top))
-        return Scored(positions=tuple(positions), usage=_usage(answer))
+        return Scored(positions=tuple(positions), usage=openai_usage(answer))
 
     def _require_answer(self, answer: object) -> Answer:
         if not isinstance(answer, Answer) or not answer.choices or answer.choices[0].text is None:
@@ -178,10 +174,3 @@ class CompletionsModel(OpenAIServer):
 def _table(table: Mapping[str, float] | None, most: int | None = None) -> tuple[tuple[str, float], ...]:
     """Return the likeliest first. Servers send no order, and some one more than they were asked for."""
     return tuple(sorted((table or {}).items(), key=lambda each: -each[1])[:most])
-
-
-def _usage(answer: Answer) -> Usage:
-    usage = answer.usage
-    return (
-        Usage() if usage is None else Usage(count_of(usage.prompt_tokens), count_of(usage.completion_tokens))
-    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -150,15 +150,11 @@ def read_settings(pairs: Sequence[str], reasoning_effort: str | None = None) -> 
         if key in settings:
             raise InputError(f"--set {key}: is given twice")
         settings[key] = _value(value)
-    return _with_effort(settings, reasoning_effort)
-
-
-def _with_effort(settings: Mapping[str, Any], effort: str | None) -> dict[str, Any]:
-    if effort is None:
-        return dict(settings)
-    if "reasoning_effort" in settings:
-        raise InputError("--set reasoning_effort: is given twice, with --reasoning-effort")
-    return {**settings, "reasoning_effort": effort}
+    if reasoning_effort is not None:
+        if "reasoning_effort" in settings:
+            raise InputError("--set reasoning_effort: is given twice, with --reasoning-effort")
+        settings["reasoning_effort"] = reasoning_effort
+    return settings
 
 
 def _value(text: str) -> Any:

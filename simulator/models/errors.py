@@ -40,6 +40,9 @@ class ModelError(AskbackError):
     Attributes:
         retryable: whether the same request may be sent again.
         maybe_billed: whether the provider may have charged for the failed request.
+        text: the answer as it came, the beginning of one that is very long.
+        retry_after: seconds the server asked to wait, if it said.
+        attempts: requests sent, where several were.
         usage: tokens known to have been used on the way.
         cost: US dollars known to have been spent on the way; None if unknown.
         server: address of the server of a fleet that failed, else empty.
@@ -50,10 +53,21 @@ class ModelError(AskbackError):
     retryable = False
     maybe_billed = False
 
-    def __init__(self, message: str, *, usage: Usage | None = None) -> None:
-        super().__init__(message)
-        self.attempts = 0
+    def __init__(
+        self,
+        message: str,
+        *,
+        text: str = "",
+        retry_after: float | None = None,
+        usage: Usage | None = None,
+        maybe_billed: bool | None = None,
+    ) -> None:
+        super().__init__(message[:_LONGEST])
+        self.text = text[:_LONGEST]
+        self.retry_after = retry_after
         self.usage = usage or Usage()
+        self.maybe_billed = type(self).maybe_billed if maybe_billed is None else maybe_billed
+        self.attempts = 0
         self.cost: float | None = None
         self.server = ""
         self.elsewhere = False
@@ -65,18 +79,10 @@ class ModelError(AskbackError):
 
 
 class RateLimited(ModelError):
-    """The server wants fewer requests.
-
-    Attributes:
-        retry_after: seconds the server asked to wait, if it said.
-    """
+    """The server wants fewer requests."""
 
     code = "model_rate_limited"
     retryable = True
-
-    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
 
 
 class TimedOut(ModelError):
@@ -88,20 +94,10 @@ class TimedOut(ModelError):
 
 
 class Unavailable(ModelError):
-    """The server failed (5xx) or the connection did.
-
-    Attributes:
-        retry_after: seconds the server asked to wait, if it said.
-        maybe_billed: True if the connection broke off, so that nobody knows what the server did.
-    """
+    """The server failed (5xx) or the connection did; one that broke off may be billed."""
 
     code = "model_unavailable"
     retryable = True
-
-    def __init__(self, message: str, *, retry_after: float | None = None, maybe_billed: bool = False) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
-        self.maybe_billed = maybe_billed
 
 
 class ServerDown(ModelError):
@@ -111,19 +107,11 @@ class ServerDown(ModelError):
 
 
 class Malformed(ModelError):
-    """The answer is not what was asked for: garbage instead of JSON, or JSON that breaks the schema.
-
-    Attributes:
-        text: the answer as it came, the beginning of one that is very long.
-    """
+    """The answer is not what was asked for: garbage instead of JSON, or JSON that breaks the schema."""
 
     code = "model_malformed"
     retryable = True
     maybe_billed = True
-
-    def __init__(self, message: str, *, text: str = "", usage: Usage | None = None) -> None:
-        super().__init__(message[:_LONGEST], usage=usage)
-        self.text = text[:_LONGEST]
 
 
 class Refused(ModelError):
@@ -131,10 +119,6 @@ class Refused(ModelError):
 
     code = "model_refused"
     maybe_billed = True
-
-    def __init__(self, message: str, *, text: str = "", usage: Usage | None = None) -> None:
-        super().__init__(message[:_LONGEST], usage=usage)
-        self.text = text[:_LONGEST]
 
 
 class AuthenticationFailed(ModelError):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, wraps
 from hashlib import sha256
 from operator import attrgetter
-from typing import Any
-
-from pydantic import BaseModel
+from typing import Any, TypeVar
 
 from simulator.models.base import Request, ScoreRequest
 
+T = TypeVar("T")
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
@@ -91,23 +90,24 @@ def messages(request: Request) -> list[dict[str, str]]:
     return [{"role": message.role, "content": message.content} for message in request.messages]
 
 
-def json_schema(schema: type[BaseModel] | dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return the request's schema as plain JSON schema (shared: do not change it)."""
-    return schema if schema is None or isinstance(schema, dict) else _schema_of(schema)
+def cached_by_type(convert: Callable[[Any], T]) -> Callable[[Any], T]:
+    """Return what converts pydantic types, too, by their JSON schemas; what comes of these is kept."""
+    of_type = lru_cache(maxsize=256)(lambda schema: convert(schema.model_json_schema()))
+
+    @wraps(convert)
+    def converted(schema: Any) -> T:
+        return of_type(schema) if isinstance(schema, type) else convert(schema)
+
+    return converted
 
 
-@lru_cache(maxsize=256)
-def _schema_of(schema: type[BaseModel]) -> dict[str, Any]:
-    return schema.model_json_schema()
+@cached_by_type
+def json_schema(schema: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return a request's schema (or None) as plain JSON schema (shared: do not change it)."""
+    return schema
 
 
-def _schema_text(schema: type[BaseModel] | dict[str, Any] | None) -> str:
-    return _canonical(schema) if isinstance(schema, dict) else _text_of(schema)
-
-
-@lru_cache(maxsize=256)
-def _text_of(schema: type[BaseModel] | None) -> str:
-    return _canonical(json_schema(schema))
+_schema_text = cached_by_type(_canonical)
 
 
 def content(request: Request | ScoreRequest) -> dict[str, Any]:

@@ -33,10 +33,10 @@ from simulator.models.errors import (
     cannot_score,
 )
 from simulator.models.keys import Identity, messages
-from simulator.models.openai_backend import drawn, openai_usage
+from simulator.models.openai_backend import drawn, openai_usage, refuse_declined
 from simulator.models.prices import Price
 from simulator.models.redaction import Secrets, public_url
-from simulator.models.sampling import require_samples
+from simulator.models.sampling import drawn_samples, require_samples
 from simulator.models.schema import openai_format
 
 INSTALL: Final = "pip install 'askback[providers]'"
@@ -179,7 +179,7 @@ class LibraryModel:
             raise Unsupported(
                 f"{self.name} gives no log-probabilities here; take openai/…, completions/… or transformers/…"
             )
-        if request.samples > 1 and not self.capabilities.samples:
+        if not self.capabilities.samples:
             require_samples(self.name, request.samples, 1)
         body = drawn(request) | {"max_tokens": request.max_tokens}
         for parameter in (*self.ignored, *(() if self._stops else ("stop",))):
@@ -191,16 +191,11 @@ class LibraryModel:
     def _completion(self, answer: Any, request: Request) -> Completion:
         usage = openai_usage(answer)
         choice = answer.choices[0]
+        refuse_declined(self.name, choice, usage)
         text = choice.message.content or ""
-        if choice.finish_reason == "content_filter" or getattr(choice.message, "refusal", None):
-            spoken = getattr(choice.message, "refusal", None) or text
-            raise Refused(f"{self.name} declined: {spoken or 'content filter'}", text=spoken, usage=usage)
-        several = request.samples > 1
-        if several:
-            require_samples(self.name, request.samples, len(answer.choices))
         return Completion(
             text=text if self._stops else remote.cut(text, request.stop),
-            samples=tuple(each.message.content or "" for each in answer.choices) if several else (),
+            samples=drawn_samples(self.name, request, [each.message.content for each in answer.choices]),
             usage=usage,
             finish_reason=choice.finish_reason or "stop",
         )

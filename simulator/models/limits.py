@@ -71,7 +71,7 @@ class Circuit:
         Raises:
             ServerDown: if the server is given up for it.
         """
-        asked = getattr(error, "retry_after", None)
+        asked = error.retry_after
         if asked is not None and asked > MOST_WAIT:
             self._give_up(
                 f"{self.server} asks not to be called for {duration(asked)}; nobody waits for more than "
@@ -230,7 +230,8 @@ class Limited(Layer):
         Raises:
             ServerDown: if the server has been given up.
         """
-        limiter = self._limiter or self._shared_limiter()
+        identity = self.identity
+        limiter = self._limiter or shared_limiter(identity.provider, identity.base_url, self._maximum)
         circuit = limiter.circuit
         circuit.require_closed()
         since = await limiter.acquire()
@@ -241,10 +242,9 @@ class Limited(Layer):
             limiter.success()
             circuit.succeeded()
         except ModelError as error:
+            pause = error.retry_after
             if isinstance(error, RateLimited):
-                wait = None if error.retry_after is None else min(error.retry_after, MOST_WAIT)
-                limiter.complaint(since, wait)
-            pause = getattr(error, "retry_after", None)
+                limiter.complaint(since, None if pause is None else min(pause, MOST_WAIT))
             if pause is not None and _SAY_AFTER < pause <= MOST_WAIT:
                 circuit.say(f"asks to be left alone for {duration(pause)}; waiting")
             circuit.failed(error, since)
@@ -252,10 +252,6 @@ class Limited(Layer):
         finally:
             limiter.release()
         return answer
-
-    def _shared_limiter(self) -> Limiter:
-        identity = self.identity
-        return shared_limiter(identity.provider, identity.base_url, self._maximum)
 
 
 @contextmanager

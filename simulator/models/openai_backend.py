@@ -17,7 +17,7 @@ from simulator.models.answers import count_of
 from simulator.models.base import Capabilities, Completion, Request, TokenLogprob, Usage
 from simulator.models.errors import Malformed, Refused, Unsupported, cannot_continue
 from simulator.models.keys import messages
-from simulator.models.sampling import require_samples
+from simulator.models.sampling import drawn_samples
 from simulator.models.schema import openai_format
 
 MOST_TOP_LOGPROBS: Final = 20
@@ -134,25 +134,17 @@ class OpenAIModel(OpenAIServer):
         choice, usage = answer.choices[0], openai_usage(answer)
         if choice.message is None:
             raise Malformed(f"{self.name}: the server's answer has no message", text=str(answer), usage=usage)
+        refuse_declined(self.name, choice, usage)
         text = choice.message.content or ""
-        if choice.message.refusal or choice.finish_reason == "content_filter":
-            spoken = choice.message.refusal or text
-            raise Refused(f"{self.name} declined: {spoken or 'content filter'}", text=spoken, usage=usage)
         if not self._sampling:
             text = remote.cut(text, request.stop)
         return Completion(
             text=text,
-            samples=self._samples(answer, request.samples),
+            samples=drawn_samples(self.name, request, [each.message.content for each in answer.choices]),
             logprobs=self._token_logprobs(answer, request),
             usage=usage,
             finish_reason=choice.finish_reason or "stop",
         )
-
-    def _samples(self, answer: ChatCompletion, count: int) -> tuple[str, ...]:
-        if count == 1:
-            return ()
-        require_samples(self.name, count, len(answer.choices))
-        return tuple(choice.message.content or "" for choice in answer.choices)
 
     def _token_logprobs(self, answer: ChatCompletion, request: Request) -> tuple[TokenLogprob, ...]:
         if request.top_logprobs is None:
@@ -168,6 +160,18 @@ class OpenAIModel(OpenAIServer):
             )
             for token in logprobs.content
         )
+
+
+def refuse_declined(name: str, choice: Any, usage: Usage) -> None:
+    """Refuse an answer in OpenAI's form in which the model, or a filter, declines.
+
+    Raises:
+        Refused: with what was said instead.
+    """
+    refusal = getattr(choice.message, "refusal", None)
+    if refusal or choice.finish_reason == "content_filter":
+        said = refusal or choice.message.content or ""
+        raise Refused(f"{name} declined: {said or 'content filter'}", text=said, usage=usage)
 
 
 def openai_usage(answer: Any) -> Usage:

@@ -298,7 +298,7 @@ class Pool:
 
     def _note_failure(self, member: Member, error: ModelError, began: float) -> None:
         now = self._now()
-        asked = getattr(error, "retry_after", None)
+        asked = error.retry_after
         if isinstance(error, RateLimited):
             member.heard = now
             # Whoever refuses is quick about it, and would seem the least loaded.

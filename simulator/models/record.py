@@ -14,7 +14,7 @@ from logs.rows import ModelCall
 from simulator.models import keys
 from simulator.models.answers import stored
 from simulator.models.base import Answer, Completion, Request, ScoreRequest
-from simulator.models.errors import Malformed, ModelError, Refused
+from simulator.models.errors import ModelError
 from simulator.models.layers import AnswerT, Backend, Layer, Send
 
 # The log holds no infinite numbers; providers write this for tokens that cannot come, too.
@@ -44,8 +44,7 @@ class Recorded(Layer):
         try:
             answer = await send()
         except ModelError as error:
-            text = error.text if isinstance(error, Malformed | Refused) else ""
-            response = {"text": text, "message": str(error), **_server(error)}
+            response = {"text": error.text, "message": str(error), **_server(error)}
             self._record(request, start, error, response, error=type(error).__name__)
             raise
         self._record(request, start, answer, response_row(answer), cached=answer.cached)

@@ -176,8 +176,7 @@ async def translated(name: str, sdk: Any, seconds: float, secrets: Secrets) -> A
             yield
     except ModelError as error:
         error.args = tuple(secrets.hide(str(part)) for part in error.args)
-        if isinstance(error, Malformed | Refused):
-            error.text = secrets.hide(error.text)
+        error.text = secrets.hide(error.text)
         raise
 
 

@@ -46,7 +46,7 @@ class RetryPolicy:
         if isinstance(error, Malformed) or error.elsewhere:
             return 0.0
         bound = min(self.max_delay, self.first_delay * 2.0 ** (attempt - 1))
-        asked = getattr(error, "retry_after", None)
+        asked = error.retry_after
         return asked * uniform(1.0, 1.25) if asked else uniform(0.0, bound)
 
 

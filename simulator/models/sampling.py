@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -59,6 +60,16 @@ def together(answers: list[Completion]) -> Completion:
         cached=all(answer.cached for answer in answers),
         attempts=sum(answer.attempts for answer in answers),
     )
+
+
+def drawn_samples(name: str, request: Request, texts: Sequence[str | None]) -> tuple[str, ...]:
+    """Return the samples among a server's answers; none where one alone was asked for.
+
+    Raises:
+        TooFewSamples: if it drew fewer than were asked for.
+    """
+    require_samples(name, request.samples, len(texts))
+    return tuple(text or "" for text in texts) if request.samples > 1 else ()
 
 
 def require_samples(name: str, asked: int, drawn: int) -> None:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
-from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from simulator.models.answers import is_unicode
 from simulator.models.base import Completion, Request, ScoreRequest
 from simulator.models.errors import Malformed, Unsupported
+from simulator.models.keys import cached_by_type
 from simulator.models.layers import AnswerT, amended
 from simulator.models.thinking import parted
 
@@ -28,8 +28,9 @@ _NAME = re.compile(r"[^A-Za-z0-9_-]+")
 # --- to the provider ---------------------------------------------------------------------------------
 
 
-def openai_format(schema: type[BaseModel] | dict[str, Any]) -> dict[str, Any]:
-    """Return the ``response_format`` of chat completions.
+@cached_by_type
+def openai_format(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the ``response_format`` of chat completions, by a JSON schema or a pydantic type.
 
     Strict mode (the server can only write what fits) wants every property required and no others allowed.
     A schema that cannot be put so, because it has free-form maps, is sent with ``strict`` off; the answer
@@ -38,9 +39,11 @@ def openai_format(schema: type[BaseModel] | dict[str, Any]) -> dict[str, Any]:
     Raises:
         Unsupported: if the schema is not an object at the top.
     """
-    if isinstance(schema, type):
-        return _openai_format_of(schema)
-    return _openai_format(_name(schema), schema)
+    check_top(schema)
+    strict = not has_free_maps(schema)
+    body = strict_schema(schema) if strict else dict(schema)
+    named = {"name": _NAME.sub("_", _name(schema))[:64], "schema": body, "strict": strict}
+    return {"type": "json_schema", "json_schema": named}
 
 
 def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,19 +71,6 @@ def check_top(schema: Mapping[str, Any]) -> None:
             f"the schema {_name(schema)!r} is not an object at the top, which providers require; "
             "put it into a field of an object"
         )
-
-
-@lru_cache(maxsize=256)
-def _openai_format_of(schema: type[BaseModel]) -> dict[str, Any]:
-    return _openai_format(schema.__name__, schema.model_json_schema())
-
-
-def _openai_format(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    check_top(schema)
-    strict = not has_free_maps(schema)
-    body = strict_schema(schema) if strict else dict(schema)
-    named = {"name": _NAME.sub("_", name)[:64], "schema": body, "strict": strict}
-    return {"type": "json_schema", "json_schema": named}
 
 
 def _name(schema: Mapping[str, Any]) -> str:

@@ -147,7 +147,7 @@ class TransformersModel:
         pairs = [pair for row, seen in zip(rows, looks, strict=True) for pair in _pairs(row, seen)]
         return Scored(
             positions=tuple(
-                self._position(offset, token, each)
+                Position(offset, *self._wording.chance(token, each))
                 for offset, (token, each) in zip(request.offsets, pairs, strict=True)
             ),
             usage=usage,
@@ -209,14 +209,6 @@ class TransformersModel:
 
     def _look(self, rows: Any) -> list[list[Look]]:
         return look(self._torch, self._model, rows)
-
-    def _position(self, offset: int, token: int, seen: Look) -> Position:
-        return Position(
-            offset=offset,
-            token=self._wording.text(token),
-            logprob=seen.logprob,
-            top=tuple((self._wording.text(id), logprob) for id, logprob in seen.top),
-        )
 
     # --- writing, in the model's thread ---------------------------------------------------------------
 

@@ -19,7 +19,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -90,19 +90,15 @@ def load_weights(path: str, device: str) -> Weights:
         InputError: if an adapter names no base, or the model is not there.
     """
     base, config = _read_config(path)
-    transformers = imported("transformers")
     own_tokenizer = (Path(path) / "tokenizer_config.json").is_file()
-    try:
-        with quiet(transformers):
-            here = {"local_files_only": Path(base).is_dir()}
-            tokenizer = transformers.AutoTokenizer.from_pretrained(path if own_tokenizer else base, **here)
-            kind = "AutoModelForSeq2SeqLM" if config.is_encoder_decoder else "AutoModelForCausalLM"
-            dtype = imported("torch").float32 if device == "cpu" else "auto"
-            model = getattr(transformers, kind).from_pretrained(base, dtype=dtype, **here)
-            if base != path:
-                model = _merge_adapter(model, path)
-    except (OSError, ValueError) as error:
-        raise InputError(_not_loaded(path, base, error)) from error
+    with _loading_from(path, base) as transformers:
+        here = {"local_files_only": Path(base).is_dir()}
+        tokenizer = transformers.AutoTokenizer.from_pretrained(path if own_tokenizer else base, **here)
+        kind = "AutoModelForSeq2SeqLM" if config.is_encoder_decoder else "AutoModelForCausalLM"
+        dtype = imported("torch").float32 if device == "cpu" else "auto"
+        model = getattr(transformers, kind).from_pretrained(base, dtype=dtype, **here)
+        if base != path:
+            model = _merge_adapter(model, path)
     return Weights(
         tokenizer,
         model.to(device).eval(),
@@ -113,14 +109,12 @@ def load_weights(path: str, device: str) -> Weights:
 
 def _read_config(path: str) -> tuple[str, Any]:
     """Return the folder or id of a model or of an adapter's base, and its configuration."""
-    transformers, adapter = imported("transformers"), Path(path) / ADAPTER
+    imported("transformers")
+    adapter = Path(path) / ADAPTER
     base = find_base(_base(adapter)) if adapter.is_file() else path
-    try:
-        with quiet(transformers):
-            # What is a folder needs no hub, and none is asked.
-            return base, transformers.AutoConfig.from_pretrained(base, local_files_only=Path(base).is_dir())
-    except (OSError, ValueError) as error:
-        raise InputError(_not_loaded(path, base, error)) from error
+    with _loading_from(path, base) as transformers:
+        # What is a folder needs no hub, and none is asked.
+        return base, transformers.AutoConfig.from_pretrained(base, local_files_only=Path(base).is_dir())
 
 
 def require_weights(name: str) -> None:
@@ -138,14 +132,6 @@ def require_weights(name: str) -> None:
         folder = weights_of(name)
         require_local()
         _read_config(folder)
-
-
-def _not_loaded(path: str, base: str, error: Exception) -> str:
-    """Return what to tell of a model that cannot be loaded, in one sentence."""
-    if Path(base).exists():
-        return f"cannot load the model {path}: {' '.join(str(error).split())}"
-    adapted = "" if base == path else f" (the base of the adapter {path})"
-    return f"cannot load the model {base}{adapted}: no such folder, and no model hub has it or can be reached"
 
 
 def fingerprint(path: str) -> dict[str, str]:
@@ -192,8 +178,12 @@ def quiet(transformers: Any) -> Iterator[None]:
 
 
 @contextmanager
-def loading(what: str) -> Iterator[Any]:
-    """Yield transformers, silenced, to load a model with; `what`: what is done, such as ``load the model …``.
+def loading(what: str, why: str = "") -> Iterator[Any]:
+    """Yield transformers, silenced, to load a model with.
+
+    Args:
+        what: what is done, such as ``load the model …``.
+        why: it fails, if it does; default: what the library says.
 
     Raises:
         Unsupported: if transformers is missing.
@@ -204,7 +194,16 @@ def loading(what: str) -> Iterator[Any]:
         with quiet(transformers):
             yield transformers
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot {what}: {' '.join(str(error).split())}") from error
+        raise InputError(f"cannot {what}: {why or ' '.join(str(error).split())}") from error
+
+
+def _loading_from(path: str, base: str) -> AbstractContextManager[Any]:
+    """Return `loading` of a model or an adapter, whose base may be nowhere."""
+    if Path(base).exists():
+        return loading(f"load the model {path}")
+    adapted = "" if base == path else f" (the base of the adapter {path})"
+    absent = "no such folder, and no model hub has it or can be reached"
+    return loading(f"load the model {base}{adapted}", absent)
 
 
 def load_local(kind: str, folder: Path, device: str | None = None) -> tuple[Any, Any]:

@@ -96,10 +96,7 @@ def reconcile(desk: StudyDesk, reader: LogReader, export: Path | None = None) ->
     """
     places = desk.ledger()
     episodes = reader.episodes(desk.study.sets_run)
-    endings = reader.endings(desk.study.sets_run)
-    status = {
-        episode.id: endings[episode.id].status if episode.id in endings else "running" for episode in episodes
-    }
+    status = reader.statuses(desk.study.sets_run)
     submissions = None if export is None else read_export(desk, reader, export)
     findings = [
         *_quotas(desk, places, frozenset(reader.withdrawals())),

@@ -47,11 +47,7 @@ def write_snapshot(reader: LogReader, study: Study, folder: Path) -> dict[str, o
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    endings = reader.endings(run.id)
-    ended = (
-        endings[episode.id].status if episode.id in endings else "running"
-        for episode in reader.episodes(run.id)
-    )
+    states = Counter(reader.statuses(run.id).values())
     kept = {version for version in asked if sources_of(run.benchmark, {version})}
     manifest: dict[str, object] = {
         "study": study.id,
@@ -59,7 +55,7 @@ def write_snapshot(reader: LogReader, study: Study, folder: Path) -> dict[str, o
         "askback": version("askback"),
         "python": platform.python_version(),
         "written_at": now(),
-        "episodes": dict(sorted(Counter(ended).items())),
+        "episodes": dict(sorted(states.items())),
         "prompts": {"kept": sorted(kept), "changed": sorted(asked - kept)},
         "files": {
             name: sha256((folder / name).read_bytes()).hexdigest() for name in sorted(written | texts.keys())
