@@ -20,15 +20,15 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Self
 
-from logs.codec import encode, table_of
+from logs.codec import Values
 from logs.conflicts import Written
 from logs.connect import BUSY_SECONDS, connect_for_writing, log_error
 from logs.errors import LogError, NotInLog
 from logs.insert import Entry, insert_group
-from logs.relay import Sent
+from logs.relay import RowSink, Sent
 from logs.replies import Inboxes, Outcome, Posted, Receipt, Reply, ToTask, Unread
 from logs.rows import Row
-from logs.schema import BY_NAME
+from logs.schema import BY_NAME, Table
 from logs.shorten import Shortener
 
 __all__ = ["LogWriter", "Posted", "Written"]
@@ -40,7 +40,7 @@ _Job = tuple[Entry | None, Reply]
 _FLUSHED = Written(duplicate=False)
 
 
-class LogWriter:
+class LogWriter(RowSink):
     """Writes rows to a log. Thread-safe; several processes may have the same file open."""
 
     def __init__(
@@ -67,6 +67,7 @@ class LogWriter:
         self.path = Path(path)
         connection = connect_for_writing(self.path, durable=durable, busy_seconds=busy_seconds)
         self._worker = _Worker(self.path, connection, 0.0 if durable else group_seconds)
+        self._unread = self._worker.unread
         # At exit, or when nobody holds the writer any more, what was put is still written.
         self._finalizer = weakref.finalize(self, self._worker.stop)
 
@@ -84,30 +85,6 @@ class LogWriter:
         self._submit(row, receipt)
         return receipt
 
-    def post(self, row: Row, posted: Posted | None = None) -> None:
-        """Have `row` written, as `put` does, without a future of its own: for rows that come by the thousand.
-
-        `posted` learns of an error; else the next flush or close raises it.
-
-        Raises:
-            LogError: the writer is closed.
-        """
-        self._submit(row, posted or Posted())
-
-    async def write(self, row: Row) -> Written:
-        """Write `row` and wait until it is committed.
-
-        Cancelling the caller does not take the row back.
-
-        Raises:
-            LogConflict: the row contradicts one that is there.
-            NotInLog: it points to something that is not in the log.
-            LogError: it cannot be written, or the writer is closed.
-        """
-        reply = ToTask(asyncio.get_running_loop())
-        self._submit(row, reply)
-        return await reply.future
-
     async def write_all(self, rows: Sequence[Sent], *, hurry: bool = False) -> list[Outcome]:
         """Write what a `Relay` sends, at once if in a `hurry`; what became of each row, once committed."""
         replies = [ToTask(asyncio.get_running_loop()) for _ in rows]
@@ -120,13 +97,8 @@ class LogWriter:
             raise unexpected[0]
         return outcomes  # type: ignore[return-value]
 
-    def _submit(self, row: Row, reply: Reply) -> None:
-        try:
-            entry = (table_of(row), encode(row))
-        except LogError as error:
-            self._worker.refuse(error, reply)
-            return
-        self._worker.submit((entry, reply))
+    def _take(self, table: Table, values: Values, reply: Reply) -> None:
+        self._worker.submit(((table, values), reply))
 
     def flush(self) -> None:
         """Wait until everything put so far is committed.
@@ -137,12 +109,12 @@ class LogWriter:
         receipt = Receipt()
         self._worker.submit((None, receipt), hurry=True)
         receipt.result()
-        self._worker.unread.raise_first()
+        self._unread.raise_first()
 
     async def aflush(self) -> None:
-        """Wait until everything put so far is committed. Raises as `flush` does."""
+        """Wait until everything put so far is committed; see `RowSink.aflush`."""
         await self._wait_flushed()
-        self._worker.unread.raise_first()
+        self._unread.raise_first()
 
     async def _wait_flushed(self) -> None:
         reply = ToTask(asyncio.get_running_loop())
@@ -156,7 +128,7 @@ class LogWriter:
             LogError: something was not written and nobody has read that off its future yet.
         """
         self._finalizer()
-        self._worker.unread.raise_first()
+        self._unread.raise_first()
 
     def __enter__(self) -> Self:
         return self
@@ -205,12 +177,6 @@ class _Worker:
             self._jobs.put(job)
         if hurry or self._jobs.qsize() >= _GROUP_ROWS:
             self._hurry.set()
-
-    def refuse(self, error: LogError, reply: Reply) -> None:
-        """Tell an error that was found before the row got as far as the thread."""
-        inboxes = Inboxes(self.unread)
-        reply.tell(error, inboxes)
-        inboxes.deliver()
 
     def stop(self) -> None:
         with self._lock:

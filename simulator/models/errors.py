@@ -150,10 +150,6 @@ class TooFewSamples(Unsupported):
 class PreflightFailed(ModelError):
     """A model is not there, or its server cannot do what is needed; nothing has been asked of it but that."""
 
-    def __init__(self, error: ModelError) -> None:
-        super().__init__(f"{str(error).removesuffix('.')}. Nothing was played.")
-        self.code = error.code
-
 
 class BudgetExceeded(ModelError):
     """The next call could cost more than the budget has left."""

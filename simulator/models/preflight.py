@@ -98,7 +98,9 @@ async def run_preflight(model: ChatModel, needs: Needs | None = None, *, fresh: 
     lacking = [fault for fault in faults if fault is not None and not isinstance(fault, _ABSENT)]
     if lacking or None not in faults:
         fault = next(each for each in (*lacking, *faults) if each is not None)
-        raise PreflightFailed(fault) from fault
+        failed = PreflightFailed(f"{str(fault).removesuffix('.')}. Nothing was played.")
+        failed.code = fault.code
+        raise failed from fault
 
 
 async def _fault(model: ChatModel, needs: Needs, repeat: int) -> ModelError | None:

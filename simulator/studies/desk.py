@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -22,7 +23,7 @@ from simulator.studies.pairing import PAID
 from simulator.studies.participation import study_item
 from simulator.studies.people import Person, bind, came_by_link, recognise, release, took_part_elsewhere
 from simulator.studies.places import REFUSED
-from simulator.studies.progress import StudyProgress, count_pairs, progress_of
+from simulator.studies.progress import StudyProgress, count_pairs
 from simulator.studies.quota import Cell, Place, State, cell_name, quota_of
 from simulator.studies.withdrawal import ADMISSION, AdmissionState
 
@@ -284,10 +285,14 @@ class StudyDesk(Openings, Interventions):
     def progress(self) -> StudyProgress:
         """Return counts by cell and state, times and pay."""
         refused = self._reader.events(run_id=self.study.run_id, kind=REFUSED)
-        codes = [event.details["code"] for event in refused]
-        pairs = count_pairs(self.lobby(), self.items.total) if self.study.seats else {}
-        closed = self.closed_since
-        return progress_of(self.study, self.quota, self.ledger(), codes, closed_since=closed, pairs=pairs)
+        return StudyProgress(
+            study=self.study,
+            quota=self.quota,
+            places=self.ledger(),
+            refused=Counter(event.details["code"] for event in refused),
+            closed_since=self.closed_since,
+            pairs=count_pairs(self.lobby(), self.items.total) if self.study.seats else {},
+        )
 
     # Giving places
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from statistics import median
 
 from simulator.studies.files import Study
@@ -15,16 +16,11 @@ from simulator.studies.quota import STATES, Cell, Place, Quota, State
 
 @dataclass(frozen=True, slots=True)
 class CellProgress:
-    """One cell with a wanted number.
-
-    Attributes:
-        finer: completed and live places by finest cell within it.
-    """
+    """One cell with a wanted number."""
 
     cell: Cell
     wanted: int
     states: Mapping[State, int]
-    finer: Mapping[Cell, int]
 
     @property
     def open(self) -> int:
@@ -32,68 +28,93 @@ class CellProgress:
         return max(0, self.wanted - sum(self.states[state] for state in ("completed", "reserved", "started")))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class StudyProgress:
     """A study as a whole.
 
     Attributes:
-        cells: in the order of the design, without places of people who have withdrawn: when these are
-            erased it is not known any more where they were.
-        states: places by state, those of people who have withdrawn included.
+        places: in the order given.
         refused: who got no place, by the code they were told.
-        median_minutes: from beginning to completion; None before the first completion.
-        hourly_pay: what the median comes to per hour, in the study's currency.
         closed_since: when it was closed for new participants; None if it is open.
         pairs: tasks of people who are paired (`count_pairs`); empty where nobody is.
     """
 
-    wanted: int
-    cells: tuple[CellProgress, ...]
-    states: Mapping[State, int]
-    late: int
-    failed_checks: int
+    study: Study
+    quota: Quota
+    places: Sequence[Place]
     refused: Mapping[str, int]
-    median_minutes: float | None
-    hourly_pay: float | None
-    spent: float
-    committed: float
-    closed_since: datetime | None = None
-    pairs: Mapping[str, int] = field(default_factory=dict)
+    closed_since: datetime | None
+    pairs: Mapping[str, int]
+
+    @property
+    def wanted(self) -> int:
+        """Places in all."""
+        return self.quota.total
+
+    @cached_property
+    def states(self) -> Mapping[State, int]:
+        """Places by state, those of people who have withdrawn included."""
+        return _states(self.places)
+
+    @cached_property
+    def cells(self) -> tuple[CellProgress, ...]:
+        """The cells in the order of the design, without places of people who have withdrawn.
+
+        When these are erased it is not known any more where they were.
+        """
+        within: dict[Cell, list[Place]] = {coarse: [] for coarse in self.quota.wanted}
+        for place in self.places:
+            if place.cell and place.state != "withdrawn":
+                within[self.quota.coarse[place.cell]].append(place)
+        return tuple(
+            CellProgress(coarse, self.quota.wanted[coarse], _states(places))
+            for coarse, places in within.items()
+        )
 
     @property
     def under_way(self) -> int:
         """Places whose holders may still finish."""
         return self.states["reserved"] + self.states["started"]
 
+    @property
+    def late(self) -> int:
+        """Places whose holders were done after their time."""
+        return sum(place.late for place in self.places)
 
-def progress_of(
-    study: Study,
-    quota: Quota,
-    places: Sequence[Place],
-    refused: Iterable[str] = (),
-    *,
-    closed_since: datetime | None = None,
-    pairs: Mapping[str, int] | None = None,
-) -> StudyProgress:
-    """Return how `study` stands after `places`."""
-    amount = study.pay.amount if study.pay else 0.0
-    states = _states(places)
-    minutes = _median_minutes(places)
-    done, live = states["completed"], states["reserved"] + states["started"]
-    return StudyProgress(
-        wanted=quota.total,
-        cells=tuple(_cell(quota, coarse, places) for coarse in quota.wanted),
-        states=states,
-        late=sum(place.late for place in places),
-        failed_checks=sum(place.failed_check for place in places),
-        refused=dict(Counter(refused)),
-        median_minutes=minutes,
-        hourly_pay=amount / minutes * 60 if minutes and study.pay else None,
-        spent=amount * done,
-        committed=amount * (done + live),
-        closed_since=closed_since,
-        pairs=pairs or {},
-    )
+    @property
+    def failed_checks(self) -> int:
+        """Completed places whose holders missed an attention check."""
+        return sum(place.failed_check for place in self.places)
+
+    @cached_property
+    def median_minutes(self) -> float | None:
+        """Minutes from beginning to completion; None before the first completion."""
+        minutes = [
+            (place.completed_at - (place.started_at or place.since)).total_seconds() / 60
+            for place in self.places
+            if place.completed_at is not None
+        ]
+        return median(minutes) if minutes else None
+
+    @property
+    def hourly_pay(self) -> float | None:
+        """What the median comes to per hour, in the study's currency."""
+        minutes = self.median_minutes
+        return self._amount / minutes * 60 if minutes and self.study.pay else None
+
+    @property
+    def spent(self) -> float:
+        """Pay of those who are done."""
+        return self._amount * self.states["completed"]
+
+    @property
+    def committed(self) -> float:
+        """Pay of those who are done or under way."""
+        return self._amount * (self.states["completed"] + self.under_way)
+
+    @property
+    def _amount(self) -> float:
+        return self.study.pay.amount if self.study.pay else 0.0
 
 
 def count_pairs(lobby: Lobby, wanted: int) -> dict[str, int]:
@@ -113,26 +134,6 @@ def count_pairs(lobby: Lobby, wanted: int) -> dict[str, int]:
     }
 
 
-def _cell(quota: Quota, coarse: Cell, places: Sequence[Place]) -> CellProgress:
-    within = [
-        place
-        for place in places
-        if place.cell and quota.coarse[place.cell] == coarse and place.state != "withdrawn"
-    ]
-    counts = Counter(place.cell for place in within if place.live or place.state == "completed")
-    finer = {cell: counts[cell] for cell in quota.cells if quota.coarse[cell] == coarse}
-    return CellProgress(coarse, quota.wanted[coarse], _states(within), finer)
-
-
 def _states(places: Iterable[Place]) -> dict[State, int]:
     counts = Counter(place.state for place in places)
     return {state: counts[state] for state in STATES}
-
-
-def _median_minutes(places: Iterable[Place]) -> float | None:
-    minutes = [
-        (place.completed_at - (place.started_at or place.since)).total_seconds() / 60
-        for place in places
-        if place.completed_at is not None
-    ]
-    return median(minutes) if minutes else None

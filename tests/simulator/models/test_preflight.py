@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import pytest
 
 from simulator.models import (
     Message,
+    ModelError,
     ModelOptions,
     Needs,
     PreflightFailed,
@@ -16,6 +18,7 @@ from simulator.models import (
     run_preflight,
     sample,
 )
+from simulator.models.base import Usage
 
 TOKEN = {"token": "A", "logprob": -0.1, "bytes": None, "top_logprobs": [{"token": "B", "logprob": -2.0}]}
 
@@ -136,3 +139,14 @@ def test_two_seats_of_one_model_need_what_both_need():
     both = Needs(top_logprobs=5, schema=True) | Needs(top_logprobs=20, samples=True)
     assert both == Needs(top_logprobs=20, schema=True, samples=True)
     assert (Needs() | Needs()).top_logprobs is None
+
+
+def test_what_is_wrong_can_be_sent_to_another_process():
+    def kinds(kind=ModelError):
+        return [kind, *(below for each in kind.__subclasses__() for below in kinds(each))]
+
+    for kind in kinds():
+        error = kind("why", text="said", retry_after=2.0, usage=Usage(1, 2))
+        error.code = "another"
+        received = pickle.loads(pickle.dumps(error))
+        assert (type(received), str(received), vars(received)) == (kind, "why", vars(error))

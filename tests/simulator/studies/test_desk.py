@@ -294,7 +294,7 @@ async def test_progress_tells_time_and_pay(office: Any) -> None:
         (("subject",), 2, 0),
         (("location",), 2, 0),
     ]
-    assert {count for one in progress.cells for count in one.finer.values()} == {1}
+    assert set(Counter(place.cell for place in progress.places).values()) == {1}
 
 
 async def test_an_empty_study_has_no_times(office: Any) -> None:
