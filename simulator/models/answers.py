@@ -78,6 +78,12 @@ def plain_text(request: Request) -> str:
     return request.messages[0].content
 
 
+def cut(text: str, stops: Sequence[str]) -> str:
+    """Return `text` up to the first of `stops`, for servers that do not take (all) stop sequences."""
+    ends = [at for stop in stops if stop and (at := text.find(stop)) >= 0]
+    return text[: min(ends)] if ends else text
+
+
 def stored(answer: Answer, least: float = -math.inf) -> dict[str, Any]:
     """Return what an answer says as plain values, without what belongs to the one call (cost, attempts).
 

@@ -9,7 +9,7 @@ import anthropic
 from anthropic.types import Message as Answer
 
 from simulator.models import remote
-from simulator.models.answers import count_of
+from simulator.models.answers import count_of, cut
 from simulator.models.base import Capabilities, Completion, Request, Usage
 from simulator.models.errors import BadRequest, Malformed, Refused, Unsupported, cannot_continue
 from simulator.models.keys import cached_by_type
@@ -87,7 +87,7 @@ class AnthropicModel(remote.ServerModel):
         # The API takes no blank stop sequences (a line feed, say), so these are cut here.
         blank = tuple(stop for stop in request.stop if not stop.strip())
         end = answer.stop_reason or "end_turn"
-        return Completion(text=remote.cut(text, blank), usage=usage, finish_reason=_FINISH.get(end, end))
+        return Completion(text=cut(text, blank), usage=usage, finish_reason=_FINISH.get(end, end))
 
 
 @cached_by_type

@@ -21,6 +21,7 @@ import openai
 
 from simulator.errors import InputError
 from simulator.models import remote
+from simulator.models.answers import cut
 from simulator.models.base import Capabilities, Completion, Request, Scored, ScoreRequest
 from simulator.models.errors import (
     KeyMissing,
@@ -194,7 +195,7 @@ class LibraryModel:
         refuse_declined(self.name, choice, usage)
         text = choice.message.content or ""
         return Completion(
-            text=text if self._stops else remote.cut(text, request.stop),
+            text=text if self._stops else cut(text, request.stop),
             samples=drawn_samples(self.name, request, [each.message.content for each in answer.choices]),
             usage=usage,
             finish_reason=choice.finish_reason or "stop",

@@ -237,25 +237,24 @@ def _price(backend: Backend, options: ModelOptions) -> Price | None:
     return price or getattr(backend, "listed_price", None)
 
 
+def _way(options: ModelOptions) -> dict[str, Any]:
+    """Return how a server is reached, as backends take it."""
+    return {name: getattr(options, name) for name in ("base_url", "api_key", "timeout", "extra")}
+
+
 def _at_server(provider: str, model: str, options: ModelOptions) -> Backend:
-    shared: dict[str, Any] = {
-        "base_url": options.base_url,
-        "api_key": options.api_key,
-        "timeout": options.timeout,
-        "extra": options.extra,
-    }
     # The SDKs take a while to import.
     if provider == "anthropic":
         from simulator.models.anthropic_backend import AnthropicModel
 
-        return AnthropicModel(model, **shared, sampling=options.sampling)
+        return AnthropicModel(model, **_way(options), sampling=options.sampling)
     if provider == "completions":
         from simulator.models.completions_backend import CompletionsModel
 
-        return CompletionsModel(model, **shared)
+        return CompletionsModel(model, **_way(options))
     from simulator.models.openai_backend import OpenAIModel
 
-    return OpenAIModel(model, **shared, sampling=options.sampling)
+    return OpenAIModel(model, **_way(options), sampling=options.sampling)
 
 
 def _by_library(provider: str, model: str, options: ModelOptions) -> Backend:
@@ -265,14 +264,7 @@ def _by_library(provider: str, model: str, options: ModelOptions) -> Backend:
         raise InputError(
             f"{provider}/{model}: a fleet's servers have models called openai/… or completions/…"
         )
-    return LibraryModel(
-        provider,
-        model,
-        base_url=options.base_url,
-        api_key=options.api_key,
-        timeout=options.timeout,
-        extra=options.extra,
-    )
+    return LibraryModel(provider, model, **_way(options))
 
 
 def _transformers(path: str, options: ModelOptions, identity: Identity | None = None) -> Backend:

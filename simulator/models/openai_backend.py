@@ -13,7 +13,7 @@ import openai
 from openai.types.chat import ChatCompletion
 
 from simulator.models import remote
-from simulator.models.answers import count_of
+from simulator.models.answers import count_of, cut
 from simulator.models.base import Capabilities, Completion, Request, TokenLogprob, Usage
 from simulator.models.errors import Malformed, Refused, Unsupported, cannot_continue
 from simulator.models.keys import messages
@@ -137,7 +137,7 @@ class OpenAIModel(OpenAIServer):
         refuse_declined(self.name, choice, usage)
         text = choice.message.content or ""
         if not self._sampling:
-            text = remote.cut(text, request.stop)
+            text = cut(text, request.stop)
         return Completion(
             text=text,
             samples=drawn_samples(self.name, request, [each.message.content for each in answer.choices]),

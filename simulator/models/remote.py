@@ -225,12 +225,6 @@ async def _in_our_words(name: str, sdk: Any, seconds: float) -> AsyncIterator[No
         raise Malformed(f"{name}: the server's answer is nested beyond all reason") from error
 
 
-def cut(text: str, stops: Sequence[str]) -> str:
-    """Return `text` up to the first of `stops`, for servers that do not take (all) stop sequences."""
-    ends = [at for stop in stops if stop and (at := text.find(stop)) >= 0]
-    return text[: min(ends)] if ends else text
-
-
 def _host(url: str) -> str | None:
     try:
         return urlsplit(url).hostname

@@ -16,12 +16,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from simulator.models.answers import plain_text
+from simulator.models.answers import cut, plain_text
 from simulator.models.base import Request, TokenLogprob
 from simulator.models.errors import BadRequest
 from simulator.models.forward import Look
 from simulator.models.keys import json_schema, messages
-from simulator.models.remote import cut
 from simulator.models.weights import imported
 
 _BLANK: Final = " "

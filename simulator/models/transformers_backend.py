@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from simulator.models.answers import cut
 from simulator.models.base import (
     Capabilities,
     Completion,
@@ -24,7 +25,6 @@ from simulator.models.base import (
 from simulator.models.errors import BadRequest, Unsupported
 from simulator.models.forward import Heads, Look, Reader, Row, can_go_on, chance, look
 from simulator.models.keys import Identity
-from simulator.models.remote import cut
 from simulator.models.slots import Slots
 from simulator.models.tokens import Wording, answer_ids, boundary, continuation, prompt_ids, tokenise
 from simulator.models.weights import fingerprint, imported, load_weights

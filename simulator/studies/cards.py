@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
-from simulator.errors import ConflictError
 from simulator.studies.admission import Code, Completion
-from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
-from simulator.studies.interventions import Message
 from trees import Language
 
 Refusal = Literal["full", "taken", "done", "excluded", "closed", "identity", "unsigned", "browser", "later"]
@@ -79,6 +76,13 @@ class Entry:
     completion: Completion | None = None
 
 
+class Message(NamedTuple):
+    """A researcher's message that its participant has not acknowledged yet."""
+
+    id: str
+    text: str
+
+
 class Sets(NamedTuple):
     """A participant's place among the sets that they may do.
 
@@ -98,13 +102,3 @@ class Sets(NamedTuple):
     def more(self) -> bool:
         """True if they may do another one where there is a place."""
         return self.done < self.most
-
-
-def left_with(desk: StudyDesk, participant: str | None) -> Completion | None:
-    """Return how somebody leaves, who has come to an end; None if they have not."""
-    if participant is None:
-        return None
-    try:
-        return desk.completion(participant)
-    except ConflictError:
-        return None

@@ -11,17 +11,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from logs import LogConflict, LogReader, LogWriter, NotInLog, erase_participant, load_key
-from logs.rows import RESTORED, WITHDREW, Participant, Run
+from logs.rows import WITHDREW, Participant, Run
 from simulator.errors import ConflictError, InputError
 from simulator.seeds import derive_seed
 from simulator.studies.admission import Admission, Code, Completion, completion_of
 from simulator.studies.files import Study
 from simulator.studies.interventions import Interventions
 from simulator.studies.ledger import FAILED_CHECK, place_id, written
-from simulator.studies.openings import Openings
 from simulator.studies.pairing import PAID
 from simulator.studies.participation import study_item
-from simulator.studies.people import Person, bind, came_by_link, recognise, release, took_part_elsewhere
+from simulator.studies.people import Person, bind, came_by_link, recognise, took_part_elsewhere
 from simulator.studies.places import REFUSED
 from simulator.studies.progress import StudyProgress, count_pairs
 from simulator.studies.quota import Cell, Place, State, cell_name, quota_of
@@ -30,7 +29,7 @@ from simulator.studies.withdrawal import ADMISSION, AdmissionState
 CAME_BACK: Final = "study.came_back"
 
 
-class StudyDesk(Openings, Interventions):
+class StudyDesk(Interventions):
     """One study on one log. Several desks, in one process or many, may serve the same study.
 
     Places are numbered, and of two desks that give the same number the log lets one have it; the other
@@ -239,32 +238,6 @@ class StudyDesk(Openings, Interventions):
                 await self._move(place, "withdrawn")
         return self.completion(participant)
 
-    async def restored(self, participant: str) -> tuple[Place, ...]:
-        """Take a withdrawal back: sets that were done count again, one that was broken off stays so.
-
-        Raises:
-            ConflictError: if the person has not withdrawn, or is erased.
-        """
-        async with self._lock:
-            # A withdrawal holds in all studies on the log: another of them may have taken it back already.
-            withdrawn = any(
-                place.state == "withdrawn" and not place.erased for place in self.places_of(participant)
-            )
-            if participant not in self._reader.withdrawals() and not withdrawn:
-                raise ConflictError(
-                    f"{participant} has not withdrawn from study {self.study.id!r}, or is erased already."
-                )
-            await self.write_event(RESTORED, participant)
-            excluded = participant in self._reader.exclusions(self.study.run_id)
-            for place in self._required(participant):
-                state: State = "excluded" if excluded else "completed" if place.completed_at else "returned"
-                await self._move(place, state, reason=RESTORED)
-            return self._required(participant)
-
-    async def released(self, participant: str) -> None:
-        """Let the person go on in whichever browser comes next, once."""
-        await self._log.write(release(self._reader, self.study, participant))
-
     def completion(self, participant: str) -> Completion:
         """Return the code that the person leaves with, as things stand, and where they go with it.
 
@@ -281,6 +254,15 @@ class StudyDesk(Openings, Interventions):
         return completion_of(
             self.study, "screened_out" if screened_out else "paid_exit" if paid else "returned"
         )
+
+    def left_with(self, participant: str | None) -> Completion | None:
+        """Return how somebody leaves, who has come to an end; None if they have not."""
+        if participant is None:
+            return None
+        try:
+            return self.completion(participant)
+        except ConflictError:
+            return None
 
     def progress(self) -> StudyProgress:
         """Return counts by cell and state, times and pay."""

@@ -7,12 +7,15 @@ for anything (`sessions.StudySessions`); nothing of what was said is lost.
 from __future__ import annotations
 
 import secrets
-from typing import Final, NamedTuple
+from collections.abc import Iterable
+from typing import Final
 
 from logs.rows import EXCLUDED, INCLUDED, RESTORED
 from simulator.errors import ConflictError, InputError
+from simulator.studies.cards import Message
+from simulator.studies.people import release
 from simulator.studies.places import Places
-from simulator.studies.quota import Place
+from simulator.studies.quota import Place, State
 
 COMMAND: Final = "command line"
 """Who did it, where somebody did it by command."""
@@ -22,13 +25,6 @@ MESSAGE_SEEN: Final = "study.message_seen"
 BY_RESEARCHER: Final = "ended by a researcher"
 """The reason of a place that was taken from its holder, and of the end of their set."""
 _MOST_CHARACTERS: Final = 2000
-
-
-class Message(NamedTuple):
-    """A researcher's message that its participant has not acknowledged yet."""
-
-    id: str
-    text: str
 
 
 class Interventions(Places):
@@ -72,10 +68,39 @@ class Interventions(Places):
             places = [place for place in self._required(participant) if place.state == "excluded"]
             if not places:
                 raise ConflictError(f"{participant} is not excluded from study {self.study.id!r}.")
-            for place in places:
-                await self._move(place, "completed" if place.completed_at else "returned", reason=RESTORED)
+            await self._take_back(places)
             await self.write_event(INCLUDED, participant, by=by)
             return self._required(participant)
+
+    async def restored(self, participant: str) -> tuple[Place, ...]:
+        """Take a withdrawal back: sets that were done count again, one that was broken off stays so.
+
+        Raises:
+            ConflictError: if the person has not withdrawn, or is erased.
+        """
+        async with self._lock:
+            # A withdrawal holds in all studies on the log: another of them may have taken it back already.
+            withdrawn = any(
+                place.state == "withdrawn" and not place.erased for place in self.places_of(participant)
+            )
+            if participant not in self._reader.withdrawals() and not withdrawn:
+                raise ConflictError(
+                    f"{participant} has not withdrawn from study {self.study.id!r}, or is erased already."
+                )
+            await self.write_event(RESTORED, participant)
+            excluded = participant in self._reader.exclusions(self.study.run_id)
+            await self._take_back(self._required(participant), "excluded" if excluded else None)
+            return self._required(participant)
+
+    async def _take_back(self, places: Iterable[Place], state: State | None = None) -> None:
+        """Move places back to `state`; default: to what their holders had done."""
+        for place in places:
+            before: State = "completed" if place.completed_at else "returned"
+            await self._move(place, state or before, reason=RESTORED)
+
+    async def released(self, participant: str) -> None:
+        """Let the person go on in whichever browser comes next, once."""
+        await self._log.write(release(self._reader, self.study, participant))
 
     async def freed(self, participant: str, reason: str, *, by: str) -> Place:
         """Take the place of somebody who is under way, and give it to whoever comes next.

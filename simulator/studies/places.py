@@ -1,9 +1,9 @@
-"""The places of one study: looked up in the log, and moved there."""
+"""The places of one study: looked up in the log, and moved there; where there is room for another."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -14,38 +14,50 @@ from logs.rows import Event
 from simulator.errors import ConflictError
 from simulator.studies.admission import Admission, Code
 from simulator.studies.files import Study
-from simulator.studies.ledger import Ledger, assignment_row, written
-from simulator.studies.quota import Place, State
-from simulator.studies.withdrawal import Admitting, admitting
+from simulator.studies.ledger import Ledger, assignment_row, moment, written
+from simulator.studies.pairing import Lobbies, Lobby, choose_seat, taken
+from simulator.studies.quota import Cell, Place, Quota, State, choose, counted, has_room
+from simulator.studies.withdrawal import ADMISSION, AdmissionState, Admitting
 
 REFUSED: Final = "study.refused"
 
 
 class Places:
-    """Reads and writes the places of a study; who gets one, `StudyDesk` decides."""
+    """The places of a study, and its quota; who gets a place, `StudyDesk` decides.
+
+    Attributes:
+        items: how many tasks are wanted of each item, or people of each condition.
+        quota: what a person is let in for: the same; of two seats, one of them. Which item the two then play
+            is known when they meet.
+    """
 
     def __init__(
-        self, log: LogWriter, reader: LogReader, study: Study, clock: Callable[[], datetime]
+        self, log: LogWriter, reader: LogReader, study: Study, items: Quota, clock: Callable[[], datetime]
     ) -> None:
         self.study = study
+        self.items = items
+        wanted: dict[Cell, int] = {(seat,): items.total for seat in study.seats or ()}
+        self.quota = Quota(tuple(wanted), wanted) if wanted else items
         self._log = log
         self._reader = reader
         self._clock = clock
         self._lock = asyncio.Lock()
         self._ledger = Ledger(reader, study.run_id)
+        self._lobbies = Lobbies(reader, study, clock())
 
     def ledger(self) -> tuple[Place, ...]:
         """Return every place given so far, in the order given."""
         return tuple(map(self._ledger.moved, self._ledger.read()))
 
-    def looked_up(self) -> tuple[Place, ...]:
-        """Return every place; of those that look stale, with the time when their holder last moved."""
-        return self._looked_up(self._clock())[0]
-
     @property
     def admitting(self) -> Admitting:
-        """Return whether the study takes people in."""
-        return admitting(self._reader, self.study)
+        """Return whether the study takes people in. The newest word holds."""
+        events = self._reader.events(run_id=self.study.run_id, kind=ADMISSION)
+        if not events:
+            return Admitting("open")
+        details = events[-1].details  # older logs know of no pause
+        state: AdmissionState = details.get("state") or ("closed" if details["closed"] else "open")
+        return Admitting(state, moment(events[-1].created_at))
 
     @property
     def closed_since(self) -> datetime | None:
@@ -140,3 +152,46 @@ class Places:
         # Of somebody who gets no place nothing is kept but that they came.
         await self.write_event(REFUSED, code=code)
         return Admission(code=code, participant=participant)
+
+    # Where there is room
+
+    def now(self) -> datetime:
+        """Return the present time."""
+        return self._clock()
+
+    def lobby(self) -> Lobby:
+        """Return what the log holds of the pairing of a study with two seats."""
+        now = self._clock()
+        return self._lobbies.read(self._looked_up(now)[0], now)
+
+    def places_left(self) -> int:
+        """Return how many people could get a place who came now, at most one of each seat's at a time."""
+        if self.closed_since is not None:
+            return 0
+        now = self._clock()
+        places, _ = self._looked_up(now)
+        if self.study.seats:
+            counts = self._taken_by_seat(places, now)
+            return sum(max(0, self.items.total - count) for count in counts.values())
+        in_cells = dict.fromkeys(self.quota.wanted, 0)
+        for cell, count in counted(places, now, self.study.stale_after).items():
+            in_cells[self.quota.coarse[cell]] += count
+        return sum(max(0, wanted - in_cells[cell]) for cell, wanted in self.quota.wanted.items())
+
+    def _cell(self, places: Sequence[Place], mine: Sequence[Place], now: datetime, seed: int) -> Cell | None:
+        """Return the cell of the next person; None if there is no place for them."""
+        if self.study.seats:
+            seat = choose_seat(self._taken_by_seat(places, now), self.items.total, seed)
+            return None if seat is None else (seat,)
+        had = [place.cell for place in mine if place.cell]
+        counts = counted(places, now, self.study.stale_after)
+        return choose(self.quota, counts, seed=seed, had=had, order=self.study.assignment)
+
+    def _has_room(self, places: Sequence[Place], cell: Cell, now: datetime) -> bool:
+        if self.study.seats:
+            return self._taken_by_seat(places, now)[cell[0]] < self.items.total
+        return has_room(self.quota, counted(places, now, self.study.stale_after), cell)
+
+    def _taken_by_seat(self, places: Sequence[Place], now: datetime) -> Mapping[str, int]:
+        """Return how many of the wanted tasks are not to be had any more, by seat."""
+        return taken(self._lobbies.read(places, now), self.study.people)

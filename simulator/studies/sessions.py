@@ -21,7 +21,7 @@ from simulator.runner.logged import MODEL_FAILURE, PERSON
 from simulator.runner.machines import ActiveEpisode
 from simulator.seats import Reply
 from simulator.studies.admission import Admission, Completion
-from simulator.studies.cards import REFUSALS, Entry, Sets, left_with
+from simulator.studies.cards import REFUSALS, Entry, Sets
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
 from simulator.studies.graph import MISSED, REST, WAYS_OUT, declined
@@ -108,7 +108,7 @@ class StudySessions(HeldStudies):
         return Sets(
             done=desk.sets_done(person),
             most=desk.study.sets_per_participant,
-            completion=left_with(desk, person) if ended else None,
+            completion=desk.left_with(person) if ended else None,
             messages=desk.messages(person),
         )
 
@@ -145,7 +145,7 @@ class StudySessions(HeldStudies):
         desk = self._study_desk(episode)
         if desk is None or self._reader.ending(episode_id) is None:
             return None
-        return left_with(desk, episode.participant_id)
+        return desk.left_with(episode.participant_id)
 
     async def acknowledge(self, episode_id: str, message: str) -> None:
         """Record that a participant has read a message.
@@ -231,7 +231,7 @@ class StudySessions(HeldStudies):
             admission = await desk.another(admission.place.participant, language)
         person, most = admission.participant, desk.study.sets_per_participant
         done = desk.sets_done(person) if person is not None else 0
-        left = left_with(desk, person) if done or admission.code == "already" else None
+        left = desk.left_with(person) if done or admission.code == "already" else None
         return Entry(refusal="done" if done >= most > 1 else REFUSALS[admission.code], completion=left)
 
     async def _episode_of(self, desk: StudyDesk, place: Place, language: Language) -> str:

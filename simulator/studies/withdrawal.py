@@ -18,7 +18,6 @@ from typing import Final, Literal, NamedTuple
 
 from logs import Erasure, LogReader, erase_participant
 from logs.rows import Event
-from simulator.studies.files import Study
 from simulator.studies.ledger import moment
 
 ERASE_EVERY: Final = 1800.0
@@ -76,13 +75,3 @@ class Admitting(NamedTuple):
 
     state: AdmissionState
     since: datetime | None = None
-
-
-def admitting(reader: LogReader, study: Study) -> Admitting:
-    """Return whether a study takes people in. The newest word holds."""
-    events = reader.events(run_id=study.run_id, kind=ADMISSION)
-    if not events:
-        return Admitting("open")
-    details = events[-1].details  # older logs know of no pause
-    state: AdmissionState = details.get("state") or ("closed" if details["closed"] else "open")
-    return Admitting(state, moment(events[-1].created_at))
