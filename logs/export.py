@@ -22,7 +22,7 @@ from logs.codebook import codebook_csv, codebook_markdown
 from logs.codec import decode, dump_json, plain, select
 from logs.errors import LogError
 from logs.guard import guard, unguard
-from logs.nested import nest
+from logs.nested import nest_episode
 from logs.reader import LogReader
 from logs.rows import Assignment, Episode, Identity, Run, now
 from logs.schema import TABLES, Table
@@ -276,7 +276,7 @@ def _cells(table: Table, record: tuple[Any, ...]) -> list[Any]:
 def _write_nested(source: _Source, drafts: Path, identities: bool) -> None:
     with (drafts / "episodes.jsonl").open("w", encoding="utf-8", newline="") as file:
         for row in source.rows(TABLES[Episode]):
-            record, rows = nest(source.connection, plain(TABLES[Episode], row), identities)
+            record, rows = nest_episode(source.connection, plain(TABLES[Episode], row), identities)
             file.write(dump_json(record) + "\n")
             source.count_read(rows - 1)  # the episode is counted already
 

@@ -12,7 +12,7 @@ from logs.schema import TABLES
 Nested = dict[str, Any]
 
 
-def nest(connection: sqlite3.Connection, episode: Nested, identities: bool) -> tuple[Nested, int]:
+def nest_episode(connection: sqlite3.Connection, episode: Nested, identities: bool) -> tuple[Nested, int]:
     """Return an episode as one object, and how many rows are in it.
 
     `identities`: whether a participant's outside identities go in.

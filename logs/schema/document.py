@@ -46,14 +46,14 @@ _REQUEST_KEY = Column(
 
 def render() -> str:
     """Return the whole document."""
-    tables = [_table(table) for table in TABLES.values()]
+    tables = [_describe_table(table) for table in TABLES.values()]
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         apply_migrations(connection)
         views = [_view(connection, name) for name in VIEWS]
     return "\n".join([_HEAD, "## Tables\n", *tables, "## Views\n", *views]).rstrip() + "\n"
 
 
-def _table(table: Table) -> str:
+def _describe_table(table: Table) -> str:
     extra = (_REQUEST_KEY,) if table.name == "model_calls" else ()
     lines = [
         f"### {table.name}\n",

@@ -13,8 +13,8 @@ from simulator.models.base import Capabilities, Completion, Request, Scored, Sco
 from simulator.models.errors import cannot_score
 from simulator.models.keys import Identity
 
-Answer = str | Completion | BaseModel | Mapping[str, Any] | Sequence[Any] | BaseException
-Script = Callable[[Request], Answer]
+ScriptedAnswer = str | Completion | BaseModel | Mapping[str, Any] | Sequence[Any] | BaseException
+Script = Callable[[Request], ScriptedAnswer]
 Scorer = Callable[[ScoreRequest], Scored | BaseException]
 Latency = float | Callable[[Request], float]
 
@@ -83,7 +83,7 @@ class ScriptModel:
         """Do nothing: there is nothing to give back."""
 
 
-def _completion(answer: Answer, seconds: float) -> Completion:
+def _completion(answer: ScriptedAnswer, seconds: float) -> Completion:
     if isinstance(answer, str):
         return Completion(text=answer, seconds=seconds)
     if isinstance(answer, Completion):

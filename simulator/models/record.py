@@ -11,10 +11,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from logs.rows import ModelCall
-from simulator.models import keys
 from simulator.models.answers import stored
 from simulator.models.base import Answer, Completion, Request, ScoreRequest
 from simulator.models.errors import ModelError
+from simulator.models.keys import content, request_key
 from simulator.models.layers import AnswerT, Backend, Layer, Send
 
 # The log holds no infinite numbers; providers write this for tokens that cannot come, too.
@@ -58,8 +58,8 @@ class Recorded(Layer):
         response: dict[str, Any],
         **more: Any,
     ) -> None:
-        asked = keys.content(request)
-        asked["key"] = keys.request_key(self.identity, request)
+        asked = content(request)
+        asked["key"] = request_key(self.identity, request)
         asked["base_url"] = self.identity.base_url
         asked["extra"] = self._extra
         asked["ignored"] = self._ignored

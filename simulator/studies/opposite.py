@@ -24,12 +24,12 @@ class OppositeSettings(StudySettings):
     opposite: str = ""
 
 
-SettingsT = TypeVar("SettingsT", bound=OppositeSettings)
+OppositeT = TypeVar("OppositeT", bound=OppositeSettings)
 PAIR: Final = "pair"
 """The task of participants who are paired, in place of a seat."""
 
 
-class OppositeStudy(ItemStudy[SettingsT]):
+class OppositeStudy(ItemStudy[OppositeT]):
     """A study in which each item is a cell, and one of the benchmark's two seats is the participant's.
 
     Attributes:
