@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from simulator.reporting import Section
     from simulator.research import ResearchPages
     from simulator.runner.machines import AnyMachine
-    from simulator.runner.model_flags import ModelFlags
+    from simulator.runner.options import ModelFlags
     from simulator.seats import Reply, View
     from simulator.studies.declared import PlaySessions
     from simulator.studies.material import StudyMaterial

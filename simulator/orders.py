@@ -139,7 +139,7 @@ class RunSpec(Generic[SelectionT, RulesT]):
         selection: which items; its fields are options.
         rules: of an episode; its fields are options, and what the log says of each episode.
         requests: the runs of an order, in order; each is asked for when those before it have been played.
-        flags: shared options of models (`model_flags.MODEL_OPTIONS`) that are called otherwise here, or that
+        flags: shared options of models (`options.MODEL_OPTIONS`) that are called otherwise here, or that
             this benchmark does not have (an empty name). One whose name is also a rule's is both.
     """
 

@@ -27,8 +27,7 @@ from simulator.models.load import bare_name
 from simulator.packages import attempt
 from simulator.runner.build import Models
 from simulator.runner.lobby import PERSON, menu
-from simulator.runner.model_flags import ModelFlags
-from simulator.runner.options import BaseUrlOption, TimeoutOption
+from simulator.runner.options import BaseUrlOption, ModelFlags, TimeoutOption
 from simulator.runner.processes import RunProcesses
 from simulator.studies.checking import absent_opposite, joined, missing_models, needs_opposite, why_absent
 from simulator.studies.declared import PlaySessions, sessions_type

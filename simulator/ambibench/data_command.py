@@ -29,7 +29,7 @@ from simulator.duplicates import CODE
 from simulator.errors import InputError
 from simulator.field_options import options_of, read_options
 from simulator.jsonlines import write_lines
-from simulator.runner.model_flags import command_of
+from simulator.runner.options import command_of
 from simulator.runner.run_summary import say
 from simulator.tables.registering import refuse_faulty, source_of
 from trees.faults import Fault, Severity

@@ -42,7 +42,7 @@ from simulator.orders import (
     typed_word,
 )
 from simulator.runner.command import RunRequest, RunSettings
-from simulator.runner.model_flags import ModelFlags
+from simulator.runner.options import ModelFlags
 from simulator.sampling import balanced
 
 PLAYED: Final[tuple[Setting, ...]] = ("instruction", "multiple", "wug", "ft_eval", "verbalise", "aws")

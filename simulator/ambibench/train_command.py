@@ -35,8 +35,7 @@ from simulator.fields import Fields
 from simulator.jsonlines import write_lines
 from simulator.models import require_local, weights_of
 from simulator.models.weights import ADAPTER, load_weights
-from simulator.runner.model_flags import command_of
-from simulator.runner.options import ThreadsOption
+from simulator.runner.options import ThreadsOption, command_of
 from simulator.runner.progress import updates_bar
 from simulator.seeds import derive_seed
 

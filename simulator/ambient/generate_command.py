@@ -47,8 +47,7 @@ from simulator.generation import Journal, key_of, open_model, resumable, write_s
 from simulator.models import Needs
 from simulator.models.weights import fingerprint
 from simulator.runner.command import service_name
-from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models, takes
-from simulator.runner.options import FolderOption
+from simulator.runner.options import NO_FLAGS, FolderOption, ModelFlags, asks_models, takes
 from simulator.runner.progress import counted
 from simulator.runner.run_summary import say
 from simulator.seeds import derive_seed

@@ -21,9 +21,7 @@ from simulator.ambient.records import SeedRecord
 from simulator.errors import InputError
 from simulator.field_options import options_of
 from simulator.models import require_local, weights_of
-from simulator.runner.engine import LOCAL, Engine
-from simulator.runner.model_flags import takes
-from simulator.runner.options import ExecutorOption, ThreadsOption
+from simulator.runner.options import LOCAL, Engine, ExecutorOption, ThreadsOption, takes
 from simulator.runner.progress import updates_bar
 from simulator.runner.run_summary import say
 from simulator.seeds import derive_seed

@@ -25,8 +25,7 @@ from simulator.field_options import options_of
 from simulator.generation import each, open_model, resumable, write_study
 from simulator.jsonlines import write_lines
 from simulator.runner.command import refuse_idle_options, service_name
-from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models, takes
-from simulator.runner.options import FolderOption
+from simulator.runner.options import NO_FLAGS, FolderOption, ModelFlags, asks_models, takes
 from simulator.runner.progress import counted
 from simulator.runner.run_summary import say
 

@@ -43,8 +43,7 @@ from simulator.reporting import Report, Section, json_text, print_report
 from simulator.runner.build import Models
 from simulator.runner.command import asked_how, refuse_idle_options
 from simulator.runner.logged import ERASED
-from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
-from simulator.runner.options import JsonOption
+from simulator.runner.options import NO_FLAGS, JsonOption, ModelFlags, asks_models
 from simulator.seats import Line
 from simulator.stats import SHARE, Bounds, cluster_bootstrap
 from trees import Frontier

@@ -50,7 +50,7 @@ from simulator.models.schema import parsed
 from simulator.orders import Limit, RunOrder, RunSpec, Selection
 from simulator.runner.build import Models
 from simulator.runner.command import Afterwards, RunRequest, asked_how, read_ranges, refuse_idle_options
-from simulator.runner.model_flags import ModelFlags
+from simulator.runner.options import ModelFlags
 from simulator.runner.run_summary import say
 from simulator.sampling import balanced
 from trees import Language, Task

@@ -20,12 +20,12 @@ from simulator.field_options import AnnotatedOption, options_of, read_options
 from simulator.frames import Frames
 from simulator.reporting import DRAWN_AS, SUFFIXES, Report, json_text, report_csv, report_latex, write_report
 from simulator.reports import build_report, print_whole
-from simulator.runner.model_flags import command_of
 from simulator.runner.options import (
     ExactJsonOption,
     ExcludeAbortedOption,
     RunsAndFilesArgument,
     WithExcludedOption,
+    command_of,
 )
 from simulator.runner.run_summary import print_problems, runs_and_files, say
 

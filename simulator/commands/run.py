@@ -19,8 +19,7 @@ from simulator.field_options import AnnotatedOption, options_of, read_options
 from simulator.orders import RunOrder, RunSpec, Selection, items_of, play_order
 from simulator.runner import options as shared
 from simulator.runner.command import RunRequest, RunSettings
-from simulator.runner.engine import LOCAL, Engine, read_resources
-from simulator.runner.model_flags import MODEL_OPTIONS, ModelFlags, command_of
+from simulator.runner.options import LOCAL, MODEL_OPTIONS, Engine, ModelFlags, command_of, read_resources
 from simulator.sampling import stratified
 
 RUN_OPTIONS: Final[Mapping[str, AnnotatedOption]] = {

@@ -24,12 +24,21 @@ from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.errors import InputError
 from simulator.packages import attempt, fault_in
-from simulator.runner.engine import HERE, LOCAL, Engine
 from simulator.runner.finding import load_machine, machine_of
 from simulator.runner.logged import PlayedItem, played_items, required_run
 from simulator.runner.machines import AnyMachine, score_rows
-from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
-from simulator.runner.options import ExcludeAbortedOption, ExecutorOption, JsonOption, WorkersOption
+from simulator.runner.options import (
+    HERE,
+    LOCAL,
+    NO_FLAGS,
+    Engine,
+    ExcludeAbortedOption,
+    ExecutorOption,
+    JsonOption,
+    ModelFlags,
+    WorkersOption,
+    asks_models,
+)
 from simulator.runner.spreading import engine_of, in_order
 
 _RUN: Final = "run"

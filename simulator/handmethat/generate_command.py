@@ -35,8 +35,7 @@ from simulator.handmethat.profiles import FORMER, load_profile
 from simulator.handmethat.statistics import facts_of, statistics, statistics_report, to_csv
 from simulator.reporting import print_report
 from simulator.runner.command import read_ranges
-from simulator.runner.engine import LOCAL
-from simulator.runner.options import ExecutorOption, JsonOption, RootSeedOption
+from simulator.runner.options import LOCAL, ExecutorOption, JsonOption, RootSeedOption
 from simulator.runner.spreading import engine_of
 from simulator.whole import write_whole
 

@@ -29,8 +29,8 @@ from simulator.models.fleet import address_of
 from simulator.models.load import addressed, bare_name
 from simulator.runner.batch import SOFTWARE_VERSION, run_batch
 from simulator.runner.build import NamedSeatFactory, Plan, build_plan
-from simulator.runner.engine import Engine
 from simulator.runner.machines import AnyMachine
+from simulator.runner.options import Engine
 from simulator.runner.playing import playing
 from simulator.runner.progress import progress_bar
 from simulator.seats import Seat

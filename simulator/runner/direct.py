@@ -17,10 +17,9 @@ from simulator.benchmark import Benchmark
 from simulator.errors import InputError
 from simulator.fields import read_fields
 from simulator.runner.command import RunRequest, RunSettings, play
-from simulator.runner.engine import HERE
 from simulator.runner.finding import machine_of
 from simulator.runner.logged import ENDED, endings_of_runs
-from simulator.runner.model_flags import ModelFlags
+from simulator.runner.options import HERE, ModelFlags
 from simulator.sampling import stratified
 from simulator.seats import Seat
 

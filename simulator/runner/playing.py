@@ -15,7 +15,7 @@ from simulator.models.load import WEIGHTS
 from simulator.models.prices import PRICES_VARIABLE
 from simulator.runner.batch import Executor
 from simulator.runner.build import SCRIPT, NamedSeatFactory, read_script
-from simulator.runner.engine import Engine, Resources, processors
+from simulator.runner.options import Engine, Resources, processors
 from simulator.seats import ScriptSeat, Seat
 
 # So many dialogues are worth the two seconds that a process takes to start.

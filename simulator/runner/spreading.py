@@ -15,7 +15,7 @@ from threading import Thread
 from typing import Any, Final, NamedTuple, TypeVar
 
 from simulator.errors import InputError, WorkerFailed
-from simulator.runner.engine import Engine, processors
+from simulator.runner.options import Engine, processors
 from simulator.runner.starting import ending_of
 
 J = TypeVar("J")

@@ -18,8 +18,7 @@ from logs.cli import LogOption
 from logs.paths import default_path
 from logs.rows import Event
 from simulator.errors import InputError
-from simulator.runner.model_flags import ModelFlags
-from simulator.runner.options import BaseUrlOption, TimeoutOption
+from simulator.runner.options import BaseUrlOption, ModelFlags, TimeoutOption
 from simulator.studies.checking import absent_opposite, why_absent
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study, read_study

@@ -44,7 +44,7 @@ from simulator.orders import RunOrder, play_order
 from simulator.runner import command
 from simulator.runner.batch import run_batch
 from simulator.runner.command import RunSettings
-from simulator.runner.engine import HERE
+from simulator.runner.options import HERE
 from simulator.stats import RESAMPLES
 
 LATENCY = 0.04

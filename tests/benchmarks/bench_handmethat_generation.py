@@ -19,7 +19,7 @@ from simulator.handmethat.generate_command import make_plan
 from simulator.handmethat.generation.attempts import Job, Plan, make_attempt
 from simulator.handmethat.generation.batch import generate_folder
 from simulator.handmethat.planner.aims import Aim
-from simulator.runner.engine import Engine
+from simulator.runner.options import Engine
 
 ATTEMPTS = 200
 BALANCED = 400

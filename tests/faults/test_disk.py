@@ -19,7 +19,7 @@ from simulator.clarq.data import load_items
 from simulator.clarq.machine import MACHINE
 from simulator.errors import InputError
 from simulator.runner.command import RunRequest, RunSettings, play
-from simulator.runner.engine import HERE
+from simulator.runner.options import HERE
 from ui import command
 from ui.server import Health, _log, add_health
 

@@ -44,7 +44,7 @@ from simulator.ambient.records import SeedRecord
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
 from simulator.models.weights import loading, quiet
-from simulator.runner.engine import HERE, Engine, processors
+from simulator.runner.options import HERE, Engine, processors
 from simulator.runner.spreading import in_order
 from simulator.seeds import derive_seed
 from simulator.tables.records import read_json

@@ -37,7 +37,7 @@ from simulator.handmethat.items import LEVELS, Level, task_to_row
 from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.profiles import load_profile
 from simulator.handmethat.statistics import Facts
-from simulator.runner.engine import HERE, Engine
+from simulator.runner.options import HERE, Engine
 from simulator.runner.spreading import in_order
 from simulator.seeds import derive_seed
 from simulator.whole import write_whole

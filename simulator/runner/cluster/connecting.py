@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from simulator.errors import InputError
-from simulator.runner.engine import processors
+from simulator.runner.options import processors
 
 ADDRESS_VARIABLE: Final = "RAY_ADDRESS"
 _NOT_INSTALLED: Final = "--executor ray needs Ray, on every machine: pip install 'askback[ray]'"

@@ -15,8 +15,7 @@ from simulator.handmethat.data import load_tasks
 from simulator.handmethat.machine import MACHINE as HANDMETHAT
 from simulator.handmethat.playing import Posed
 from simulator.runner.command import RunRequest, RunSettings, play
-from simulator.runner.engine import HERE
-from simulator.runner.model_flags import ModelFlags
+from simulator.runner.options import HERE, ModelFlags
 
 
 @pytest.fixture(scope="package")

@@ -16,8 +16,7 @@ from simulator.errors import InputError
 from simulator.models import Budget
 from simulator.runner import command
 from simulator.runner.command import RunRequest, RunSettings, play, read_ranges, run_name
-from simulator.runner.engine import HERE, Engine
-from simulator.runner.model_flags import ModelFlags
+from simulator.runner.options import HERE, Engine, ModelFlags
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from simulator.models import BudgetExceeded
 from simulator.models.budget import SharedBudget
 from simulator.runner import playing
 from simulator.runner.cluster import connecting
-from simulator.runner.engine import Engine, read_resources
+from simulator.runner.options import Engine, read_resources
 
 OFFLINE = {"seeker": "offline/seeker:hasty", "provider": "offline/experts"}
 SCRIPT = {"seeker": "script:lines.yaml", "provider": "offline/experts"}

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from simulator.errors import WorkerFailed
-from simulator.runner.engine import HERE, Engine
+from simulator.runner.options import HERE, Engine
 from simulator.runner.spreading import in_order
 
 TWO = Engine(workers=2)
@@ -65,7 +65,7 @@ def test_a_worker_that_ends_by_itself_is_told_apart() -> None:
 def test_a_worker_ends_when_its_parent_is_killed() -> None:
     code = (
         "import itertools\n"
-        "from simulator.runner.engine import Engine\n"
+        "from simulator.runner.options import Engine\n"
         "from simulator.runner.spreading import in_order\n"
         "for answer in in_order(eval, itertools.repeat('__import__(\"os\").getpid()'), Engine(workers=2)):\n"
         "    print(answer, flush=True)\n"

@@ -28,7 +28,7 @@ from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.prepare import crowd_items
 from simulator.errors import InputError
 from simulator.models import BadRequest, Capabilities, Completion, Refused, ScriptModel
-from simulator.runner.model_flags import ModelFlags
+from simulator.runner.options import ModelFlags
 from simulator.studies.quota import quota_of
 
 SENTENCE = "We saw her duck."

@@ -19,7 +19,7 @@ from simulator.ambient.labels import LABELS
 from simulator.ambient.pool.groups import pair_id
 from simulator.errors import InputError
 from simulator.models import BadRequest, Completion
-from simulator.runner.model_flags import ModelFlags
+from simulator.runner.options import ModelFlags
 from simulator.studies.quota import quota_of
 
 SENTENCES = re.compile(r"Sentence 1: (.*)\nSentence 2: (.*)")

@@ -38,7 +38,7 @@ from simulator.orders import RunOrder, play_order
 from simulator.reporting import json_text
 from simulator.reports import run_summary
 from simulator.runner.command import RunSettings
-from simulator.runner.engine import HERE, Engine
+from simulator.runner.options import HERE, Engine
 from simulator.seeds import derive_seed
 from simulator.stats import Interval, wilson
 

@@ -17,7 +17,7 @@ from simulator.ambik.scenes import draw_scenes
 from simulator.ambik.terms import AMBIGUITIES
 from simulator.errors import InputError
 from simulator.models import BadRequest
-from simulator.runner.model_flags import ModelFlags
+from simulator.runner.options import ModelFlags
 from simulator.studies.quota import quota_of
 
 

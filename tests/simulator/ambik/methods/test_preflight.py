@@ -18,7 +18,7 @@ from simulator.ambik.selection import KitchenSelection
 from simulator.models import ModelOptions, Needs, PreflightFailed
 from simulator.orders import RunOrder, play_order
 from simulator.runner.command import RunSettings
-from simulator.runner.engine import HERE
+from simulator.runner.options import HERE
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "faults"))
 

@@ -29,7 +29,7 @@ from simulator.models import Completion, ModelOptions, TokenLogprob
 from simulator.models.base import Request
 from simulator.orders import RunOrder, play_order
 from simulator.runner.command import RunSettings
-from simulator.runner.engine import HERE
+from simulator.runner.options import HERE
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
 

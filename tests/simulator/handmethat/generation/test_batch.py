@@ -20,7 +20,7 @@ from simulator.handmethat.generation.batch import JOURNAL, RESULT, Tally, genera
 from simulator.handmethat.generation.generate import Generated, generate
 from simulator.handmethat.items import item_row
 from simulator.handmethat.profiles import load_profiles
-from simulator.runner.engine import Engine
+from simulator.runner.options import Engine
 
 PLAN = Plan(
     profile="v2",
