@@ -40,7 +40,7 @@ from simulator.models.budget import SharedBudget
 from simulator.runner.batch import Job, Tell, play_jobs
 from simulator.runner.build import NamedSeatFactory, SeatFactory
 from simulator.runner.finding import load_machine
-from simulator.runner.starting import ending_of, quietly, start_context
+from simulator.runner.spreading import ending_of, quietly, start_context
 
 # A worker that has lost its parent writes what it has; after so many seconds it ends in any case.
 _GRACE: Final = 10.0
