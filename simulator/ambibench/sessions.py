@@ -15,8 +15,8 @@ from simulator.ambibench.assignment import Played, drawn_prompt
 from simulator.ambibench.features import FEATURES, FORMATS, Feature, Format, Kind
 from simulator.ambibench.show import Replay, result_blocks
 from simulator.errors import InputError
-from simulator.runner.declared_views import Result
 from simulator.runner.lobby import require_choice
+from simulator.runner.machines import Result
 from simulator.seeds import derive_seed
 from simulator.studies.declared import Drawn, PlaySessions
 from simulator.studies.graph import COMMENT, CONSENT, READY

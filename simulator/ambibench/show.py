@@ -46,7 +46,7 @@ from simulator.blocks import (
     message,
 )
 from simulator.blocks import Feedback as FeedbackBlock
-from simulator.runner.declared_views import SeatPage
+from simulator.runner.machines import SeatPage
 from simulator.runner.one_seat import OneSeatTable, State, step_due
 
 

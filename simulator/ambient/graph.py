@@ -40,8 +40,7 @@ from simulator.ambient.score import score_rows
 from simulator.ambient.show import page_blocks
 from simulator.benchmark import Due
 from simulator.errors import SeatError
-from simulator.runner.declared_views import Result
-from simulator.runner.machines import ActiveEpisode
+from simulator.runner.machines import ActiveEpisode, Result
 from simulator.runner.one_seat import AllAtOnce, OneSeatMachine, OneSeatTable, State, step_due
 from simulator.seats import Reply
 from simulator.seeds import derive_seed

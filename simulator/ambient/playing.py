@@ -36,7 +36,7 @@ from simulator.codecs import Codec
 from simulator.field_options import HIDDEN, Option
 from simulator.fields import EpisodeOptions, Fields
 from simulator.models import Message, Request
-from simulator.runner.declared_views import SeatPage
+from simulator.runner.machines import SeatPage
 from simulator.seats import Reply, View
 from simulator.seeds import derive_seed
 

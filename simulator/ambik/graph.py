@@ -63,8 +63,7 @@ from simulator.ambik.records import Decision
 from simulator.ambik.terms import CONFORMAL, METHODS
 from simulator.errors import SeatError
 from simulator.forms import measured
-from simulator.runner.machines import ActiveEpisode
-from simulator.runner.turns import due_since, make_turn, state_after
+from simulator.runner.machines import ActiveEpisode, due_since, make_turn, state_after
 from simulator.seats import Line, Reply, View
 from simulator.seeds import derive_seed
 

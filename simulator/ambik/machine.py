@@ -17,8 +17,7 @@ from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, RobotKnows,
 from simulator.ambik.score import score_rows
 from simulator.errors import InputError
 from simulator.models import ChatModel
-from simulator.runner.declared_views import SeatPage
-from simulator.runner.machines import ActiveEpisode, EpisodeMachine, Take, refuse_unknown
+from simulator.runner.machines import ActiveEpisode, EpisodeMachine, SeatPage, Take, refuse_unknown
 from simulator.seats import Reply, Seat
 
 _STEPS_PER_QUESTION = 5

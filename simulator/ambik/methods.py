@@ -52,7 +52,7 @@ from simulator.ambik.scoring_rules import (
 )
 from simulator.ambik.terms import DO_NOTHING, NAMES, ROLES, Method, Role
 from simulator.models import Capabilities, ChatModel, Needs, Request, TokenLogprob, Unsupported, sample
-from simulator.runner.turns import state_after
+from simulator.runner.machines import state_after
 from simulator.seats import View
 
 SEED: Final = 0

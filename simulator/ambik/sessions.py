@@ -18,10 +18,9 @@ from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
 from simulator.ambik.show import TELL, broken_off, reveal
 from simulator.ambik.terms import TaskType
 from simulator.ambik.trial_log import conformal_sets
-from simulator.runner.declared_views import Result
 from simulator.runner.lobby import PERSON, Opponent, require_choice
 from simulator.runner.logged import ENDED
-from simulator.runner.machines import ActiveEpisode
+from simulator.runner.machines import ActiveEpisode, Result
 from simulator.seeds import derive_seed
 from simulator.studies.declared import Drawn, PlaySessions
 from simulator.studies.graph import CONSENT, READY

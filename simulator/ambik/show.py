@@ -37,7 +37,7 @@ from simulator.blocks import (
     message,
 )
 from simulator.form_blocks import Choice, Field, Form, Part, Way, Ways
-from simulator.runner.declared_views import SeatPage
+from simulator.runner.machines import SeatPage
 from simulator.studies.graph import occasion
 from trees import Language
 

@@ -34,7 +34,7 @@ from simulator.clarq.data import PROVIDER, SEEKER, TURN_LIMIT, SeekerKnows, back
 from simulator.clarq.experts import Experts, Situation
 from simulator.clarq.provider import Decision, ProviderTurn
 from simulator.errors import SeatError
-from simulator.runner.turns import is_aside, make_turn, state_after
+from simulator.runner.machines import is_aside, make_turn, state_after
 from simulator.seats import Kind, Line, Reply, Seat, View
 from simulator.seeds import derive_seed
 from trees import OPENING, Frontier, Task

@@ -17,8 +17,7 @@ from simulator.clarq.players.seeker_offline import STYLES, OfflineSeeker
 from simulator.clarq.score import score_episode, score_rows
 from simulator.clarq.show import replay, seat_page
 from simulator.models import ChatModel
-from simulator.runner.declared_views import SeatPage
-from simulator.runner.machines import ActiveEpisode, EpisodeMachine, Take, refuse_unknown
+from simulator.runner.machines import ActiveEpisode, EpisodeMachine, SeatPage, Take, refuse_unknown
 from simulator.seats import Seat
 
 _STEPS_PER_TURN: Final = 5

@@ -29,7 +29,7 @@ from simulator.frames import Frames
 from simulator.judging.agreement import cluster_kappa
 from simulator.reporting import Section, slug
 from simulator.runner.logged import endings_of_runs
-from simulator.runner.turns import task_turns
+from simulator.runner.machines import task_turns
 from simulator.stats import bootstrap_mean, cluster_bootstrap, cohen_kappa, share, wilson
 from trees.model import task_type
 

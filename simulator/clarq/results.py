@@ -35,8 +35,8 @@ from simulator.field_faults import first_fault
 from simulator.frames import Frames
 from simulator.reports import build_report, print_whole
 from simulator.runner.logged import erased_episodes
+from simulator.runner.machines import task_turns
 from simulator.runner.run_summary import print_problems, say
-from simulator.runner.turns import task_turns
 from simulator.seats import Line
 from simulator.seeds import derive_seed
 from simulator.tables.importing import DIGEST, PUBLISHED, EpisodeRows, file_digest, write_run

@@ -35,7 +35,7 @@ from simulator.clarq.data import PROVIDER, SEEKER, farewell, read_item
 from simulator.clarq.lexical import PATTERNS
 from simulator.runner import machines
 from simulator.runner.logged import ENDED, PlayedItem, played_items
-from simulator.runner.turns import task_turns
+from simulator.runner.machines import task_turns
 from simulator.seats import Line
 from trees import Language, Task
 from trees.model import task_type

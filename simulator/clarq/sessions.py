@@ -15,9 +15,9 @@ from simulator.clarq.show import VERDICT, Replay, result
 from simulator.field_options import logged_values
 from simulator.fields import Fields
 from simulator.forms import NO, YES
-from simulator.runner.declared_views import ItemChoice, ItemGroup, Result, SeatPage
 from simulator.runner.lobby import Opponent
 from simulator.runner.logged import ENDED
+from simulator.runner.machines import ItemChoice, ItemGroup, Result, SeatPage
 from simulator.seats import Reply
 from simulator.studies.declared import Drawn, PlaySessions, chosen_item
 from simulator.studies.graph import CONSENT, READY, Step

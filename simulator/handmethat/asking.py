@@ -20,7 +20,7 @@ from simulator.handmethat.items import Task
 from simulator.handmethat.players.asking import believe, candidates, destinations
 from simulator.handmethat.playing import Options
 from simulator.handmethat.score import options_of, score_episode
-from simulator.runner.turns import task_turns
+from simulator.runner.machines import task_turns
 
 
 def asked(

@@ -40,8 +40,7 @@ from simulator.handmethat.players.knows import (
     robot_knows,
 )
 from simulator.handmethat.playing import HUMAN, ROBOT, Options, Play, Posed, Step, as_command
-from simulator.runner.machines import ActiveEpisode
-from simulator.runner.turns import make_turn, state_after, task_turns
+from simulator.runner.machines import ActiveEpisode, make_turn, state_after, task_turns
 from simulator.seats import Line, Reply, Seat, View
 from simulator.seeds import derive_seed
 from trees import Language

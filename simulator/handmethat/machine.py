@@ -17,8 +17,7 @@ from simulator.handmethat.playing import HUMAN, PARTNER, ROBOT, Posed
 from simulator.handmethat.reveal import Replay, replay
 from simulator.handmethat.score import score_episode, score_rows
 from simulator.models import ChatModel
-from simulator.runner.declared_views import SeatPage
-from simulator.runner.machines import ActiveEpisode, EpisodeMachine, Take, refuse_unknown
+from simulator.runner.machines import ActiveEpisode, EpisodeMachine, SeatPage, Take, refuse_unknown
 from simulator.seats import Seat
 from trees import Language
 

@@ -19,7 +19,7 @@ from simulator.handmethat.meanings.rsa import rsa_view
 from simulator.handmethat.playing import Posed
 from simulator.handmethat.reveal import counts_card, demo_card, percent, readings_card
 from simulator.research import DataPages, Entry, Look, ResearchPages, Setting
-from simulator.runner.turns import task_turns
+from simulator.runner.machines import task_turns
 from trees import Language
 
 _LEAST: Final = 0.005

@@ -17,7 +17,7 @@ from simulator.handmethat.meanings.model import matching
 from simulator.handmethat.meanings.render import render_meaning
 from simulator.handmethat.playing import HUMAN, ROBOT, Play, Step
 from simulator.handmethat.score import options_of, score_episode
-from simulator.runner.declared_views import Result
+from simulator.runner.machines import Result
 from trees import Language
 
 _LEAST: Final = 0.015

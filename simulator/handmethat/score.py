@@ -25,7 +25,7 @@ from simulator.handmethat.env.questions import question_cost
 from simulator.handmethat.items import Task
 from simulator.handmethat.playing import ROBOT, Options, Play, Protocol, Step
 from simulator.runner import machines
-from simulator.runner.turns import task_turns
+from simulator.runner.machines import task_turns
 
 VERSION: Final = "handmethat-1"
 _METRICS: Final = (

@@ -15,8 +15,8 @@ from simulator.handmethat.data import load_tasks
 from simulator.handmethat.items import LEVELS, Task
 from simulator.handmethat.playing import GIVER, HUMAN, PARTNER, Posed
 from simulator.handmethat.reveal import Replay, result
-from simulator.runner.declared_views import Result
 from simulator.runner.lobby import Opponent, require_choice
+from simulator.runner.machines import Result
 from simulator.studies.declared import Drawn, PlaySessions, chosen_item
 from simulator.studies.graph import CONSENT, READY
 from trees import Language

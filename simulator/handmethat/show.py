@@ -26,7 +26,7 @@ from simulator.handmethat.playing import ROBOT, Options, Play, Posed, bare_quest
 from simulator.handmethat.score import options_of
 from simulator.handmethat.world import HUMAN
 from simulator.plan_blocks import Caller, Menu, Offer, Story, StoryStep, Suggestions
-from simulator.runner.declared_views import SeatPage
+from simulator.runner.machines import SeatPage
 from trees import Language
 
 _PLAIN: Final = ("look", "stop")

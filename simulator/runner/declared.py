@@ -42,9 +42,18 @@ from simulator.runner.declared_results import (
     scores_of,
 )
 from simulator.runner.declared_seats import PromptedSeat
-from simulator.runner.declared_views import Result, SeatPage
-from simulator.runner.machines import NO_OPTIONS, ActiveEpisode, EpisodeMachine, Take
-from simulator.runner.turns import due_since, make_turn, state_after, task_turns
+from simulator.runner.machines import (
+    NO_OPTIONS,
+    ActiveEpisode,
+    EpisodeMachine,
+    Result,
+    SeatPage,
+    Take,
+    due_since,
+    make_turn,
+    state_after,
+    task_turns,
+)
 from simulator.seats import Line, Reply, ScriptSeat, Seat, View
 from simulator.seeds import derive_seed
 

@@ -1,16 +1,24 @@
-"""A benchmark as the runner sees it: an `EpisodeMachine` plays, stores and scores its episodes."""
+"""A benchmark as the runner sees it: an `EpisodeMachine` plays, stores and scores its episodes.
+
+Below it stand what every graph does with a reply, which becomes a turn for the log and an update of the
+state, and the pages that people have of episodes whose pages are made of blocks.
+"""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
+from time import monotonic
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar, cast
 
 from logs.rows import Ending, Episode, Item, Judgment, Score, Setup, Turn
+from simulator.benchmark import Due, Move
+from simulator.blocks import Block, Words
 from simulator.errors import InputError, SeatError
 from simulator.seats import Reply, Seat
 
@@ -19,6 +27,7 @@ if TYPE_CHECKING:
 
     from simulator.models import ChatModel
     from simulator.runner.compiling import CompiledGraph
+
 
 TableT = TypeVar("TableT")
 StateT = TypeVar("StateT")
@@ -249,3 +258,145 @@ class EpisodeMachine(ABC, Generic[TableT, StateT]):
 
 
 AnyMachine = EpisodeMachine[Any, Any]
+
+
+# ---- turns
+
+
+ValuesT = TypeVar("ValuesT", bound=Mapping[str, Any])
+ASIDE: Final = "study"
+"""In the payload of a turn that answers what a study asks beside the task: at which node of its way."""
+_UNMARKED: Final = frozenset({"consent", "ready", "comment"})
+"""Kinds of such turns in logs from before they were marked."""
+_MARKED_SINCE: Final = "2026-11-24"
+
+
+def make_turn(
+    episode_id: str,
+    number: int,
+    seat: str,
+    reply: Reply,
+    *,
+    text: str,
+    payload: Mapping[str, Any],
+    since: float,
+) -> Turn:
+    """Return a reply as a turn of the log; its trace, if it has one, becomes part of the payload.
+
+    Args:
+        episode_id: the episode.
+        number: of the turn.
+        seat: who moved.
+        reply: what came from there; an empty one for words that nobody was asked for (a greeting).
+        text: what counts as said.
+        payload: what the benchmark logs with it.
+        since: when the seat became due (seconds, monotonic). It took the time from then on, unless it has
+            measured that itself.
+    """
+    seconds = monotonic() - since if reply.seconds is None else reply.seconds
+    trace = {"trace": dict(reply.trace)} if reply.trace else {}
+    return Turn(
+        episode_id=episode_id,
+        number=number,
+        seat=seat,
+        text=text,
+        payload={**payload, **trace},
+        key=reply.key,
+        seconds=round(seconds, 4),
+    )
+
+
+def is_aside(turn: Turn) -> bool:
+    """Return True if a turn answers what a study asks beside the task, and is no move of the benchmark's."""
+    old = turn.created_at < _MARKED_SINCE and turn.payload.get("kind") in _UNMARKED
+    return ASIDE in turn.payload or old
+
+
+def task_turns(turns: Iterable[Turn]) -> tuple[Turn, ...]:
+    """Return the turns of an episode's task, numbered from 0; what a study asked beside it is left out."""
+    task = (turn for turn in turns if not is_aside(turn))
+    return tuple(turn if turn.number == n else replace(turn, number=n) for n, turn in enumerate(task))
+
+
+def due_since(turns: Sequence[Turn]) -> float:
+    """Return when whoever is due became so (seconds, monotonic), of an episode rebuilt from its `turns`.
+
+    A person takes their time between two calls of the program; it runs from the turn before.
+    """
+    if not turns:
+        return monotonic()
+    age = (datetime.now(UTC) - datetime.fromisoformat(turns[-1].created_at)).total_seconds()
+    return monotonic() - max(age, 0.0)
+
+
+def state_after(state: ValuesT, update: Mapping[str, Any]) -> ValuesT:
+    """Return the state that LangGraph makes of `state` and `update`, for a node that says where it goes on.
+
+    Lists are appended, as the states' reducers do; everything else is replaced.
+    """
+    changed = {key: state[key] + value if isinstance(value, list) else value for key, value in update.items()}
+    return cast(ValuesT, {**state, **changed})
+
+
+# ---- pages
+
+
+class ItemChoice(NamedTuple):
+    """An item in a menu: its place among those in its language, from 1, and what it is called there."""
+
+    place: int
+    words: Words
+
+
+class ItemGroup(NamedTuple):
+    """Items of one kind."""
+
+    label: str
+    choices: Sequence[ItemChoice]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatPage:
+    """A page for a person in a seat.
+
+    Attributes:
+        stage: what a study shows instead of the task, ``qualification`` where somebody shows that they may do
+            it, ``task`` while it goes on, ``done`` at the end.
+        due: the move that this seat is to make; while it waits, the last that it made.
+        waits_for: the seat that is due; empty if that is this one, or nobody.
+        moves: of the task so far.
+        first: the number of the first of them in the log.
+        warning: what a seat opposite met with.
+    """
+
+    episode_id: str
+    seat: str
+    people: tuple[str, ...] = ()
+    language: str
+    stage: str
+    due: Due | None = None
+    my_turn: bool = True
+    waits_for: str = ""
+    blocks: tuple[Block, ...] = ()
+    moves: tuple[Move, ...] = ()
+    first: int = 0
+    number: int
+    ending: Ending | None = None
+    warning: str | None = None
+    study: bool = False
+    tested: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """An ended episode, as everybody in it may see it.
+
+    Attributes:
+        blocks: what is revealed; nothing if the episode was broken off.
+        scores: metric -> value; likewise.
+    """
+
+    language: str
+    moves: tuple[Move, ...]
+    blocks: tuple[Block, ...] = ()
+    scores: Mapping[str, float | None] = field(default_factory=dict)

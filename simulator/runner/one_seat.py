@@ -29,8 +29,7 @@ from langgraph.types import Command
 
 from logs.rows import Turn
 from simulator.errors import SeatError
-from simulator.runner.machines import ActiveEpisode, EpisodeMachine, Take
-from simulator.runner.turns import due_since, make_turn, state_after
+from simulator.runner.machines import ActiveEpisode, EpisodeMachine, Take, due_since, make_turn, state_after
 from simulator.seats import Reply, Seat, View
 from simulator.seeds import derive_seed
 

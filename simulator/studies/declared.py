@@ -19,9 +19,9 @@ from simulator.fields import read_fields
 from simulator.items import BUILTIN
 from simulator.models import ChatModel
 from simulator.runner.declared import language_of
-from simulator.runner.declared_views import ItemGroup
 from simulator.runner.finding import machine_of
 from simulator.runner.lobby import PERSON, Opponent, require_choice, require_offered
+from simulator.runner.machines import ItemGroup
 from simulator.studies.graph import CONSENT, READY, Step
 from simulator.studies.held import HeldOptions
 from simulator.studies.material import material_type

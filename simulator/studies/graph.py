@@ -35,8 +35,7 @@ from logs.erase import PERSONAL
 from logs.rows import Turn
 from simulator.errors import InputError, SeatError
 from simulator.forms import NO, YES, checked_length, measured, read_consent
-from simulator.runner.machines import ActiveEpisode, AnyMachine
-from simulator.runner.turns import ASIDE, is_aside
+from simulator.runner.machines import ASIDE, ActiveEpisode, AnyMachine, is_aside
 from simulator.seats import Reply
 from simulator.studies.files import Study
 from simulator.studies.questions import (

@@ -12,8 +12,7 @@ from langgraph.graph import END
 from logs.rows import Ending, Turn
 from simulator.errors import SeatError
 from simulator.runner.compiling import CompiledGraph
-from simulator.runner.machines import ActiveEpisode, AnyMachine
-from simulator.runner.turns import due_since, is_aside, make_turn
+from simulator.runner.machines import ActiveEpisode, AnyMachine, due_since, is_aside, make_turn
 from simulator.seats import Reply
 from simulator.studies import graph
 from simulator.studies.graph import State, Step, Table

@@ -20,7 +20,7 @@ import pandas as pd
 
 from logs import LogReader
 from simulator.runner.logged import erased_episodes
-from simulator.runner.turns import is_aside
+from simulator.runner.machines import is_aside
 from simulator.studies.files import Study
 from simulator.studies.graph import MISSED
 from simulator.studies.questions import ASKED_AFTER, ASKED_BEFORE, TRIED

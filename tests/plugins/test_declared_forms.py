@@ -18,7 +18,7 @@ from simulator.benchmark import Due, Move, State
 from simulator.blocks import Block, Heading, Meter, Talk, Text
 from simulator.errors import InputError
 from simulator.model_forms import form_of
-from simulator.runner.turns import task_turns
+from simulator.runner.machines import task_turns
 from simulator.studies.declared import DeclaredSessions
 from simulator.studies.files import read_study
 from ui import i18n

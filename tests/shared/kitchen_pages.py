@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from simulator.blocks import Card, Chips, Detail, Plan, Talk, Text
 from simulator.form_blocks import Field, Part, Ways
-from simulator.runner.declared_views import SeatPage
+from simulator.runner.machines import SeatPage
 
 
 class Seen(NamedTuple):

@@ -14,8 +14,8 @@ from simulator.clarq.score import DialogueScores
 from simulator.clarq.sessions import Choices, ClarqSessions
 from simulator.clarq.show import KINDS, Replay, ReplayStep, result, seat_blocks
 from simulator.errors import ConflictError, SeatError
-from simulator.runner.declared_views import ItemChoice, ItemGroup, SeatPage
 from simulator.runner.lobby import Opponent, require_choice
+from simulator.runner.machines import ItemChoice, ItemGroup, SeatPage
 from simulator.seats import Line, Reply
 from trees import OPENING, Background, Frontier, Node, Task, Tree
 from ui.declared.actions import DeclaredActions

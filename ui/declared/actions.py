@@ -14,8 +14,8 @@ from urllib.parse import parse_qsl
 
 from logs import NotInLog
 from simulator.errors import ConflictError, InputError, SeatError
-from simulator.runner.declared_views import SeatPage
 from simulator.runner.lobby import PERSON
+from simulator.runner.machines import SeatPage
 from simulator.studies.cards import Entry, Sets, StudyCard
 from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import COMMENT, DEBRIEFING, REST

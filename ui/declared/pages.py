@@ -29,7 +29,7 @@ from simulator.blocks import (
 from simulator.form_blocks import Form
 from simulator.model_forms import bounds, flat
 from simulator.plan_blocks import Menu, Places, Suggestions
-from simulator.runner.declared_views import Result, SeatPage
+from simulator.runner.machines import Result, SeatPage
 from simulator.studies.cards import StudyCard
 from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import COMMENT

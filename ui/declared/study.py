@@ -63,7 +63,7 @@ class Here:
         frame: of the page.
         link: the benchmark.
         steps: the step of a study that each stage belongs to, in order; ``study.step_…`` names it.
-        view: what may be seen (`simulator.runner.declared_views.SeatPage`).
+        view: what may be seen (`simulator.runner.machines.SeatPage`).
         card: the study that it belongs to; None in free play.
         sets: where the participant stands.
         notice: what to tell beside.

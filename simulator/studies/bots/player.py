@@ -17,8 +17,7 @@ from simulator.models import ModelOptions
 from simulator.runner.build import Models
 from simulator.runner.finding import load_machine
 from simulator.runner.lobby import PERSON
-from simulator.runner.machines import ActiveEpisode
-from simulator.runner.turns import task_turns
+from simulator.runner.machines import ActiveEpisode, task_turns
 from simulator.seats import Reply
 from simulator.studies.files import Study
 from simulator.studies.participation import WAITING_ROOM

@@ -16,8 +16,7 @@ from langgraph.types import Command
 
 from logs.rows import Episode, Turn
 from simulator.errors import SeatError
-from simulator.runner.machines import ActiveEpisode, EpisodeMachine
-from simulator.runner.turns import make_turn, state_after
+from simulator.runner.machines import ActiveEpisode, EpisodeMachine, make_turn, state_after
 from simulator.seats import PersonSeat, Reply, ScriptSeat, Seat, View
 
 LAST = 3

@@ -12,8 +12,7 @@ from langgraph.graph import START, StateGraph
 
 from logs.rows import Ending, Episode, Turn
 from simulator.errors import InputError, SeatError
-from simulator.runner.machines import ActiveEpisode, EpisodeMachine
-from simulator.runner.turns import make_turn, task_turns
+from simulator.runner.machines import ActiveEpisode, EpisodeMachine, make_turn, task_turns
 from simulator.seats import PersonSeat, Reply, ScriptSeat, View
 from simulator.studies.graph import (
     AFTER,

@@ -17,8 +17,7 @@ from simulator.ambik.machine import MACHINE
 from simulator.ambik.show import KINDS, Sets, reveal
 from simulator.ambik.terms import Member
 from simulator.blocks import Block
-from simulator.runner.declared_views import Result, SeatPage
-from simulator.runner.machines import ActiveEpisode
+from simulator.runner.machines import ActiveEpisode, Result, SeatPage
 from ui.declared.pages import STEPS, end_page, link_to, step_page, task_page
 from ui.declared.study import Here, Invitation
 from ui.i18n import strings

@@ -20,7 +20,7 @@ from simulator.handmethat.playing import Play, Posed, bare_question
 from simulator.handmethat.reveal import Replay, counts_card, percent, result
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.plan_blocks import Menu, Places, Suggestions
-from simulator.runner.declared_views import SeatPage
+from simulator.runner.machines import SeatPage
 from simulator.seats import Reply
 from ui.declared.actions import DeclaredActions
 from ui.declared.pages import end_page, entry_page, task_page
