@@ -23,7 +23,7 @@ from simulator.models import ChatModel, ModelError
 from simulator.models.load import bare_name
 from simulator.runner.build import Models
 from simulator.runner.execute import Recorder, finish, traceback_event
-from simulator.runner.loading import Loading
+from simulator.runner.lobby import Loading
 from simulator.runner.logged import MODEL_FAILURE
 from simulator.runner.machines import ActiveEpisode, AnyMachine
 from simulator.seats import Reply

@@ -8,7 +8,7 @@ from simulator.clarq.machine import MACHINE
 from simulator.models import ModelOptions, ScriptModel, Unavailable, load_model
 from simulator.runner import build
 from simulator.runner.build import Models
-from simulator.runner.loading import Loading
+from simulator.runner.lobby import Loading
 from simulator.runner.sessions import Sessions
 from simulator.seats import Reply
 
