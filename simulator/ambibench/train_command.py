@@ -36,7 +36,7 @@ from simulator.jsonlines import write_lines
 from simulator.models import require_local, weights_of
 from simulator.models.weights import ADAPTER, load_weights
 from simulator.runner.options import ThreadsOption, command_of
-from simulator.runner.progress import updates_bar
+from simulator.runner.run_summary import updates_bar
 from simulator.seeds import derive_seed
 
 if TYPE_CHECKING:

@@ -34,8 +34,7 @@ from simulator.models.fleet import address_of
 from simulator.models.weights import imported, load_weights
 from simulator.runner.command import asked_how, refuse_idle_options
 from simulator.runner.options import NO_FLAGS, ModelFlags, SeedOption, asks_models
-from simulator.runner.progress import counted
-from simulator.runner.run_summary import say
+from simulator.runner.run_summary import counted, say
 from simulator.seeds import derive_seed
 from trees import Language
 

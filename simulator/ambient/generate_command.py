@@ -48,8 +48,7 @@ from simulator.models import Needs
 from simulator.models.weights import fingerprint
 from simulator.runner.command import service_name
 from simulator.runner.options import NO_FLAGS, FolderOption, ModelFlags, asks_models, takes
-from simulator.runner.progress import counted
-from simulator.runner.run_summary import say
+from simulator.runner.run_summary import counted, say
 from simulator.seeds import derive_seed
 
 SAMPLES: Final = "samples.jsonl"

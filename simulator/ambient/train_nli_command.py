@@ -22,8 +22,7 @@ from simulator.errors import InputError
 from simulator.field_options import options_of
 from simulator.models import require_local, weights_of
 from simulator.runner.options import LOCAL, Engine, ExecutorOption, ThreadsOption, takes
-from simulator.runner.progress import updates_bar
-from simulator.runner.run_summary import say
+from simulator.runner.run_summary import say, updates_bar
 from simulator.seeds import derive_seed
 
 _PREFIXES: Final = ("local/", "transformers/")

@@ -26,8 +26,7 @@ from simulator.generation import each, open_model, resumable, write_study
 from simulator.jsonlines import write_lines
 from simulator.runner.command import refuse_idle_options, service_name
 from simulator.runner.options import NO_FLAGS, FolderOption, ModelFlags, asks_models, takes
-from simulator.runner.progress import counted
-from simulator.runner.run_summary import say
+from simulator.runner.run_summary import counted, say
 
 ANSWERS: Final = "answers.jsonl"
 SCENES: Final = "scenes.jsonl"

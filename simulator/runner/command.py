@@ -32,7 +32,7 @@ from simulator.runner.build import NamedSeatFactory, Plan, build_plan
 from simulator.runner.machines import AnyMachine
 from simulator.runner.options import Engine
 from simulator.runner.playing import playing
-from simulator.runner.progress import progress_bar
+from simulator.runner.run_summary import progress_bar
 from simulator.seats import Seat
 
 RUN_STARTED: Final = "run.started"

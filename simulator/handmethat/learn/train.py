@@ -20,7 +20,7 @@ from simulator.handmethat.learn.drrn import Coder, Drrn, choose, train_drrn, wor
 from simulator.handmethat.learn.seen import DrrnConfig, Oracle, PromptText, Seq2SeqConfig, Vocabulary
 from simulator.handmethat.learn.seq2seq import Seq2Seq, examples_of, number, pad, shorten, train_seq2seq
 from simulator.handmethat.learn.seq2seq import words_of as words_of_examples
-from simulator.runner.progress import updates_bar
+from simulator.runner.run_summary import updates_bar
 from simulator.seeds import derive_seed
 
 
