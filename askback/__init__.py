@@ -170,7 +170,7 @@ def run(
         InputError: if a name, rule or seat is wrong, or the log holds another run of that name.
         ModelError: if a model cannot be reached.
     """
-    from simulator.runner.direct import play_run
+    from simulator.runner.command import play_run
 
     return play_run(
         benchmark,

@@ -144,7 +144,7 @@ def test_items_are_objects(spoil, path):
 
 
 def test_a_run_of_which_nothing_came_to_its_end_is_told_of(spoil, path, caplog):
-    caplog.set_level(logging.WARNING, "simulator.runner.direct")
+    caplog.set_level(logging.WARNING, "simulator.runner.command")
     run = askback.run(spoil(score=lambda state: {"succes": 1.0}), limit=1, log=path)
     assert f"no episode of {run} came to its end: InputError: spoilt: score returned succes" in caplog.text
     caplog.clear()
