@@ -1,4 +1,4 @@
-"""Several processes of this machine for one run; `simulator.runner.cluster` has those of several machines.
+"""Who plays a run: this process, several of this machine, or a cluster (`simulator.runner.cluster`).
 
 Why. One Python process plays about a thousand turns a second; 200 dialogues with a model that answers
 within 50 ms ask for more than twice that. Each process here has an event loop, seats and a log writer of
@@ -24,10 +24,10 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -37,10 +37,64 @@ from logs import LogError, LogWriter
 from simulator.errors import AskbackError, WorkerFailed
 from simulator.models import Budget
 from simulator.models.budget import SharedBudget
-from simulator.runner.batch import Job, Tell, play_jobs
-from simulator.runner.build import NamedSeatFactory, SeatFactory
+from simulator.runner.batch import Executor, Job, Tell, play_jobs
+from simulator.runner.build import SCRIPT, NamedSeatFactory, SeatFactory
 from simulator.runner.finding import load_machine
+from simulator.runner.options import Engine, processors
 from simulator.runner.spreading import ending_of, quietly, start_context
+from simulator.seats import Seat
+
+# So many dialogues are worth the two seconds that a process takes to start.
+_WORTH_A_WORKER: Final = 200
+
+
+@asynccontextmanager
+async def playing(
+    engine: Engine, factory: NamedSeatFactory, log: Path, *, episodes: int, places: int
+) -> AsyncIterator[tuple[NamedSeatFactory, Executor | None]]:
+    """Yield who makes the seats of this process, and who plays; None for this process itself.
+
+    Args:
+        engine: the choice.
+        factory: makes the seats.
+        log: the log's file.
+        episodes: of the run.
+        places: episodes at a time; on a cluster in each of its processes.
+
+    Raises:
+        InputError: if the cluster cannot be reached, or lacks something.
+    """
+    if engine.is_ray:
+        from simulator.runner.cluster.players import on_cluster
+
+        async with on_cluster(engine, factory, log, places) as both:
+            yield both
+        return
+    workers = workers_for(engine, factory.names, episodes)
+    if workers == 1:
+        yield factory, None
+        return
+    yield (
+        factory,
+        Workers(
+            benchmark=factory.benchmark,
+            factory=factory,
+            path=log,
+            workers=workers,
+            concurrency=places,
+            budget=factory.models.budget,
+        ),
+    )
+
+
+def workers_for(engine: Engine, seats: Mapping[str, str | Seat], episodes: int) -> int:
+    """Return how many processes play: as many as asked for; else one, but more for a long offline run."""
+    if engine.workers is not None:
+        return engine.workers
+    names = (who if isinstance(who, str) else who.name for who in seats.values())
+    offline = all(name.startswith(("offline/", SCRIPT)) for name in names)
+    return max(1, min(processors(), episodes // _WORTH_A_WORKER)) if offline else 1
+
 
 # A worker that has lost its parent writes what it has; after so many seconds it ends in any case.
 _GRACE: Final = 10.0

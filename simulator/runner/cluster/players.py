@@ -18,8 +18,8 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -30,13 +30,18 @@ from logs.relay import Relay
 from logs.rows import Ending, Score
 from personas.templates import versions_digest
 from simulator.errors import AskbackError, InputError, WorkerFailed
-from simulator.runner.batch import Job, Tell, logged_state, play_job
-from simulator.runner.build import NamedSeatFactory, SeatFactory
+from simulator.models import ModelOptions
+from simulator.models.load import WEIGHTS
+from simulator.models.prices import PRICES_VARIABLE
+from simulator.runner.batch import Executor, Job, Tell, logged_state, play_job
+from simulator.runner.build import SCRIPT, NamedSeatFactory, SeatFactory, read_script
+from simulator.runner.cluster import connecting
 from simulator.runner.cluster.connecting import actor_options, imported_ray
-from simulator.runner.cluster.head import Link
+from simulator.runner.cluster.head import Head, Link
 from simulator.runner.finding import load_machine
 from simulator.runner.machines import AnyMachine
-from simulator.seats import Seat
+from simulator.runner.options import Engine, Resources
+from simulator.seats import ScriptSeat, Seat
 
 _CALL_SECONDS: Final = 0.5
 _MOST_LOSSES: Final = 3
@@ -294,3 +299,75 @@ async def _dismiss(ray: Any, team: Any) -> None:
     await asyncio.gather(*stopping, return_exceptions=True)
     for actor in team:
         ray.kill(actor)
+
+
+@asynccontextmanager
+async def on_cluster(
+    engine: Engine, factory: NamedSeatFactory, log: Path, places: int
+) -> AsyncIterator[tuple[NamedSeatFactory, Executor]]:
+    """Yield who makes the seats of this process, and the players of a cluster; see `executors.playing`."""
+    names = {seat: _portable(seat, who) for seat, who in factory.names.items()}
+    if unknown := [seat for seat in engine.resources if seat not in names]:
+        raise InputError(f"--resources {unknown[0]}: there is no such seat; there are {', '.join(names)}.")
+    with connecting.connected(engine.address) as ray:
+        here = connecting.on_node(connecting.this_node(ray))
+        environment, of_models = connecting.environment(), _of_models(factory.names, engine.resources)
+        head = (
+            ray.remote(Head)
+            .options(num_cpus=0, **here)
+            .remote(log.resolve(), factory.models, environment, of_models)
+        )
+        link = Link(head, "command", await head.join.remote("command"))
+        wants = _of_players(factory.names, engine.resources)
+        work = Work(
+            benchmark=factory.benchmark,
+            factory=replace(factory, names=names),
+            head=head,
+            places=places,
+            version=version_here(factory.benchmark),
+            environment=environment,
+            prices=_prices(factory.models),
+        )
+        players = engine.workers or sum(
+            connecting.places_for(wants, node) for node in connecting.living_nodes(ray)
+        )
+        if not players:
+            raise InputError(f"No node of the cluster offers {dict(wants)} (see --resources).")
+        try:
+            yield (
+                replace(factory, models=link.share(factory.models)),
+                Players(work=work, path=log, players=players, resources=wants),
+            )
+        finally:
+            await head.close.remote()
+
+
+def _portable(seat: str, who: str | Seat) -> str | Seat:
+    """Return who sits there, for a process that cannot read this machine's files."""
+    if isinstance(who, str) and who.startswith(SCRIPT):
+        return ScriptSeat(read_script(Path(who.removeprefix(SCRIPT)), seat), who)
+    return who
+
+
+def _is_local(who: str | Seat) -> bool:
+    return isinstance(who, str) and any(f"{provider}/" in who for provider in WEIGHTS)
+
+
+def _of_models(names: Mapping[str, str | Seat], resources: Resources) -> Resources:
+    """Return what is asked for the models of seats, by who sits there."""
+    return {str(who): resources[seat] for seat, who in names.items() if _is_local(who) and seat in resources}
+
+
+def _of_players(names: Mapping[str, str | Seat], resources: Resources) -> Mapping[str, float]:
+    """Return what a process that plays asks for: of all seats whose players compute in it."""
+    wants: dict[str, float] = {"num_cpus": 1.0}
+    for seat, who in names.items():
+        if not _is_local(who):
+            wants |= resources.get(seat, {})
+    return wants
+
+
+def _prices(models: ModelOptions) -> str | None:
+    """Return the user's price table as text; None if there is none."""
+    path = models.prices_path or os.environ.get(PRICES_VARIABLE)
+    return None if not path else Path(path).read_text(encoding="utf-8")

@@ -8,8 +8,8 @@ import pytest
 from simulator.errors import InputError
 from simulator.models import BudgetExceeded
 from simulator.models.budget import SharedBudget
-from simulator.runner import playing
-from simulator.runner.cluster import connecting
+from simulator.runner import executors
+from simulator.runner.cluster import connecting, players
 from simulator.runner.options import Engine, read_resources
 
 OFFLINE = {"seeker": "offline/seeker:hasty", "provider": "offline/experts"}
@@ -19,7 +19,7 @@ MODEL = {"seeker": "openai/m", "provider": "offline/experts"}
 
 @pytest.fixture(autouse=True)
 def eight_cores(monkeypatch):
-    monkeypatch.setattr(playing, "processors", lambda: 8)
+    monkeypatch.setattr(executors, "processors", lambda: 8)
 
 
 @pytest.mark.each(
@@ -34,12 +34,12 @@ def eight_cores(monkeypatch):
     ],
 )
 def test_a_long_offline_run_takes_more_processes(seats, episodes, workers):
-    assert playing.workers_for(Engine(), seats, episodes) == workers
+    assert executors.workers_for(Engine(), seats, episodes) == workers
 
 
 @pytest.mark.parametrize("asked", [1, 3, 20])
 def test_what_is_asked_for_is_done(asked):
-    assert playing.workers_for(Engine(workers=asked), MODEL, 5) == asked
+    assert executors.workers_for(Engine(workers=asked), MODEL, 5) == asked
 
 
 async def test_a_budget_is_one_for_all_processes():
@@ -79,8 +79,8 @@ def test_what_computes_asks_for_the_resources():
     """A model's weights are on a node of their own accord; anything else computes where it plays."""
     seats = {"seeker": "local/smollm2", "provider": "python:mine:Agent"}
     resources = {"seeker": {"num_gpus": 1.0}, "provider": {"num_cpus": 4.0}}
-    assert playing._of_models(seats, resources) == {"local/smollm2": {"num_gpus": 1.0}}
-    assert playing._of_players(seats, resources) == {"num_cpus": 4.0}
+    assert players._of_models(seats, resources) == {"local/smollm2": {"num_gpus": 1.0}}
+    assert players._of_players(seats, resources) == {"num_cpus": 4.0}
     node = {"Resources": {"CPU": 9.0, "GPU": 1.0, "tpu": 2.0}}
     asked = [
         {"num_cpus": 4.0},
