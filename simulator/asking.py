@@ -223,7 +223,7 @@ def _reading(
     """Return what makes items of rows, and records of episodes."""
     if spec.read is not None and spec.read_item is not None:
         return spec.read_item, spec.read
-    from simulator.runner.declared import DeclaredMachine  # it brings LangGraph
+    from simulator.runner.declared_machine import DeclaredMachine
 
     machine, record = DeclaredMachine(benchmark), spec.record
     assert record is not None

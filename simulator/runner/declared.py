@@ -1,4 +1,4 @@
-r"""Episodes of a benchmark that is a declaration (`simulator.benchmark`): its rows, its graph, its players.
+r"""The graph of a benchmark that is a declaration (`simulator.benchmark`): state, nodes and moves.
 
 ::
 
@@ -7,13 +7,14 @@ r"""Episodes of a benchmark that is a declaration (`simulator.benchmark`): its r
 
 Where a person is due the invocation ends; the runner invokes the graph again with the state rebuilt from the
 turn log, so no checkpointer is needed. A benchmark with a graph of its own gets the same context (`Table`)
-and state (`GraphState`), and records its moves with `play_move`.
+and state (`GraphState`), and records its moves with `play_move`. What the functions of a declaration return
+is checked: an episode in which it is wrong fails (`simulator.runner.execute`), and the run goes on.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
@@ -22,39 +23,14 @@ from typing import Annotated, Any, Literal, TypedDict
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command
-from pydantic import ValidationError
 
-from logs.rows import Ending, Item, Judgment, Score, Turn, content_hash
-from simulator.benchmark import Due, Move, State
-from simulator.blocks import Block, Talk
+from logs.rows import Score, Turn
+from simulator.benchmark import Benchmark, Due, Move, State
 from simulator.errors import InputError, SeatError
-from simulator.fields import read_fields
-from simulator.form_blocks import Form
-from simulator.model_forms import form_of, read_form
-from simulator.models import ChatModel
-from simulator.runner.declared_results import (
-    AnyBenchmark,
-    AnyState,
-    due_in,
-    known_in,
-    move_in,
-    outcome_of,
-    scores_of,
-)
-from simulator.runner.declared_seats import PromptedSeat
-from simulator.runner.machines import (
-    NO_OPTIONS,
-    ActiveEpisode,
-    EpisodeMachine,
-    Result,
-    SeatPage,
-    Take,
-    due_since,
-    make_turn,
-    state_after,
-    task_turns,
-)
-from simulator.seats import Line, Reply, ScriptSeat, Seat, View
+from simulator.model_forms import read_form
+from simulator.runner.logged import ENDED
+from simulator.runner.machines import ActiveEpisode, make_turn, score_rows, state_after, task_turns
+from simulator.seats import Line, Reply, View
 from simulator.seeds import derive_seed
 
 
@@ -71,6 +47,8 @@ class GraphState(TypedDict):
 
 
 Update = dict[str, Any]
+AnyBenchmark = Benchmark[Any, Any]
+AnyState = State[Any, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,168 +181,83 @@ def _node(seat: str) -> Any:
     return play
 
 
-class DeclaredMachine(EpisodeMachine[Table, GraphState]):
-    """See `simulator.runner.machines.EpisodeMachine`."""
-
-    def __init__(self, benchmark: AnyBenchmark) -> None:
-        self.benchmark = benchmark
-        self.name = benchmark.name
-        self.seats = tuple(seat.name for seat in benchmark.seats)
-
-    def build_graph(self) -> StateGraph[Any, Any, Any, Any]:
-        """Return the uncompiled graph: the benchmark's own, or that of turn-taking."""
-        return self.benchmark.graph() if self.benchmark.graph else turn_taking(self.seats)
-
-    def item_row(self, item: Any) -> Item:
-        """Return an item as a row of the log: every field of its model."""
-        data = item.model_dump(mode="json")
-        return Item(
-            hash=content_hash(data),
-            benchmark=self.name,
-            name=self.benchmark.key(item),
-            language=language_of(item),
-            data=data,
-        )
-
-    def read_item(self, row: Item) -> Any:
-        """Return the item of a row.
-
-        Raises:
-            InputError: if it is not one of this version's.
-        """
-        assert self.benchmark.item is not None
-        try:
-            return self.benchmark.item.model_validate(row.data)
-        except ValidationError as error:
-            raise InputError(f"the item {row.name} of the log is no item of {self.name}: {error}") from error
-
-    def seat_for(
-        self, seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]
-    ) -> Seat:
-        """Return who sits in `seat` under the name of a built-in player or a model.
-
-        Raises:
-            InputError: if the name means nothing there.
-        """
-        spec = self.benchmark.seat(seat)
-        if name in spec.players:
-            return ScriptSeat(spec.players[name], name, "offline")
-        if spec.prompt is None or (name.startswith("offline/") and not name.startswith("offline/script")):
-            known = ", ".join([*spec.players, *(["provider/model"] if spec.prompt else []), "script:FILE"])
-            raise InputError(f"Nobody called {name!r} can sit in the {seat}'s seat; known are {known}.")
-        return PromptedSeat(models(name), self.name, spec)
-
-    def table(self, live: ActiveEpisode) -> Table:
-        """Return the graph's context."""
-        return Table(benchmark=self.benchmark, live=live, start=self.start(live.item, live.episode.options))
-
-    def start(self, item: Any, options: Mapping[str, Any]) -> AnyState:
-        """Return the state before the first move of an episode with these options.
-
-        Raises:
-            InputError: if the options are none of the rules.
-        """
-        assert self.benchmark.rules is not None
-        rules = read_fields(self.benchmark.rules, options, f"the rules of {self.name}: ")
-        return State(item=item, rules=rules, language=language_of(item))
-
-    def steps(self, table: Table) -> int:
-        """Return more graph steps than any episode takes: what ends one is `Benchmark.next_seat`."""
-        return 10_000
-
-    def rebuild(self, turns: Sequence[Turn]) -> GraphState:
-        """Return the graph's state after `turns`."""
-        moves = [[move.seat, move.kind, move.text, dict(move.payload)] for move in moves_of(turns)]
-        return GraphState(moves=moves, since=due_since(turns))
-
-    def take(self, seat: str) -> Take[Table, GraphState]:
-        """Return what makes a turn of a reply of `seat`."""
-        return lambda table, said, reply: table.take(said, seat, reply)
-
-    def seat_due(self, table: Table, state: GraphState) -> str | None:
-        """Return the seat that is to move; None at the end."""
-        due = table.due(state)
-        return due.seat if due else None
-
-    def status(self, table: Table, state: GraphState) -> Literal["completed", "truncated"] | None:
-        """Return how the episode has ended; None if it has not."""
-        return None if table.due(state) else outcome_of(self.benchmark, table.state(state))
-
-    def view(
-        self, live: ActiveEpisode, state: GraphState, seat: str, ending: Ending | None, warning: str | None
-    ) -> SeatPage:
-        """Return what a person in `seat` may see now; of the task nothing while a study asks for a step."""
-        table = self.table(live)
-        stands = table.state(state)
-        due = table.due(state) if ending is None else None
-        stage = live.stage or ("task" if due else "done")
-        shown: Sequence[Block] = ()
-        if stage == "task":
-            shown = self.benchmark.view(stands, seat) if self.benchmark.view else [Talk(stands.moves)]
-        my_turn = due is not None and due.seat == seat
-        due_here = due if my_turn else self._last_due(stands, seat)
-        form = due_here.form if due_here is not None and stage == "task" else None
-        if form is not None and not any(isinstance(block, Form) for block in shown):
-            shown = [*shown, form_of(form)]
-        people = (other for other, who in live.seats.items() if who.kind == "person" and other != seat)
-        return SeatPage(
-            episode_id=live.episode.id,
-            seat=seat,
-            people=tuple(people),
-            language=stands.language,
-            stage=stage,
-            due=due_here,
-            my_turn=my_turn,
-            waits_for="" if my_turn or due is None else due.seat,
-            blocks=tuple(shown),
-            moves=stands.moves if stage == "task" else (),
-            first=live.first,
-            number=live.first + len(stands.moves),
-            ending=ending,
-            warning=warning,
-        )
-
-    def _last_due(self, state: AnyState, seat: str) -> Due | None:
-        """Return the last move that was due from a seat."""
-        made = [number for number, move in enumerate(state.moves) if move.seat == seat]
-        assert self.benchmark.next_seat is not None
-        return self.benchmark.next_seat(replace(state, moves=state.moves[: made[-1]])) if made else None
-
-    def replay(
-        self,
-        item: Any,
-        turns: Sequence[Turn],
-        judgments: Sequence[Judgment],
-        options: Mapping[str, Any] = NO_OPTIONS,
-    ) -> Result:
-        """Return what everybody may see of an ended episode: if it was broken off, the moves alone."""
-        state = self.final(item, turns, options)
-        assert self.benchmark.next_seat is not None
-        if self.benchmark.next_seat(state) is not None:
-            return Result(language=state.language, moves=state.moves)
-        return Result(
-            language=state.language,
-            moves=state.moves,
-            blocks=tuple(self.benchmark.reveal(state) if self.benchmark.reveal else ()),
-            scores={score.metric: score.value for score in self.score(item, turns, judgments, options)},
-        )
-
-    def scored(
-        self,
-        episode_id: str,
-        item: Any,
-        turns: Sequence[Turn],
-        judgments: Sequence[Judgment],
-        options: Mapping[str, Any],
-    ) -> tuple[Score, ...]:
-        """Return the scores of the state at the end."""
-        return scores_of(self.benchmark, self.final(item, turns, options), episode_id)
-
-    def final(self, item: Any, turns: Sequence[Turn], options: Mapping[str, Any] = NO_OPTIONS) -> AnyState:
-        """Return the state after the turns of an episode with these options."""
-        return replace(self.start(item, options), moves=moves_of(turns))
+# ---- the functions of a declaration, and what they return
 
 
-def language_of(item: Any) -> str:
-    """Return the language of an item's texts: its field ``language``, English where it has none."""
-    return str(getattr(item, "language", "en"))
+def due_in(benchmark: AnyBenchmark, state: AnyState, seats: Collection[str]) -> Due | None:
+    """Return the move that is to come; None at the end.
+
+    Raises:
+        InputError: if it is that of a seat that is none of `seats`.
+    """
+    assert benchmark.next_seat is not None
+    due = benchmark.next_seat(state)
+    if due is not None and due.seat not in seats:
+        raise _wrong(benchmark, "next_seat", f"the seat {due.seat!r}; there are: {', '.join(seats)}")
+    return due
+
+
+def known_in(benchmark: AnyBenchmark, state: AnyState, seat: str) -> dict[str, Any]:
+    """Return what a seat knows.
+
+    Raises:
+        InputError: if it has no names.
+    """
+    known = benchmark.knows(state, seat)
+    if not isinstance(known, Mapping):
+        raise _wrong(benchmark, "knows", f"{known!r}, no values by name")
+    return dict(known)
+
+
+def move_in(benchmark: AnyBenchmark, state: AnyState, due: Due, reply: Reply) -> Move:
+    """Return a reply as a move.
+
+    Raises:
+        SeatError: if it breaks the rules.
+        InputError: if it is made anything but a move of the seat that is due.
+    """
+    assert benchmark.accept is not None
+    move = benchmark.accept(state, due, reply)
+    if not isinstance(move, Move) or move.seat != due.seat:
+        raise _wrong(benchmark, "accept", f"{move!r}, no Move of the {due.seat}, who is due")
+    return move
+
+
+def outcome_of(benchmark: AnyBenchmark, state: AnyState) -> Literal["completed", "truncated"]:
+    """Return how a state at its end ended.
+
+    Raises:
+        InputError: if that is neither word.
+    """
+    outcome = benchmark.outcome(state)
+    if outcome not in ENDED:
+        raise _wrong(benchmark, "outcome", f"{outcome!r}, neither {' nor '.join(ENDED)}")
+    return outcome
+
+
+def scores_of(benchmark: AnyBenchmark, state: AnyState, episode_id: str) -> tuple[Score, ...]:
+    """Return the scores of a state at its end.
+
+    There may be others beside the metrics that are declared; one that is left out is undefined.
+
+    Raises:
+        InputError: if one is no number, or a share beyond its bounds, or others stand in the place of those
+            that are declared, which a slip of the pen does.
+    """
+    assert benchmark.score is not None
+    values, declared = benchmark.score(state), [metric.name for metric in benchmark.metrics]
+    if {*values} - {*declared} and {*declared} - {*values}:
+        known = f"{', '.join(values)}; its metrics are {', '.join(declared)}"
+        raise _wrong(benchmark, "score", f"{known} (None for one that is undefined)")
+    for metric in benchmark.metrics:
+        value = values.get(metric.name)
+        if metric.is_share and isinstance(value, int | float) and (value < 0 or value > 1):
+            raise _wrong(benchmark, "score", f"{metric.name} {value}; a share lies between 0 and 1")
+    try:
+        return score_rows(episode_id, values, benchmark.scorer_version)
+    except InputError as error:
+        raise InputError(f"{benchmark.name}: score: {error}") from error
+
+
+def _wrong(benchmark: AnyBenchmark, function: str, what: str) -> InputError:
+    return InputError(f"{benchmark.name}: {function} returned {what}.")

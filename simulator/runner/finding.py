@@ -69,7 +69,7 @@ def machine_of(benchmark: Benchmark[Any, Any]) -> AnyMachine:
     """Return what plays a benchmark's episodes: a machine of its own, or one made from its declaration."""
     if benchmark.machine is not None:
         return benchmark.machine()
-    from simulator.runner.declared import DeclaredMachine  # it brings LangGraph
+    from simulator.runner.declared_machine import DeclaredMachine
 
     if benchmark.folder is not None and (benchmark.folder / "prompts").is_dir():
         add_folder(benchmark.name, benchmark.folder / "prompts")

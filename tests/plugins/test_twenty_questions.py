@@ -236,8 +236,8 @@ def test_a_rule_may_have_a_default_that_is_made(installed):
 @pytest.mark.parametrize("there", [("en", "zh"), ("en",)])
 def test_a_model_is_asked_with_the_prompt_of_the_package(installed, monkeypatch, caplog, there):
     from simulator.models import ModelOptions, load_model
-    from simulator.runner import declared_seats
-    from simulator.runner.declared_seats import PromptedSeat
+    from simulator.runner import declared_machine
+    from simulator.runner.declared_machine import PromptedSeat
     from simulator.seats import Line, View
 
     benchmark = catalog.find("twenty_questions")
@@ -248,7 +248,7 @@ def test_a_model_is_asked_with_the_prompt_of_the_package(installed, monkeypatch,
         asked.append(request.messages[0].content)
         return "Is it a rose?"
 
-    monkeypatch.setattr(declared_seats, "languages_of", lambda prompt: there)
+    monkeypatch.setattr(declared_machine, "languages_of", lambda prompt: there)
     seat = PromptedSeat(
         load_model("offline/script", ModelOptions(script=script)), benchmark.name, benchmark.seat("asker")
     )

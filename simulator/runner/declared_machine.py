@@ -1,0 +1,256 @@
+"""The machine of a benchmark that is a declaration: its rows, its players, its pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from langgraph.graph import StateGraph
+from pydantic import ValidationError
+
+from logs.rows import Ending, Item, Judgment, Score, Turn, content_hash
+from personas.templates import describe, languages_of, render
+from simulator.benchmark import Due, SeatSpec, State
+from simulator.blocks import Block, Talk
+from simulator.errors import InputError
+from simulator.fields import read_fields
+from simulator.form_blocks import Form
+from simulator.model_forms import form_of
+from simulator.models import ChatModel, Message, Request
+from simulator.packages import warn_once
+from simulator.runner.declared import (
+    AnyBenchmark,
+    AnyState,
+    GraphState,
+    Table,
+    moves_of,
+    outcome_of,
+    scores_of,
+    turn_taking,
+)
+from simulator.runner.machines import (
+    NO_OPTIONS,
+    ActiveEpisode,
+    EpisodeMachine,
+    Result,
+    SeatPage,
+    Take,
+    due_since,
+)
+from simulator.seats import Kind, Reply, ScriptSeat, Seat, View
+
+
+class DeclaredMachine(EpisodeMachine[Table, GraphState]):
+    """See `simulator.runner.machines.EpisodeMachine`."""
+
+    def __init__(self, benchmark: AnyBenchmark) -> None:
+        self.benchmark = benchmark
+        self.name = benchmark.name
+        self.seats = tuple(seat.name for seat in benchmark.seats)
+
+    def build_graph(self) -> StateGraph[Any, Any, Any, Any]:
+        """Return the uncompiled graph: the benchmark's own, or that of turn-taking."""
+        return self.benchmark.graph() if self.benchmark.graph else turn_taking(self.seats)
+
+    def item_row(self, item: Any) -> Item:
+        """Return an item as a row of the log: every field of its model."""
+        data = item.model_dump(mode="json")
+        return Item(
+            hash=content_hash(data),
+            benchmark=self.name,
+            name=self.benchmark.key(item),
+            language=language_of(item),
+            data=data,
+        )
+
+    def read_item(self, row: Item) -> Any:
+        """Return the item of a row.
+
+        Raises:
+            InputError: if it is not one of this version's.
+        """
+        assert self.benchmark.item is not None
+        try:
+            return self.benchmark.item.model_validate(row.data)
+        except ValidationError as error:
+            raise InputError(f"the item {row.name} of the log is no item of {self.name}: {error}") from error
+
+    def seat_for(
+        self, seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]
+    ) -> Seat:
+        """Return who sits in `seat` under the name of a built-in player or a model.
+
+        Raises:
+            InputError: if the name means nothing there.
+        """
+        spec = self.benchmark.seat(seat)
+        if name in spec.players:
+            return ScriptSeat(spec.players[name], name, "offline")
+        if spec.prompt is None or (name.startswith("offline/") and not name.startswith("offline/script")):
+            known = ", ".join([*spec.players, *(["provider/model"] if spec.prompt else []), "script:FILE"])
+            raise InputError(f"Nobody called {name!r} can sit in the {seat}'s seat; known are {known}.")
+        return PromptedSeat(models(name), self.name, spec)
+
+    def table(self, live: ActiveEpisode) -> Table:
+        """Return the graph's context."""
+        return Table(benchmark=self.benchmark, live=live, start=self.start(live.item, live.episode.options))
+
+    def start(self, item: Any, options: Mapping[str, Any]) -> AnyState:
+        """Return the state before the first move of an episode with these options.
+
+        Raises:
+            InputError: if the options are none of the rules.
+        """
+        assert self.benchmark.rules is not None
+        rules = read_fields(self.benchmark.rules, options, f"the rules of {self.name}: ")
+        return State(item=item, rules=rules, language=language_of(item))
+
+    def steps(self, table: Table) -> int:
+        """Return more graph steps than any episode takes: what ends one is `Benchmark.next_seat`."""
+        return 10_000
+
+    def rebuild(self, turns: Sequence[Turn]) -> GraphState:
+        """Return the graph's state after `turns`."""
+        moves = [[move.seat, move.kind, move.text, dict(move.payload)] for move in moves_of(turns)]
+        return GraphState(moves=moves, since=due_since(turns))
+
+    def take(self, seat: str) -> Take[Table, GraphState]:
+        """Return what makes a turn of a reply of `seat`."""
+        return lambda table, said, reply: table.take(said, seat, reply)
+
+    def seat_due(self, table: Table, state: GraphState) -> str | None:
+        """Return the seat that is to move; None at the end."""
+        due = table.due(state)
+        return due.seat if due else None
+
+    def status(self, table: Table, state: GraphState) -> Literal["completed", "truncated"] | None:
+        """Return how the episode has ended; None if it has not."""
+        return None if table.due(state) else outcome_of(self.benchmark, table.state(state))
+
+    def view(
+        self, live: ActiveEpisode, state: GraphState, seat: str, ending: Ending | None, warning: str | None
+    ) -> SeatPage:
+        """Return what a person in `seat` may see now; of the task nothing while a study asks for a step."""
+        table = self.table(live)
+        stands = table.state(state)
+        due = table.due(state) if ending is None else None
+        stage = live.stage or ("task" if due else "done")
+        shown: Sequence[Block] = ()
+        if stage == "task":
+            shown = self.benchmark.view(stands, seat) if self.benchmark.view else [Talk(stands.moves)]
+        my_turn = due is not None and due.seat == seat
+        due_here = due if my_turn else self._last_due(stands, seat)
+        form = due_here.form if due_here is not None and stage == "task" else None
+        if form is not None and not any(isinstance(block, Form) for block in shown):
+            shown = [*shown, form_of(form)]
+        people = (other for other, who in live.seats.items() if who.kind == "person" and other != seat)
+        return SeatPage(
+            episode_id=live.episode.id,
+            seat=seat,
+            people=tuple(people),
+            language=stands.language,
+            stage=stage,
+            due=due_here,
+            my_turn=my_turn,
+            waits_for="" if my_turn or due is None else due.seat,
+            blocks=tuple(shown),
+            moves=stands.moves if stage == "task" else (),
+            first=live.first,
+            number=live.first + len(stands.moves),
+            ending=ending,
+            warning=warning,
+        )
+
+    def _last_due(self, state: AnyState, seat: str) -> Due | None:
+        """Return the last move that was due from a seat."""
+        made = [number for number, move in enumerate(state.moves) if move.seat == seat]
+        assert self.benchmark.next_seat is not None
+        return self.benchmark.next_seat(replace(state, moves=state.moves[: made[-1]])) if made else None
+
+    def replay(
+        self,
+        item: Any,
+        turns: Sequence[Turn],
+        judgments: Sequence[Judgment],
+        options: Mapping[str, Any] = NO_OPTIONS,
+    ) -> Result:
+        """Return what everybody may see of an ended episode: if it was broken off, the moves alone."""
+        state = self.final(item, turns, options)
+        assert self.benchmark.next_seat is not None
+        if self.benchmark.next_seat(state) is not None:
+            return Result(language=state.language, moves=state.moves)
+        return Result(
+            language=state.language,
+            moves=state.moves,
+            blocks=tuple(self.benchmark.reveal(state) if self.benchmark.reveal else ()),
+            scores={score.metric: score.value for score in self.score(item, turns, judgments, options)},
+        )
+
+    def scored(
+        self,
+        episode_id: str,
+        item: Any,
+        turns: Sequence[Turn],
+        judgments: Sequence[Judgment],
+        options: Mapping[str, Any],
+    ) -> tuple[Score, ...]:
+        """Return the scores of the state at the end."""
+        return scores_of(self.benchmark, self.final(item, turns, options), episode_id)
+
+    def final(self, item: Any, turns: Sequence[Turn], options: Mapping[str, Any] = NO_OPTIONS) -> AnyState:
+        """Return the state after the turns of an episode with these options."""
+        return replace(self.start(item, options), moves=moves_of(turns))
+
+
+def language_of(item: Any) -> str:
+    """Return the language of an item's texts: its field ``language``, English where it has none."""
+    return str(getattr(item, "language", "en"))
+
+
+class PromptedSeat:
+    """A language model that is asked for each move with the seat's prompt, in its language if it can be.
+
+    Raises:
+        TemplateError: if there is no such prompt, in any language.
+    """
+
+    kind: Kind = "model"
+
+    def __init__(self, model: ChatModel, benchmark: str, spec: SeatSpec) -> None:
+        self._prompt = f"{benchmark}/{spec.prompt}"
+        self._languages = languages_of(self._prompt)
+        if not self._languages:
+            describe(self._prompt, "en")  # says where it was looked for, and what there is
+        self.name = model.name
+        self._model = model
+        self._spec = spec
+
+    async def reply(self, view: View) -> Reply:
+        """Ask the model.
+
+        Raises:
+            ModelError: if it fails.
+            TemplateError: if the prompt cannot be rendered.
+        """
+        language = view.language
+        if language not in self._languages:
+            language = self._languages[0]
+            warn_once(
+                f"there is no prompt {self._prompt}.{view.language}; {self._prompt}.{language} is used."
+            )
+        prompt = render(self._prompt, language, {**view.task, "lines": view.lines})
+        completion = await self._model.complete(
+            Request(
+                messages=(Message("user", prompt.text),),
+                seed=view.seed,
+                purpose=view.seat,
+                prompt_version=prompt.version,
+                episode_id=view.episode_id,
+                turn_number=view.number,
+                repeat=view.repeat,
+            )
+        )
+        if self._spec.parse is not None:
+            return self._spec.parse(completion.text)
+        return Reply(text=completion.text.strip())
