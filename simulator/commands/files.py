@@ -1,15 +1,21 @@
-"""`askback check` and `askback data`, for the files of every benchmark. Bad input leaves as `InputError`."""
+"""`askback check` and `askback data`, for the files of every benchmark. Bad input leaves as `InputError`.
+
+Items and studies have checkers of their own; the words of pages and the prompts of models are checked here.
+"""
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
+from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from rich.box import SIMPLE
@@ -18,9 +24,10 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from simulator import catalog, datasets
-from simulator.benchmark import Benchmark, Checker
-from simulator.commands.package_files import WORDS, prompt_checker
+from simulator.benchmark import Benchmark, Checker, State
 from simulator.errors import InputError
+from trees import bounded
+from trees.bounded import unknown_key
 from trees.checks import SET_RULES, check_builtin
 from trees.faults import Fault, Severity
 from trees.rules import RULES
@@ -222,3 +229,140 @@ def _rules_table() -> Table:
     for set_rule in SET_RULES:
         table.add_row(set_rule.code, set_rule.severity, inspect.getdoc(set_rule.find))
     return table
+
+
+# ---- words of pages, prompts of models
+
+
+_WORDS: Final = ("texts", "desks", "research", "phrases")
+_DEFAULTS: Final = ("title", "summary", "seat", "metric", "rule", "choice", "field", "player")
+"""How names begin whose texts the declaration has if a file has none."""
+_PAGES: Final = Path(__file__).parents[2] / "ui"
+
+
+def prompt_checker(benchmark: Benchmark[Any, Any]) -> Checker | None:
+    """Return what checks the prompts in a declared benchmark's own folder; None if no model can sit there."""
+    if (
+        benchmark.machine is not None
+        or benchmark.folder is None
+        or not any(s.prompt for s in benchmark.seats)
+    ):
+        return None
+    folder = benchmark.folder.resolve() / "prompts"
+
+    def find(path: Path) -> tuple[Path, ...]:
+        files = path.rglob("*.jinja") if path.is_dir() else [path]
+        return tuple(sorted(file for file in files if file.resolve().parent == folder))
+
+    def check(files: Sequence[Path]) -> tuple[Fault, ...]:
+
+        return prompt_faults(benchmark, files)
+
+    return Checker(
+        f"prompts of {benchmark.title} (NAME.LANGUAGE.jinja in its folder)",
+        find,
+        partial(prompt_faults, benchmark),
+    )
+
+
+def _find_words(path: Path) -> tuple[Path, ...]:
+    files = {file for language in ("en", "zh") for file in bounded.files_with(language, path)}
+    return tuple(sorted(file for file in files if file.stem in _WORDS))
+
+
+def _check_words(files: Sequence[Path]) -> tuple[Fault, ...]:
+    from simulator.tables.builtin import read_words  # pydantic takes a while to import
+
+    faults = []
+    for file in files:
+        try:
+            read_words(file)
+        except InputError as error:
+            problem = str(error).removeprefix(f"{file}:").strip()
+            place, _, rest = problem.partition(": ")
+            line, problem = (int(place), rest) if place.isdigit() else (0, problem)
+            faults.append(Fault(str(file), "", line, "format", problem))
+        else:
+            faults += _name_faults(file) if file.stem != "phrases" else ()  # these have no names
+    return tuple(faults)
+
+
+def _name_faults(file: Path) -> Iterator[Fault]:
+    """Yield the names of texts that neither pages nor the package use, or that one language lacks."""
+    from simulator.tables.builtin import LOADER
+
+    leaves, lines = list[str](), dict[str, int]()
+
+    def fault(language: str, name: str, problem: str) -> Fault:
+        return Fault(str(file), "", lines[f"{language}.{name}"], "words", problem, "warning")
+
+    node = bounded.compose(file.read_text("utf-8"), LOADER)
+    assert node is not None
+    bounded.read_placed(node, lambda scalar, place: leaves.append(place), lines, [])
+    names = {language: [leaf[3:] for leaf in leaves if leaf[:2] == language] for language in ("en", "zh")}
+    known = _words_of(file.parent) | _words_of(_PAGES)
+    for language, lacking in (("en", "zh"), ("zh", "en")):
+        other = names[lacking]
+        for name in names[language]:
+            unused = [part for part in re.split(r"[\W_]+", name) if part not in known]
+            if unused:
+                words = difflib.get_close_matches(unused[0], sorted(known), n=1)
+                near = difflib.get_close_matches(name, other, n=1, cutoff=0.8) or words
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                yield fault(language, name, f"nothing uses the name {name!r}{hint}")
+            elif other and name not in other and (lacking == "zh" or name.split(".")[0] not in _DEFAULTS):
+                yield fault(language, name, f"{name!r} has no text in {lacking}")
+
+
+def _words_of(folder: Path) -> set[str]:
+    """Return the words that the code, the data and the templates in a folder are written with."""
+    files = (file for suffix in ("py", "yaml", "jinja") for file in folder.rglob(f"*.{suffix}"))
+    files = (file for file in files if file.stem not in _WORDS and file.parent.name != "strings")
+    return {word for file in files for word in re.split(r"[\W_]+", file.read_text("utf-8", "replace"))}
+
+
+_KIND: Final = f"words of pages ({', '.join(f'{name}.yaml' for name in _WORDS)})"
+WORDS: Final = Checker(_KIND, _find_words, _check_words)
+"""Checks the words of any package's pages, by language."""
+
+
+def prompt_faults(benchmark: Benchmark[Any, Any], files: Sequence[Path] = ()) -> tuple[Fault, ...]:
+    """Return what is wrong with a declared benchmark's prompts: seats without theirs, files that are none."""
+    from personas.errors import TemplateError  # templates take a while to import
+    from personas.templates import describe, languages_of
+    from simulator.runner.finding import machine_of
+
+    machine_of(benchmark)  # its folder is looked in from now on
+    faults = []
+    for seat in benchmark.seats:
+        if seat.prompt and not languages_of(f"{benchmark.name}/{seat.prompt}"):
+            lacking = f"{benchmark.folder}/prompts/{seat.prompt}.en.jinja"
+            faults.append(Fault(lacking, seat.name, 0, "prompt", "the prompt of this seat is not there"))
+    for file in files:
+        name, _, language = file.name.removesuffix(".jinja").rpartition(".")
+        try:
+            variables = describe(f"{benchmark.name}/{name}", language).variables
+        except TemplateError as error:
+            faults.append(Fault(str(file), "", 0, "prompt", str(error)))
+            continue
+        for known in [_known(benchmark, seat.name) for seat in benchmark.seats if seat.prompt == name]:
+            for variable in sorted(variables - known) if known else ():
+                message = unknown_key(variable, sorted(known), "variable")
+                faults.append(Fault(str(file), "", _line(file, variable), "prompt", message, "warning"))
+    return tuple(faults)
+
+
+def _known(benchmark: Benchmark[Any, Any], seat: str) -> set[str]:
+    """Return the variables of a seat's prompt when an episode begins; none if that cannot be told."""
+    assert benchmark.load is not None and benchmark.rules is not None
+    try:
+        start = State(item=benchmark.load("builtin")[0], rules=benchmark.rules())
+        return {"lines", *benchmark.knows(start, seat)}
+    except Exception:  # another's function, which may count on moves that are not there yet
+        return set()
+
+
+def _line(file: Path, word: str) -> int:
+    """Return the first line of a file that has a word; 0 if none has."""
+    lines = enumerate(file.read_text("utf-8").splitlines(), start=1)
+    return next((number for number, line in lines if re.search(rf"\b{word}\b", line)), 0)

@@ -23,13 +23,14 @@ from personas.errors import TemplateError
 from simulator import catalog
 from simulator.asking import askings
 from simulator.benchmark import Benchmark, Due, Metric, Move
+from simulator.commands.files import prompt_faults
 from simulator.commands.report import tell
 from simulator.commands.score import added_scores, score_command
 from simulator.errors import AskbackError, InputError, SeatError
 from simulator.frames import Frames
 from simulator.models import ScriptModel
 from simulator.reports import build_report, mean_of, print_runs
-from simulator.runner.finding import machine_of, prompt_faults
+from simulator.runner.finding import machine_of
 from simulator.stats import bootstrap_mean, share
 from simulator.studies.declared import DeclaredSessions
 from ui.actions import Actions
