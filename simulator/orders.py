@@ -24,8 +24,8 @@ from simulator.field_options import logged_values
 from simulator.fields import Fields
 from simulator.models import Capabilities, ModelOptions, load_model
 from simulator.models.weights import require_weights
+from simulator.runner.build import machine_of
 from simulator.runner.command import RunRequest, RunSettings, play, run_name
-from simulator.runner.finding import machine_of
 from simulator.runner.logged import endings_of_runs
 from simulator.runner.run_summary import has_gone_wrong
 

@@ -330,7 +330,7 @@ def prompt_faults(benchmark: Benchmark[Any, Any], files: Sequence[Path] = ()) ->
     """Return what is wrong with a declared benchmark's prompts: seats without theirs, files that are none."""
     from personas.errors import TemplateError  # templates take a while to import
     from personas.templates import describe, languages_of
-    from simulator.runner.finding import machine_of
+    from simulator.runner.build import machine_of
 
     machine_of(benchmark)  # its folder is looked in from now on
     faults = []

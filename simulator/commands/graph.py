@@ -16,7 +16,7 @@ def draw(name: str) -> str:
         InputError: if there is no such benchmark.
     """
     # Imported here: the command line lists its commands without LangGraph.
-    from simulator.runner.finding import load_machine
+    from simulator.runner.build import load_machine
     from simulator.studies.graph import build_graph
 
     graph = build_graph() if name == STUDY else load_machine(name).build_graph()

@@ -24,7 +24,7 @@ from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.errors import InputError
 from simulator.packages import attempt, fault_in
-from simulator.runner.finding import load_machine, machine_of
+from simulator.runner.build import load_machine, machine_of
 from simulator.runner.logged import PlayedItem, played_items, required_run
 from simulator.runner.machines import AnyMachine, score_rows
 from simulator.runner.options import (

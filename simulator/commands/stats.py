@@ -13,7 +13,7 @@ from rich.console import Console
 from simulator.benchmark import Benchmark
 from simulator.figures import Cell, Table
 from simulator.reporting import Report, Section, json_text, print_report
-from simulator.runner.finding import machine_of
+from simulator.runner.build import machine_of
 from simulator.runner.options import DataOption, ExactJsonOption
 
 _MOST: Final = 20

@@ -1,9 +1,8 @@
-"""From names to objects: seats, models, items, runs.
+"""From names to objects: machines, seats, models, items, runs.
 
 A seat is named ``person``, ``script:FILE``, ``python:module:Agent``, ``plugin/…``, ``offline/…`` or
-``provider/model``. What ``offline/…`` and a
-model mean in a seat is the benchmark's business (`EpisodeMachine.seat_for`); a model is loaded once per name,
-however many seats it sits in.
+``provider/model``. What ``offline/…`` and a model mean in a seat is the benchmark's business
+(`EpisodeMachine.seat_for`); a model is loaded once per name, however many seats it sits in.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from pkgutil import resolve_name
@@ -26,17 +26,41 @@ import yaml
 
 from logs.relay import RowSink
 from logs.rows import Episode, Item, Run
+from personas.templates import add_folder
 from simulator import catalog
+from simulator.benchmark import Benchmark
 from simulator.errors import InputError
 from simulator.models import ChatModel, ModelOptions, Needs, ScriptModel, load_model, run_preflight
 from simulator.models.fleet import address_of
 from simulator.models.load import bare_name, required_provider
 from simulator.models.preflight import REMOTE, SERVED
-from simulator.runner.finding import load_machine
 from simulator.runner.machines import AnyMachine
 from simulator.seats import AgentSeat, PersonSeat, Reply, ScriptSeat, Seat, View
 from simulator.seeds import derive_seed
 from trees import bounded
+
+
+def load_machine(name: str) -> AnyMachine:
+    """Return the machine of the benchmark called `name`.
+
+    Raises:
+        InputError: if there is none.
+    """
+    return machine_of(catalog.find(name))
+
+
+@cache
+def machine_of(benchmark: Benchmark[Any, Any]) -> AnyMachine:
+    """Return what plays a benchmark's episodes: a machine of its own, or one made from its declaration."""
+    if benchmark.machine is not None:
+        return benchmark.machine()
+    from simulator.runner.declared_machine import DeclaredMachine
+
+    if benchmark.folder is not None and (benchmark.folder / "prompts").is_dir():
+        add_folder(benchmark.name, benchmark.folder / "prompts")
+
+    return DeclaredMachine(benchmark)
+
 
 SCRIPT: Final = "script:"
 """Begins the name of a seat whose moves stand in a file."""

@@ -33,9 +33,8 @@ from simulator.models import ModelOptions, Needs, ServerDown
 from simulator.models.fleet import address_of
 from simulator.models.load import addressed, bare_name
 from simulator.runner.batch import SOFTWARE_VERSION, run_batch
-from simulator.runner.build import NamedSeatFactory, Plan, build_plan
+from simulator.runner.build import NamedSeatFactory, Plan, build_plan, machine_of
 from simulator.runner.executors import playing
-from simulator.runner.finding import machine_of
 from simulator.runner.logged import ENDED, endings_of_runs
 from simulator.runner.machines import AnyMachine
 from simulator.runner.options import HERE, Engine, ModelFlags

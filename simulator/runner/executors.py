@@ -38,8 +38,7 @@ from simulator.errors import AskbackError, WorkerFailed
 from simulator.models import Budget
 from simulator.models.budget import SharedBudget
 from simulator.runner.batch import Executor, Job, Tell, play_jobs
-from simulator.runner.build import SCRIPT, NamedSeatFactory, SeatFactory
-from simulator.runner.finding import load_machine
+from simulator.runner.build import SCRIPT, NamedSeatFactory, SeatFactory, load_machine
 from simulator.runner.options import Engine, processors
 from simulator.runner.spreading import ending_of, quietly, start_context
 from simulator.seats import Seat

@@ -19,8 +19,7 @@ from simulator.models import ModelOptions, Needs, run_preflight
 from simulator.models.budget import Budget
 from simulator.models.load import PROVIDERS, bare_name
 from simulator.models.preflight import REMOTE
-from simulator.runner.build import Models
-from simulator.runner.finding import load_machine
+from simulator.runner.build import Models, load_machine
 from simulator.studies.files import STUDY, Study, find_studies, lines_of, scan_study
 from simulator.studies.material import material_of
 from simulator.studies.quota import quota_of

@@ -18,8 +18,8 @@ from simulator.errors import InputError
 from simulator.fields import read_fields
 from simulator.items import BUILTIN
 from simulator.models import ChatModel
+from simulator.runner.build import machine_of
 from simulator.runner.declared_machine import language_of
-from simulator.runner.finding import machine_of
 from simulator.runner.lobby import PERSON, Opponent, require_choice, require_offered
 from simulator.runner.machines import ItemGroup
 from simulator.studies.graph import CONSENT, READY, Step

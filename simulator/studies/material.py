@@ -236,7 +236,7 @@ class DeclaredStudy(ItemStudy[StudySettings]):
         Raises:
             InputError: also if the setup is not that of the seats, or somebody cannot sit in one.
         """
-        from simulator.runner.finding import machine_of
+        from simulator.runner.build import machine_of
 
         super().check()
         machine, where = machine_of(self._declared), f"study {self.study.id!r}: "

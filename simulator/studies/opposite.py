@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final, TypeVar
 
 from simulator.errors import InputError
-from simulator.runner.finding import load_machine
+from simulator.runner.build import load_machine
 from simulator.runner.lobby import PERSON
 from simulator.studies.material import ItemStudy
 from simulator.studies.quota import Place

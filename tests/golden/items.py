@@ -27,7 +27,7 @@ from simulator.ambik.selection import calibration_items, draft_items, pair_items
 from simulator.clarq.data import load_items
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.playing import Posed
-from simulator.runner.finding import load_machine
+from simulator.runner.build import load_machine
 
 DIGITS = 16
 

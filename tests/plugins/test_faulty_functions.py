@@ -30,7 +30,7 @@ from simulator.errors import AskbackError, InputError, SeatError
 from simulator.frames import Frames
 from simulator.models import ScriptModel
 from simulator.reports import build_report, mean_of, print_runs
-from simulator.runner.finding import machine_of
+from simulator.runner.build import machine_of
 from simulator.stats import bootstrap_mean, share
 from simulator.studies.declared import DeclaredSessions
 from ui.actions import Actions

@@ -21,7 +21,7 @@ from logs import LogReader, LogWriter
 from simulator import catalog, frames
 from simulator.commands.run import run_command
 from simulator.errors import InputError
-from simulator.runner.finding import load_machine
+from simulator.runner.build import load_machine
 
 FOLDER = Path(__file__).parent / "twenty_questions"
 

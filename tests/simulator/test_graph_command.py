@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import app
 from simulator.errors import InputError
-from simulator.runner.finding import load_machine
+from simulator.runner.build import load_machine
 from simulator.studies.graph import AFTER, BEFORE, WAYS_OUT
 
 NODES = {

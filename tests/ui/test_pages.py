@@ -18,7 +18,7 @@ from simulator.clarq import graph, provider
 from simulator.clarq.players.experts_offline import REASONS
 from simulator.clarq.show import instructions
 from simulator.handmethat import graph as household
-from simulator.runner.finding import load_machine
+from simulator.runner.build import load_machine
 from simulator.runner.lobby import Opponent
 from simulator.seats import Reply
 from ui.declared.actions import DeclaredActions

@@ -34,11 +34,10 @@ from simulator.models import ModelOptions
 from simulator.models.load import WEIGHTS
 from simulator.models.prices import PRICES_VARIABLE
 from simulator.runner.batch import Executor, Job, Tell, logged_state, play_job
-from simulator.runner.build import SCRIPT, NamedSeatFactory, SeatFactory, read_script
+from simulator.runner.build import SCRIPT, NamedSeatFactory, SeatFactory, load_machine, read_script
 from simulator.runner.cluster import connecting
 from simulator.runner.cluster.connecting import actor_options, imported_ray
 from simulator.runner.cluster.head import Head, Link
-from simulator.runner.finding import load_machine
 from simulator.runner.machines import AnyMachine
 from simulator.runner.options import Engine, Resources
 from simulator.seats import ScriptSeat, Seat

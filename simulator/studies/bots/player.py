@@ -14,8 +14,7 @@ from logs.rows import Episode, Turn
 from simulator import catalog
 from simulator.errors import InputError
 from simulator.models import ModelOptions
-from simulator.runner.build import Models
-from simulator.runner.finding import load_machine
+from simulator.runner.build import Models, load_machine
 from simulator.runner.lobby import PERSON
 from simulator.runner.machines import ActiveEpisode, task_turns
 from simulator.seats import Reply

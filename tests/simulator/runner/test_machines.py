@@ -14,7 +14,7 @@ from logs.rows import Run
 from simulator import catalog
 from simulator.commands.score import score_app, score_command
 from simulator.errors import InputError
-from simulator.runner.finding import load_machine
+from simulator.runner.build import load_machine
 
 BENCHMARKS = sorted(path.parent.name for path in Path(simulator.__path__[0]).glob("*/benchmark.py"))
 

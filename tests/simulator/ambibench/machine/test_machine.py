@@ -11,8 +11,7 @@ from simulator.ambibench.prompt import beliefs
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.models import ModelOptions, load_model
 from simulator.runner.batch import run_batch
-from simulator.runner.build import build_plan, build_seats
-from simulator.runner.finding import load_machine
+from simulator.runner.build import build_plan, build_seats, load_machine
 from simulator.seats import Reply
 from simulator.studies.machine import StudyMachine
 

@@ -20,7 +20,7 @@ from simulator.ambibench.trial_log import trials_of_runs
 from simulator.commands.score import score_run
 from simulator.errors import ConflictError, InputError
 from simulator.reports import print_whole, run_summary
-from simulator.runner.finding import load_machine
+from simulator.runner.build import load_machine
 from simulator.seats import Reply
 from simulator.studies import Study
 from simulator.studies.checking import check_studies

@@ -14,7 +14,7 @@ from simulator.ambient.data import load_qualification
 from simulator.ambient.items import item_from_row
 from simulator.ambient.sessions import AmbientSessions
 from simulator.errors import ConflictError, InputError
-from simulator.runner.finding import load_machine
+from simulator.runner.build import load_machine
 from simulator.seats import Reply
 from simulator.studies import Study
 from simulator.studies.checking import check_studies

@@ -22,7 +22,7 @@ from simulator.ambik.terms import AMBIGUITIES, MEMBERS
 from simulator.ambik.trial_log import decisions, exchanges_of, forms, played_of
 from simulator.blocks import Text, message
 from simulator.errors import ConflictError, InputError
-from simulator.runner.finding import load_machine
+from simulator.runner.build import load_machine
 from simulator.seats import Reply
 from simulator.studies import Study
 from simulator.studies.checking import check_studies
