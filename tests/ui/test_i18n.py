@@ -13,7 +13,7 @@ from logs import LogReader, LogWriter
 from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.commands.compare import comparison
-from simulator.commands.starting import run_form
+from simulator.commands.run import run_form
 from simulator.errors import InputError
 from simulator.frames import Frames
 from simulator.reporting import Section

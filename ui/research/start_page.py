@@ -11,7 +11,7 @@ from typing import Any, Final
 import gradio as gr
 
 from simulator import catalog
-from simulator.commands.starting import Group, RunForm, run_form
+from simulator.commands.run import Group, RunForm, run_form
 from simulator.errors import AskbackError, InputError
 from simulator.runner.processes import StartedRun, begun_by, continuable
 from ui.i18n import DECLARED, problem_text

@@ -11,7 +11,7 @@ import pytest
 
 from logs import LogReader, LogWriter
 from simulator import catalog
-from simulator.commands.starting import run_form
+from simulator.commands.run import run_form
 from simulator.errors import ConflictError, InputError
 from simulator.runner.processes import RunProcesses, begun_by
 

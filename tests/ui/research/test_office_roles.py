@@ -14,7 +14,7 @@ from starlette.requests import Request
 
 from logs import LogReader, LogWriter
 from simulator import catalog
-from simulator.commands.starting import run_form
+from simulator.commands.run import run_form
 from simulator.models import ModelOptions
 from simulator.runner.processes import RunProcesses
 from simulator.studies.known import find_study, study_file
