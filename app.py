@@ -71,7 +71,7 @@ COMMANDS: Final = {
         "Compare runs of one benchmark, paired by item: differences, intervals, tests, detectable effects.",
     ),
     "graph": Command(
-        "simulator.commands.graph:graph_command",
+        "simulator.commands.derived:graph_command",
         "Print the state machine of a benchmark, or of studies, as Mermaid text.",
     ),
     "study quality": Command(

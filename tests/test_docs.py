@@ -13,8 +13,7 @@ import yaml
 
 import app
 from simulator import catalog
-from simulator.commands.derived import benchmark_commands
-from simulator.commands.graph import draw
+from simulator.commands.derived import benchmark_commands, draw
 from simulator.deferred import _command
 
 ROOT = Path(__file__).parents[1]

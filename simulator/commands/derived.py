@@ -1,14 +1,16 @@
 """The commands of all benchmarks: those that each names, and those that follow from its declaration.
 
 Which benchmarks there are is known without importing more than their declarations; what a command does is
-imported, or made, when it is asked for.
+imported, or made, when it is asked for. `askback graph` draws the state machine of any of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final, NoReturn
+from typing import Annotated, Any, Final, NoReturn
+
+import typer
 
 from simulator import catalog
 from simulator.benchmark import Benchmark, Command
@@ -46,7 +48,7 @@ def commands_of(benchmark: Benchmark[Any, Any]) -> Mapping[str, Command]:
     if benchmark.machine is None or benchmark.runs is not None:
         derived[f"run {name}"] = _derive_command("run", benchmark, benchmark.summary or _RUN)
     if benchmark.machine is None:
-        derived[f"stats {name}"] = _derive_command("stats", benchmark, _STATS)
+        derived[f"stats {name}"] = _derive_command("report:stats_command", benchmark, _STATS)
     derived[f"report {name}"] = _derive_command("report", benchmark, _help(benchmark))
     if benchmark.report is not None and benchmark.report.files:
         derived[f"score {name}"] = _derive_command("report:files_command", benchmark, _FILES)
@@ -70,3 +72,25 @@ def _make_command(make: Callable[[], Callable[..., Any]], benchmark: Benchmark[A
 
 def _raise(error: InputError) -> NoReturn:
     raise error
+
+
+STUDY: Final = "study"
+
+
+def draw(name: str) -> str:
+    """Return the Mermaid text of a benchmark's graph, or of the one that studies put around it (``study``).
+
+    Raises:
+        InputError: if there is no such benchmark.
+    """
+    # Imported here: the command line lists its commands without LangGraph.
+    from simulator.runner.build import load_machine
+    from simulator.studies.graph import build_graph
+
+    graph = build_graph() if name == STUDY else load_machine(name).build_graph()
+    return str(graph.compile().get_graph().draw_mermaid())
+
+
+def graph_command(name: Annotated[str, typer.Argument(help="a benchmark, or study", metavar="NAME")]) -> None:
+    """Print the state machine of a benchmark, or of studies, as Mermaid text."""
+    typer.echo(draw(name), nl=False)
