@@ -1,8 +1,11 @@
-"""Seeds descend from seeds: run -> episode -> turn. Nothing here keeps state."""
+"""Seeds descend from seeds: run -> episode -> turn. Nothing here keeps state.
+
+From them come seeded, stratified samples: some of many items, drawn in the proportions of all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from random import Random
 from typing import TypeVar
@@ -23,3 +26,88 @@ def derive_seed(seed: int, *parts: str | int) -> int:
 def one_of(random: Random, options: Sequence[T]) -> T:
     """Return any of the options; `Random.choice` may draw differently in another Python."""
     return options[int(random.random() * len(options))]
+
+
+K = TypeVar("K", bound=Hashable)
+
+
+def stratified(
+    items: Iterable[T], count: int, strata: Callable[[T], Sequence[Hashable]], seed: int
+) -> tuple[T, ...]:
+    """Draw items without replacement, every stratum in proportion to its size.
+
+    Systematic sampling: the items are laid out stratum by stratum, in random order, and every so many-th is
+    taken from a random start. So every item is equally likely to be drawn (means over the sample are
+    unbiased), and the share of each outermost stratum, and of each stratum within one, is met to within
+    one item.
+
+    Args:
+        items: all of them.
+        count: how many are wanted; all are returned if there are no more.
+        strata: to what an item belongs, from the outermost stratum to the innermost.
+        seed: equal seeds and items give equal samples.
+
+    Returns:
+        The sample, in the order of `items`.
+    """
+    pool = list(items)
+    if count >= len(pool):
+        return tuple(pool)
+    random = Random(derive_seed(seed, "stratified"))
+    laid_out = _lay_out(range(len(pool)), [tuple(strata(item)) for item in pool], 0, random)
+    # Whole numbers: rounding would take one twice.
+    start = random.randrange(len(pool))
+    picked = [laid_out[(start + i * len(pool)) // count] for i in range(count)]
+    return tuple(pool[i] for i in sorted(picked))
+
+
+def balanced(
+    items: Iterable[T],
+    count: int,
+    group: Callable[[T], Hashable],
+    strata: Callable[[T], Sequence[Hashable]],
+    seed: int,
+) -> tuple[T, ...]:
+    """Draw items from groups, equally many from each that has enough, within a group as `stratified` does.
+
+    Returns:
+        The sample, in the order of `items`.
+    """
+    pool = list(items)
+    groups: dict[Hashable, list[int]] = {}
+    for i, item in enumerate(pool):
+        groups.setdefault(group(item), []).append(i)
+    shares = equal_shares({name: len(members) for name, members in groups.items()}, count, seed)
+    picked = [
+        i
+        for name, members in groups.items()
+        for i in stratified(members, shares[name], lambda i: strata(pool[i]), derive_seed(seed, repr(name)))
+    ]
+    return tuple(pool[i] for i in sorted(picked))
+
+
+def equal_shares(sizes: Mapping[K, int], count: int, seed: int) -> dict[K, int]:
+    """Share `count` out equally; what a small group lacks goes to the others, what is left over is drawn."""
+    shares = dict.fromkeys(sizes, 0)
+    order = list(sizes)
+    Random(derive_seed(seed, "shares")).shuffle(order)
+    while left := min(count, sum(sizes.values())) - sum(shares.values()):
+        unfilled = [name for name in order if shares[name] < sizes[name]]
+        for name in unfilled[:left]:
+            shares[name] += min(max(left // len(unfilled), 1), sizes[name] - shares[name])
+    return shares
+
+
+def _lay_out(
+    members: Sequence[int], keys: Sequence[Sequence[Hashable]], depth: int, random: Random
+) -> list[int]:
+    groups: dict[Hashable, list[int]] = {}
+    for i in members:
+        groups.setdefault(keys[i][depth] if depth < len(keys[i]) else None, []).append(i)
+    if depth >= max((len(keys[i]) for i in members), default=0):
+        shuffled = list(members)
+        random.shuffle(shuffled)
+        return shuffled
+    parts = list(groups.values())
+    random.shuffle(parts)
+    return [i for part in parts for i in _lay_out(part, keys, depth + 1, random)]

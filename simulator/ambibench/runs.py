@@ -43,7 +43,7 @@ from simulator.orders import (
 )
 from simulator.runner.command import RunRequest, RunSettings
 from simulator.runner.options import ModelFlags
-from simulator.sampling import balanced
+from simulator.seeds import balanced
 
 PLAYED: Final[tuple[Setting, ...]] = ("instruction", "multiple", "wug", "ft_eval", "verbalise", "aws")
 _LABELLED: Final = tuple(setting for setting in PLAYED if setting not in TEXT_SETTINGS)

@@ -60,7 +60,7 @@ from simulator.orders import (
     typed_word,
 )
 from simulator.runner.command import RunRequest
-from simulator.sampling import stratified
+from simulator.seeds import stratified
 
 _read_relations = lru_cache(maxsize=1)(read_relations)  # ConceptNet's is large
 _NO_RESULTS: Final = "name the results file or the run whose rewrites are judged, --results"

@@ -24,7 +24,7 @@ from simulator.ambik.items import (
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS, METHODS, Member, Method, Part
 from simulator.errors import InputError
 from simulator.orders import Limit, Selection, names_all, read_words
-from simulator.sampling import balanced
+from simulator.seeds import balanced
 
 CALIBRATION: Final = 100
 """Scenarios that KnowNo's authors calibrate on: the first ones."""

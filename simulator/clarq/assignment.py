@@ -25,8 +25,7 @@ from simulator.errors import InputError
 from simulator.field_options import logged_values
 from simulator.models import Needs
 from simulator.models.preflight import REMOTE
-from simulator.sampling import balanced
-from simulator.seeds import derive_seed
+from simulator.seeds import balanced, derive_seed
 from simulator.studies import Cell
 from simulator.studies.opposite import OppositeSettings, OppositeStudy
 from simulator.studies.settings import Several

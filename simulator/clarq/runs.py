@@ -52,7 +52,7 @@ from simulator.runner.build import Models
 from simulator.runner.command import Afterwards, RunRequest, asked_how, read_ranges, refuse_idle_options
 from simulator.runner.options import ModelFlags
 from simulator.runner.run_summary import say
-from simulator.sampling import balanced
+from simulator.seeds import balanced
 from trees import Language, Task
 from trees.model import Split
 

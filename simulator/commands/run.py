@@ -30,7 +30,7 @@ from simulator.orders import RunOrder, RunSpec, Selection, items_of, play_order
 from simulator.runner import options as shared
 from simulator.runner.command import RunRequest, RunSettings
 from simulator.runner.options import LOCAL, MODEL_OPTIONS, Engine, ModelFlags, command_of, read_resources
-from simulator.sampling import stratified
+from simulator.seeds import stratified
 
 RUN_OPTIONS: Final[Mapping[str, AnnotatedOption]] = {
     "repeat": (shared.RepeatOption, 1),

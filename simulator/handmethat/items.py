@@ -29,7 +29,7 @@ from simulator.handmethat.actions import Action
 from simulator.handmethat.hierarchy import STATES, hierarchy, kind_as_listed
 from simulator.handmethat.meanings.model import QUESTS, Grounding, Meaning, describe
 from simulator.handmethat.world import NOTHING, State, World, bit_set, entities, start_state
-from simulator.sampling import balanced, stratified
+from simulator.seeds import balanced, stratified
 
 Level = Literal[1, 2, 3, 4]
 LEVELS: Final[tuple[Level, ...]] = (1, 2, 3, 4)

@@ -39,8 +39,8 @@ from simulator.runner.logged import ENDED, endings_of_runs
 from simulator.runner.machines import AnyMachine
 from simulator.runner.options import HERE, Engine, ModelFlags
 from simulator.runner.run_summary import progress_bar
-from simulator.sampling import stratified
 from simulator.seats import Seat
+from simulator.seeds import stratified
 
 RUN_STARTED: Final = "run.started"
 """Kind of the event that a command begins a run, or goes on with it."""

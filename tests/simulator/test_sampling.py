@@ -9,7 +9,7 @@ from simulator.ambient.runs import ExampleSelection
 from simulator.ambik.selection import KitchenSelection
 from simulator.ambik.terms import AMBIGUITIES
 from simulator.clarq.runs import DialogueSelection
-from simulator.sampling import balanced, equal_shares, stratified
+from simulator.seeds import balanced, equal_shares, stratified
 
 # 3 levels; in each 70 % of one kind, 25 % of another, 5 % of a third; of each kind ten templates.
 ITEMS = [
