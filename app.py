@@ -111,7 +111,7 @@ class _Commands(TyperGroup):
         except typer.BadParameter as error:
             from pydantic import ValidationError  # takes a while to import
 
-            from simulator.field_faults import first_fault
+            from simulator.fields import first_fault
 
             if isinstance(error.__cause__, ValidationError):
                 error.message = first_fault(error.__cause__).problem

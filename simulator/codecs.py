@@ -15,7 +15,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from logs.rows import Item, content_hash
 from simulator.errors import InputError
-from simulator.field_faults import FieldFault, first_fault
+from simulator.fields import FieldFault, first_fault
 from simulator.jsonlines import FieldError, Row
 
 ValueT = TypeVar("ValueT")

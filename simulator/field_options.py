@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import typer
 from annotated_types import Ge, Gt, Le
@@ -19,29 +19,11 @@ from pydantic.fields import FieldInfo
 from typer.models import OptionInfo
 
 from simulator.errors import InputError
-from simulator.field_faults import FieldFault, first_fault
+from simulator.fields import FieldFault, Option, first_fault
 
 ModelT = TypeVar("ModelT")
 AnnotatedOption = tuple[Any, Any]
 """The annotation of a command's parameter, and its default."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
-    """The particulars of a field on a command line; they go into its ``Annotated``.
-
-    Attributes:
-        name: typed in place of the field's, such as ``turn_limit``.
-        kind: the type that it is typed as, if that is not the field's: a `Path` that is logged as a text.
-        unset: has no default there: until it is typed, others decide (the data, the model).
-        sparse: is logged only where it is not the default, as it is younger than logs that are continued.
-    """
-
-    name: str = ""
-    kind: type | None = None
-    unset: bool = False
-    hidden: bool = False
-    sparse: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +53,6 @@ class OptionField:
         if self.kind == "switch":
             return [self.flags[not value]]
         return [f"{self.flags[0]}={each}" for each in (value if self.several else [value])]
-
-
-HIDDEN: Final = Option(hidden=True)
-SPARSE: Final = Option(sparse=True)
 
 
 def options_of(model: type[Any]) -> dict[str, AnnotatedOption]:

@@ -17,8 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationErr
 from pydantic_core import PydanticCustomError
 
 from simulator.errors import SeatError
-from simulator.field_faults import first_fault
-from simulator.fields import Flag, null_as
+from simulator.fields import Flag, first_fault, null_as
 
 YES: Final = "yes"
 NO: Final = "no"

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ValidationError
 from simulator import datasets
 from simulator.benchmark import Benchmark, Checker
 from simulator.errors import InputError
-from simulator.field_faults import field_faults
+from simulator.fields import field_faults
 from trees import bounded
 from trees.faults import Fault, task_error
 

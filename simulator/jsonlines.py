@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from simulator.errors import InputError
-from simulator.field_faults import shortened
+from simulator.fields import shortened
 from simulator.whole import write_whole
 from trees.faults import Fault, json_problem
 

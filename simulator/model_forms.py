@@ -14,7 +14,7 @@ from typing import Any, Final
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from simulator.errors import InputError
-from simulator.field_faults import field_faults
+from simulator.fields import field_faults
 from simulator.form_blocks import Checked, Choice, Field, FieldKind, FieldProblem, Form
 from simulator.forms import LONGEST, SeatFormError
 

@@ -36,7 +36,7 @@ from simulator.ambibench.features import (
 from simulator.ambibench.score import MODES, TIES, Mode, ScoreMode, Tie, read_answer, read_reply, read_table
 from simulator.duplicates import Duplicates, report_duplicates
 from simulator.errors import InputError
-from simulator.field_faults import first_fault
+from simulator.fields import first_fault
 from simulator.jsonlines import Read, raw_lines, write_lines
 
 ActorKind = Literal["human", "model", "oracle"]

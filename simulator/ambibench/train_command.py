@@ -30,8 +30,8 @@ from simulator.ambibench.files import finetuning_line
 from simulator.ambibench.generation import Control
 from simulator.ambibench.runs import evaluate_fold
 from simulator.errors import InputError
-from simulator.field_options import HIDDEN, options_of, read_options
-from simulator.fields import Fields
+from simulator.field_options import options_of, read_options
+from simulator.fields import HIDDEN, Fields
 from simulator.jsonlines import write_lines
 from simulator.models import require_local, weights_of
 from simulator.models.weights import ADAPTER, load_weights

@@ -33,8 +33,7 @@ from simulator.ambient.items import (
 from simulator.ambient.labels import Side
 from simulator.ambient.true_false import TEMPLATES, expected, statement
 from simulator.codecs import Codec
-from simulator.field_options import HIDDEN, Option
-from simulator.fields import EpisodeOptions, Fields
+from simulator.fields import HIDDEN, EpisodeOptions, Fields, Option
 from simulator.models import Message, Request
 from simulator.runner.machines import SeatPage
 from simulator.seats import Reply, View

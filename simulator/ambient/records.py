@@ -36,8 +36,18 @@ from simulator.ambient.labels import (
     parse_labels,
 )
 from simulator.ambient.nli.families import CheckedThreshold, Threshold
-from simulator.field_faults import shortened
-from simulator.fields import Finite, FiniteOrNone, Flag, Key, OptionalText, Said, Whole, must, read_as
+from simulator.fields import (
+    Finite,
+    FiniteOrNone,
+    Flag,
+    Key,
+    OptionalText,
+    Said,
+    Whole,
+    must,
+    read_as,
+    shortened,
+)
 
 _PIPE: Final = "|"
 DISTRACTOR: Final = "d"

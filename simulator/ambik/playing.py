@@ -15,8 +15,7 @@ from simulator.ambik.items import Dataset, DecideItem, DraftItem, Pair, PairItem
 from simulator.ambik.records import Calibrated
 from simulator.ambik.terms import CONFORMAL, DEFAULT, Context, Dialogue, Method, Settings, read_settings
 from simulator.codecs import Codec
-from simulator.field_options import HIDDEN
-from simulator.fields import EpisodeOptions, plain_number
+from simulator.fields import HIDDEN, EpisodeOptions, plain_number
 
 ROBOT: Final = "robot"
 USER: Final = "user"

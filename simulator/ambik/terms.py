@@ -11,9 +11,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 from pydantic import ConfigDict, Field, Strict, TypeAdapter, ValidationError
 
 from simulator.errors import InputError
-from simulator.field_faults import first_fault
-from simulator.field_options import Option
-from simulator.fields import Flag
+from simulator.fields import Flag, Option, first_fault
 from simulator.tables.builtin import read_yaml
 
 Ambiguity = Literal["preferences", "common_sense_knowledge", "safety"]

@@ -17,8 +17,7 @@ from simulator.benchmark import Checker
 from simulator.codecs import ItemCodec
 from simulator.datasets import Added
 from simulator.errors import InputError
-from simulator.field_options import SPARSE
-from simulator.fields import EpisodeOptions, Fields
+from simulator.fields import SPARSE, EpisodeOptions, Fields
 from simulator.tables.registering import refuse_unpublished
 from trees import Background, Language, Task
 from trees.checks import Statistics, check_paths, differences, statistics_of

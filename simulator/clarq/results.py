@@ -31,7 +31,7 @@ from simulator.clarq.experts import Situation
 from simulator.clarq.score import score_dialogue, score_rows, spoken_lines
 from simulator.duplicates import CODE, Duplicates, DuplicatesOption
 from simulator.errors import InputError
-from simulator.field_faults import first_fault
+from simulator.fields import first_fault
 from simulator.frames import Frames
 from simulator.reports import build_report, print_whole
 from simulator.runner.logged import erased_episodes

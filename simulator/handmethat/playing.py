@@ -13,8 +13,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import Field, PositiveInt
 
-from simulator.field_options import HIDDEN, Option
-from simulator.fields import EpisodeOptions, Fields
+from simulator.fields import HIDDEN, EpisodeOptions, Fields, Option
 from simulator.handmethat.env.commands import LONGEST_COMMAND
 from simulator.handmethat.env.game import LIMIT, CommandList, Game, GameState, Outcome
 from simulator.handmethat.env.observe import Mode, visible

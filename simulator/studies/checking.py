@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from simulator.benchmark import Checker
 from simulator.errors import AskbackError, InputError
-from simulator.field_faults import field_faults
+from simulator.fields import field_faults
 from simulator.models import ModelOptions, Needs, run_preflight
 from simulator.models.budget import Budget
 from simulator.models.load import PROVIDERS, bare_name

@@ -10,7 +10,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from simulator.errors import InputError
-from simulator.field_faults import first_fault
+from simulator.fields import first_fault
 from simulator.jsonlines import FieldError, Row
 from trees import Language
 

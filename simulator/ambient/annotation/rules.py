@@ -24,8 +24,7 @@ from pydantic import (
 from simulator.ambient.examples import Disambiguation, Example, squeeze
 from simulator.ambient.labels import LABELS, SIDES, Label, LabelSet, Side, format_labels, in_order
 from simulator.errors import InputError
-from simulator.field_faults import first_fault
-from simulator.fields import OptionalText, null_as, read_as
+from simulator.fields import OptionalText, first_fault, null_as, read_as
 from simulator.judging import Form
 
 Discard = Literal["offensive", "not_fluent", "incoherent"]

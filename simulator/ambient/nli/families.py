@@ -28,8 +28,7 @@ from typer import Option
 
 from simulator.ambient.labels import LABEL_SETS, LABELS, SHOWN, Label, LabelSet, format_labels
 from simulator.errors import InputError
-from simulator.field_faults import shortened
-from simulator.fields import Finite, must, of_length, read_as
+from simulator.fields import Finite, must, of_length, read_as, shortened
 from simulator.jsonlines import finite
 
 Family = Literal["regression", "distributional", "classifier", "multilabel", "set", "binary"]

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from simulator.field_faults import field_faults
+from simulator.fields import field_faults
 from simulator.handmethat.actions import Action
 from simulator.handmethat.files.records import (
     OWN,

@@ -18,7 +18,7 @@ from typing import Final, Literal, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from simulator.errors import InputError
-from simulator.field_faults import first_fault
+from simulator.fields import first_fault
 from simulator.handmethat.items import Stratum
 from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.whole import write_whole

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, PlainSerializer, ValidationError
 
 from simulator.errors import InputError
-from simulator.field_faults import first_fault
+from simulator.fields import first_fault
 from simulator.handmethat.files.episode import read_file
 from simulator.handmethat.files.split import (
     FOLDER,
