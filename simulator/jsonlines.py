@@ -1,20 +1,30 @@
-"""JSON lines that people bring: every row that is good is kept, every other one is a fault with its line.
+"""JSON that people bring, most of it in lines: every good row is kept, every other is a fault with its line.
 
-A reader of a format gives a function from a `Row` to its own value; the row's accessors say which field is
-wrong and what it should be.
+A reader of a format gives a function from a `Row` to its own value. The row's accessors say which field is
+wrong and what it should be; or a type says what is read and what is written (`Codec`): a dataclass whose
+fields are annotated with what pydantic needs beside (`simulator.fields`), or a union of such, told apart by a
+field. Only what comes from outside is checked: values that Askback makes itself cost nothing.
+
+Numbers of a file in which rows stand twice are wrong without a word, so every reader looks for them. By
+default the first holds and the others are faults; ``keep`` takes them all, and tells of them by warnings.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Annotated, Any, Final, Generic, Literal, NamedTuple, Protocol, TypeVar
 
+import typer
+from pydantic import Field, TypeAdapter, ValidationError
+
+from logs.rows import Item, content_hash
 from simulator.errors import InputError
-from simulator.fields import shortened
+from simulator.fields import FieldFault, first_fault, shortened
 from simulator.whole import write_whole
 from trees.faults import Fault, json_problem
 
@@ -211,3 +221,170 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in fields if names.count(name) > 1)
         raise FieldError(f"{twice} stands there twice")
     return fields
+
+
+# ---- rows that tell the same thing again
+
+
+Duplicates = Literal["refuse", "keep"]
+CODE: Final = "duplicate"
+RowT = TypeVar("RowT")
+
+DuplicatesOption = Annotated[
+    Duplicates,
+    typer.Option(help="rows that a file holds twice: leave the later ones out and say so, or count them all"),
+]
+
+
+def report_duplicates(
+    path: str | Path,
+    read: Read[RowT],
+    key: Callable[[RowT], tuple[str, Hashable]],
+    duplicates: Duplicates = "refuse",
+    *,
+    code: str = CODE,
+    message: str = "repeats line {line}",
+) -> Read[RowT]:
+    """Give rows whose key is that of an earlier one a fault, and leave them out if they are refused.
+
+    `message`: of the faults, with ``{line}`` for where the first stands.
+    """
+    first: dict[tuple[str, Hashable], int] = {}
+    faults: list[Fault] = []
+    kept: list[tuple[RowT, int]] = []
+    # By place: the records of a JSON list may share one line.
+    for place, (row, line) in enumerate(zip(read.rows, read.lines, strict=True)):
+        known = key(row)
+        earlier = first.setdefault(known, place)
+        if earlier == place:
+            kept.append((row, line))
+            continue
+        sentence = message.format(line=read.lines[earlier])
+        if duplicates == "keep":
+            kept.append((row, line))
+            faults.append(Fault(str(path), known[0], line, CODE, f"{sentence}; counted again", "warning"))
+        else:
+            faults.append(Fault(str(path), known[0], line, code, sentence))
+    rows, lines = tuple(row for row, _ in kept), tuple(line for _, line in kept)
+    return Read(rows, lines, tuple(sorted([*read.faults, *faults], key=lambda fault: fault.line)))
+
+
+def repeats_statement(faults: Sequence[Fault]) -> str:
+    """Return how many rows repeat an earlier one, and what became of them."""
+    counted = not left_out(faults)
+    return f"{len(faults)} {'row repeats' if len(faults) == 1 else 'rows repeat'} an earlier one: " + (
+        "counted again" if counted else "left out (--duplicates keep counts them)"
+    )
+
+
+def left_out(faults: Iterable[Fault]) -> int:
+    """Count the rows that are not there: duplicates that are kept are."""
+    return sum(fault.severity == "error" for fault in faults)
+
+
+# ---- values by their type alone
+
+
+ValueT = TypeVar("ValueT")
+
+
+class Codec(Generic[ValueT]):
+    """A reader and writer of a type's values as JSON objects."""
+
+    def __init__(self, type: Any, *, kinds: str = "") -> None:
+        self._type: Any = Annotated[type, Field(discriminator=kinds)] if kinds else type
+        self._head = 1 if kinds else 0
+
+    @cached_property
+    def adapter(self) -> TypeAdapter[ValueT]:
+        """Pydantic's reader and writer, made when it is first needed: that takes milliseconds."""
+        return TypeAdapter(self._type)
+
+    def read(self, record: Any, place: str) -> ValueT:
+        """Return a value out of a JSON object.
+
+        Raises:
+            InputError: if a field is missing or wrong; names it.
+        """
+        return self._validate(record, lambda fault: InputError(f"{place}: {fault}"))
+
+    def read_row(self, row: Row) -> ValueT:
+        """Return a value out of an object of a file.
+
+        Raises:
+            FieldError: names the field that is missing or wrong.
+        """
+        return self._validate(row.data, lambda fault: FieldError(f"{row.where}{fault}"))
+
+    def read_field(self, row: Row, name: str) -> ValueT:
+        """Return a value out of a field of an object of a file.
+
+        Raises:
+            FieldError: if the field is missing or wrong.
+        """
+        if name not in row.data:
+            raise row.wrong(name, "is missing")
+
+        def wrong(fault: FieldFault) -> FieldError:
+            return FieldError(f"{row.where}{fault._replace(path=(name, *fault.path))}")
+
+        return self._validate(row.data[name], wrong)
+
+    def _validate(self, value: Any, wrong: Callable[[FieldFault], Exception]) -> ValueT:
+        try:
+            return self.adapter.validate_python(value)
+        except ValidationError as error:
+            raise wrong(first_fault(error, value, head=self._head)) from error
+
+    def write(self, value: ValueT) -> dict[str, Any]:
+        """Return a value as a JSON object."""
+        record: dict[str, Any] = self.adapter.dump_python(value, mode="json", by_alias=True)
+        return record
+
+
+class Named(Protocol):
+    """An item with a name of its own."""
+
+    @property
+    def id(self) -> str:
+        """The name."""
+
+
+NamedT = TypeVar("NamedT", bound=Named)
+
+
+class ItemCodec(Codec[NamedT]):
+    """A reader and writer of a benchmark's items as rows of the log, which hold the whole item."""
+
+    def __init__(self, type: Any, benchmark: str, *, kinds: str = "") -> None:
+        super().__init__(type, kinds=kinds)
+        self._benchmark = benchmark
+
+    def write(self, value: NamedT) -> dict[str, Any]:
+        """Return an item as a JSON object, its name among the fields."""
+        return {"id": value.id, **super().write(value)}
+
+    def row(self, item: NamedT) -> Item:
+        """Return an item as a row of the log."""
+        data = self.write(item)
+        return Item(
+            hash=content_hash(data),
+            benchmark=self._benchmark,
+            name=item.id,
+            # The texts' language; pages around them are in the participant's.
+            language=getattr(item, "language", "en"),
+            data=data,
+        )
+
+    def read_item(self, row: Item) -> NamedT:
+        """Return the item of a row.
+
+        Raises:
+            InputError: if the row holds something else.
+        """
+        return self.read(row.data, f"item {row.name}")
+
+
+def without_none(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that have a value, so that the others are what the type says."""
+    return {name: value for name, value in record.items() if value is not None}

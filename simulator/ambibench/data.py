@@ -44,9 +44,9 @@ from simulator.ambibench.generation import (
 )
 from simulator.ambibench.items import BENCHMARK
 from simulator.ambibench.prompt import Item
-from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
 from simulator.fields import Fields
+from simulator.jsonlines import CODE, Duplicates
 from simulator.orders import Limit
 from simulator.tables.spec import files_below
 from trees.faults import Fault, first_and_more

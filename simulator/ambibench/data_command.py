@@ -25,10 +25,9 @@ from simulator.ambibench.prompt import Item, Prompt
 from simulator.ambibench.statistics import balance_findings, cells_table, count_cells, patience
 from simulator.benchmark import Checker
 from simulator.datasets import Added
-from simulator.duplicates import CODE
 from simulator.errors import InputError
 from simulator.field_options import options_of, read_options
-from simulator.jsonlines import write_lines
+from simulator.jsonlines import CODE, write_lines
 from simulator.runner.options import command_of
 from simulator.runner.run_summary import say
 from simulator.tables.registering import refuse_faulty, source_of

@@ -30,8 +30,8 @@ from simulator.ambibench.prompt import (
     scored_positions,
     trials,
 )
-from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
+from simulator.jsonlines import CODE, Duplicates
 from simulator.tables.records import is_lines, read_entries, read_text
 from trees.faults import Fault, Severity, json_problem
 

@@ -32,8 +32,8 @@ from simulator.ambibench.prompt import (
     shown_text,
     whole_text,
 )
-from simulator.codecs import Codec, ItemCodec
 from simulator.errors import InputError
+from simulator.jsonlines import Codec, ItemCodec
 
 # A sentence's line and its label's line; the last label may be missing, as in what a model is sent.
 _LINES: Final[dict[Format, tuple[str, str]]] = {

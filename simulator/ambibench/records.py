@@ -34,10 +34,9 @@ from simulator.ambibench.features import (
     value_code,
 )
 from simulator.ambibench.score import MODES, TIES, Mode, ScoreMode, Tie, read_answer, read_reply, read_table
-from simulator.duplicates import Duplicates, report_duplicates
 from simulator.errors import InputError
 from simulator.fields import first_fault
-from simulator.jsonlines import Read, raw_lines, write_lines
+from simulator.jsonlines import Duplicates, Read, raw_lines, report_duplicates, write_lines
 
 ActorKind = Literal["human", "model", "oracle"]
 _FINETUNED: Final = re.compile(

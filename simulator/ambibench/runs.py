@@ -25,8 +25,8 @@ from simulator.ambibench.data import (
 from simulator.ambibench.features import BRACKETED, PAIR_NAMES, TEXT_SETTINGS, Kind, Pair, Setting
 from simulator.ambibench.players import PLAYERS, Options, seat_for
 from simulator.ambibench.prompt import PARTICIPANT, Item
-from simulator.duplicates import DuplicatesOption
 from simulator.errors import InputError
+from simulator.jsonlines import DuplicatesOption
 from simulator.models import ModelOptions, Needs, load_model
 from simulator.orders import (
     Limit,

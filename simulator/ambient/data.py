@@ -25,10 +25,9 @@ from simulator.ambient.files.kinds import TABLES, merge, with_categories, with_d
 from simulator.ambient.files.results import CROWD
 from simulator.ambient.items import BENCHMARK
 from simulator.ambient.labels import LABELS, Category, Label
-from simulator.codecs import Codec
 from simulator.errors import InputError
 from simulator.fields import Key, Said
-from simulator.jsonlines import Read
+from simulator.jsonlines import Codec, Read
 from simulator.tables.builtin import read_list, read_texts
 from trees.faults import Fault, first_and_more
 

@@ -1,6 +1,6 @@
 """An example of the dataset: two sentences, the labels of their readings, a rewrite for each (spec 1.1).
 
-What a field is annotated with beside its type is how it stands in a file (`simulator.codecs`).
+What a field is annotated with beside its type is how it stands in a file (`simulator.jsonlines`).
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from typing import Final, Literal, get_args
 
 from simulator.ambient.examples import Example
 from simulator.ambient.labels import AnyLabels, Label, LabelSet, Side
-from simulator.codecs import Codec, ItemCodec
 from simulator.fields import Key, Said, Whole
+from simulator.jsonlines import Codec, ItemCodec
 
 Task = Literal["crowd", "evaluate", "annotate", "generate", "true_false", "continue", "nli", "claim"]
 TASKS: Final[tuple[Task, ...]] = get_args(Task)

@@ -32,8 +32,8 @@ from simulator.ambient.items import (
 )
 from simulator.ambient.labels import Side
 from simulator.ambient.true_false import TEMPLATES, expected, statement
-from simulator.codecs import Codec
 from simulator.fields import HIDDEN, EpisodeOptions, Fields, Option
+from simulator.jsonlines import Codec
 from simulator.models import Message, Request
 from simulator.runner.machines import SeatPage
 from simulator.seats import Reply, View

@@ -22,11 +22,7 @@ from logs.paths import default_path
 from logs.rows import Participant, Run, Setup
 from simulator.ambik.files.fields import PERSON
 from simulator.ambik.import_rows import episode_rows, pseudonym_of, seats_of_episode
-from simulator.ambik.import_sources import (
-    Batch,
-    Source,
-    read_sources,
-)
+from simulator.ambik.import_sources import Batch, Source, read_sources
 from simulator.ambik.items import BENCHMARK
 from simulator.ambik.playing import ROBOT, USER, calibration_option
 from simulator.ambik.predicting import calibrate
@@ -34,8 +30,8 @@ from simulator.ambik.records import Calibrated, Decision
 from simulator.ambik.reporting.groups import calibration_key, configuration
 from simulator.ambik.terms import CONFORMAL, METHODS, NAMES, settings_option
 from simulator.ambik.trial_log import decisions, options_of
-from simulator.duplicates import DuplicatesOption
 from simulator.errors import InputError
+from simulator.jsonlines import DuplicatesOption
 from simulator.runner.run_summary import say
 from simulator.tables.importing import (
     DIGEST,

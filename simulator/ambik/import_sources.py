@@ -32,8 +32,8 @@ from simulator.ambik.naming import is_not_listed
 from simulator.ambik.reporting.file_sections import texts_of
 from simulator.ambik.reporting.groups import calibration_key, configuration
 from simulator.ambik.terms import CONFORMAL, DEFAULT
-from simulator.duplicates import Duplicates
 from simulator.errors import InputError
+from simulator.jsonlines import Duplicates
 from simulator.tables.importing import EpisodeRows, ImportedRun, file_digest
 from simulator.tables.spec import TableSpec
 from trees.faults import Fault

@@ -1,6 +1,6 @@
 """Items: pairs, KnowNo's scenarios and drafts as files hold them (spec 2, 9, 11), and as they are played.
 
-What a field is annotated with beside its type is how it stands in a file (`simulator.codecs`).
+What a field is annotated with beside its type is how it stands in a file (`simulator.jsonlines`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pydantic_core import PydanticKnownError
 
 from simulator.ambik.intents import Intent, parse_intent
 from simulator.ambik.terms import APPLIANCES, KNOWNO_APPLIANCES, Ambiguity, Member, Part, TaskType, task_type
-from simulator.codecs import Codec, ItemCodec
 from simulator.fields import Flag, Key, OptionalText, OptionalTexts, Said, Whole, null_as, refuse_blank
+from simulator.jsonlines import Codec, ItemCodec
 
 
 def _read_intent(value: Any) -> Intent:

@@ -12,10 +12,10 @@ from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
 from simulator.ambik.predicting import ScoredDecision, outcome
 from simulator.ambik.records import Calibrated, Decision, Outcome
 from simulator.ambik.terms import CONFORMAL, METHODS, settings_option
-from simulator.codecs import Codec, without_none
 from simulator.errors import InputError, SeatError
 from simulator.fields import plain_number
 from simulator.forms import measured
+from simulator.jsonlines import Codec, without_none
 from simulator.seats import Reply
 
 DECISIONS: Final = Codec[Decision](Decision)

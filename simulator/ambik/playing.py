@@ -14,8 +14,8 @@ from pydantic import BeforeValidator, Field, InstanceOf, NonNegativeInt, Positiv
 from simulator.ambik.items import Dataset, DecideItem, DraftItem, Pair, PairItem, Task
 from simulator.ambik.records import Calibrated
 from simulator.ambik.terms import CONFORMAL, DEFAULT, Context, Dialogue, Method, Settings, read_settings
-from simulator.codecs import Codec
 from simulator.fields import HIDDEN, EpisodeOptions, plain_number
+from simulator.jsonlines import Codec
 
 ROBOT: Final = "robot"
 USER: Final = "user"

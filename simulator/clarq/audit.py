@@ -35,9 +35,9 @@ from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.ranker import Ranker
 from simulator.clarq.results import Dialogue, ProviderStep, load_dialogues, read_results, split_runs
 from simulator.clarq.training import FOLDS, Lesson, learn, lessons_of, training_questions
-from simulator.duplicates import Duplicates, DuplicatesOption
 from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table
+from simulator.jsonlines import Duplicates, DuplicatesOption
 from simulator.models import ModelOptions, Needs
 from simulator.reporting import Report, Section, json_text, print_report
 from simulator.runner.build import Models

@@ -14,10 +14,10 @@ from pydantic import Field, PositiveInt
 from personas.templates import render
 from simulator import datasets
 from simulator.benchmark import Checker
-from simulator.codecs import ItemCodec
 from simulator.datasets import Added
 from simulator.errors import InputError
 from simulator.fields import SPARSE, EpisodeOptions, Fields
+from simulator.jsonlines import ItemCodec
 from simulator.tables.registering import refuse_unpublished
 from trees import Background, Language, Task
 from trees.checks import Statistics, check_paths, differences, statistics_of

@@ -29,10 +29,10 @@ from simulator.clarq.compose import contains, strip_speaker
 from simulator.clarq.data import PROVIDER, SEEKER, farewell, item_row, read_item
 from simulator.clarq.experts import Situation
 from simulator.clarq.score import score_dialogue, score_rows, spoken_lines
-from simulator.duplicates import CODE, Duplicates, DuplicatesOption
 from simulator.errors import InputError
 from simulator.fields import first_fault
 from simulator.frames import Frames
+from simulator.jsonlines import CODE, Duplicates, DuplicatesOption
 from simulator.reports import build_report, print_whole
 from simulator.runner.logged import erased_episodes
 from simulator.runner.machines import task_turns

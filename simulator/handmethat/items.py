@@ -23,12 +23,12 @@ from pydantic import (
 )
 
 from logs.rows import Item, content_hash
-from simulator.codecs import Codec
 from simulator.errors import InputError
 from simulator.handmethat.actions import Action
 from simulator.handmethat.hierarchy import STATES, hierarchy, kind_as_listed
 from simulator.handmethat.meanings.model import QUESTS, Grounding, Meaning, describe
 from simulator.handmethat.world import NOTHING, State, World, bit_set, entities, start_state
+from simulator.jsonlines import Codec
 from simulator.seeds import balanced, stratified
 
 Level = Literal[1, 2, 3, 4]

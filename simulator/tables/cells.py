@@ -15,7 +15,7 @@ from trees.faults import Fault
 
 T = TypeVar("T")
 SAME_ID: Final = "id: the row in line {line} has the same"
-"""What is told of a row whose id an earlier one has (`simulator.duplicates`)."""
+"""What is told of a row whose id an earlier one has (`simulator.jsonlines`)."""
 NO_BREAK: Final = "\u00a0\u202f"
 _BLANKS: Final = str.maketrans(dict.fromkeys(NO_BREAK, " "))
 ABSENT: Final = ("nan", "<na>", "#n/a", "n/a", "na", "null", "none")

@@ -17,8 +17,8 @@ from rich.console import Console
 
 from logs import LogConflict, LogReader, LogWriter
 from logs.rows import Ending, Episode, Event, Item, Participant, Run, Score, Status, Turn
-from simulator.duplicates import left_out
 from simulator.errors import InputError
+from simulator.jsonlines import left_out
 from simulator.runner.run_summary import say
 from trees.faults import Fault, fault_text
 

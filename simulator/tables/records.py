@@ -9,9 +9,17 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
-from simulator.duplicates import CODE, Duplicates, report_duplicates
 from simulator.errors import InputError
-from simulator.jsonlines import Read, Row, raw_lines, read_rows, without_lines
+from simulator.jsonlines import (
+    CODE,
+    Duplicates,
+    Read,
+    Row,
+    raw_lines,
+    read_rows,
+    report_duplicates,
+    without_lines,
+)
 from simulator.whole import write_whole
 from trees.faults import json_problem
 
@@ -115,7 +123,7 @@ def read_records(
         parse: makes a value of a record; raises `FieldError`.
         key: a value's id, and what else tells it from others; None if values may be there twice.
         name: the field that names a record in messages.
-        duplicates: what becomes of records of the same key (`simulator.duplicates`).
+        duplicates: what becomes of records of the same key (`simulator.jsonlines`).
         code: of the faults of these.
         message: of these faults, with ``{line}`` for where the first stands.
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from simulator.benchmark import Checker
-from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
-from simulator.jsonlines import Read, Row, write_lines
+from simulator.jsonlines import CODE, Duplicates, Read, Row, write_lines
 from simulator.tables.cells import SEPARATORS, header_of, other_separator
 from simulator.tables.records import first_objects, read_records
 from trees.faults import Fault

@@ -20,8 +20,7 @@ from simulator.ambibench.records import read_trial_file
 from simulator.ambient.files.kinds import TABLES
 from simulator.ambik.data import LOGPROBS
 from simulator.clarq.results import read_results
-from simulator.duplicates import CODE, left_out, report_duplicates
-from simulator.jsonlines import Read
+from simulator.jsonlines import CODE, Read, left_out, report_duplicates
 
 RESULTS = SHARED / "ambient" / "results"
 FILES = {

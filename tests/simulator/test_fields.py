@@ -8,10 +8,9 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from simulator.codecs import Codec, ItemCodec
 from simulator.errors import InputError
 from simulator.fields import Fields, Flag, Key, OptionalText, OptionalTexts, Said, Whole
-from simulator.jsonlines import FieldError, Row
+from simulator.jsonlines import Codec, FieldError, ItemCodec, Row
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,12 +26,11 @@ from simulator.ambibench.reporting.frame import RESAMPLES, trial_frame
 from simulator.ambibench.reporting.tables import table_sections
 from simulator.ambibench.score import Mode, Tie, excess
 from simulator.ambibench.trial_log import trials_of_runs
-from simulator.duplicates import DuplicatesOption
 from simulator.errors import InputError
 from simulator.fields import Fields
 from simulator.figures import Cell, Column, Table
 from simulator.frames import Frames
-from simulator.jsonlines import Read
+from simulator.jsonlines import DuplicatesOption, Read
 from simulator.reporting import Section
 from simulator.runner.logged import ENDED, played_items
 from simulator.stats import Interval, cluster_bootstrap

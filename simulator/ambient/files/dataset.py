@@ -21,10 +21,9 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 from simulator.ambient.examples import Example, Finding, findings
 from simulator.ambient.items import EXAMPLE_FIELDS, example_record, read_example
 from simulator.ambient.labels import Categories, Category, Label, LabelSet, Side, SomeLabels, format_labels
-from simulator.codecs import Codec
 from simulator.errors import InputError
 from simulator.fields import Flag, Key, OptionalText, Said, must, read_as
-from simulator.jsonlines import FieldError, Read, Row
+from simulator.jsonlines import Codec, FieldError, Read, Row
 from simulator.tables.cells import SAME_ID
 from simulator.tables.records import read_records
 from simulator.tables.spec import TableSpec, has

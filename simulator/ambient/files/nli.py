@@ -25,11 +25,9 @@ from pydantic import Field, PlainSerializer, model_validator
 from simulator.ambient.labels import LABELS, LabelSet, SomeLabels
 from simulator.ambient.nli.families import CLASSES, SET_NAMES, VALUE, Scores, output_of_width, plain_threshold
 from simulator.ambient.records import NliRecord, SeedRecord
-from simulator.codecs import Codec
-from simulator.duplicates import Duplicates
 from simulator.errors import InputError
 from simulator.fields import Finite, Key, Said, Whole, must, read_as
-from simulator.jsonlines import FieldError, Read, Row, write_lines
+from simulator.jsonlines import Codec, Duplicates, FieldError, Read, Row, write_lines
 from simulator.tables.records import read_json, read_records
 from simulator.tables.spec import TableSpec, has
 from trees.faults import Fault

@@ -38,10 +38,8 @@ from simulator.ambient.records import (
     TrueFalseRecord,
 )
 from simulator.ambient.true_false import TEMPLATES, expected
-from simulator.codecs import Codec
-from simulator.duplicates import Duplicates, report_duplicates
 from simulator.fields import Finite, FiniteOrNone, Flag, Key, OptionalText, Said, of_length
-from simulator.jsonlines import FieldError, Read, Row
+from simulator.jsonlines import Codec, Duplicates, FieldError, Read, Row, report_duplicates
 from simulator.tables.cells import Columns, Record, read_table
 from simulator.tables.records import read_text
 from simulator.tables.spec import TableSpec, has
@@ -291,7 +289,7 @@ class Joined(NamedTuple):
 
 
 def read_annotations(path: str | Path, duplicates: Duplicates = "refuse") -> Read[ClaimAnnotation]:
-    """Return the marks in a CSV file; a second row on the same claim is a fault (`simulator.duplicates`).
+    """Return the marks in a CSV file; a second row on the same claim is a fault (`simulator.jsonlines`).
 
     Raises:
         InputError: if the file cannot be read at all, or has no columns ``claim`` and ``annotation``.

@@ -43,9 +43,8 @@ from simulator.ambient.records import ContinuationRecord, TrueFalseRecord
 from simulator.ambient.reporting.datasets import examples_of_results
 from simulator.ambient.reporting.measures import model_of
 from simulator.ambient.score import score_rows
-from simulator.duplicates import Duplicates, DuplicatesOption
 from simulator.errors import InputError
-from simulator.jsonlines import FieldError, Read
+from simulator.jsonlines import Duplicates, DuplicatesOption, FieldError, Read
 from simulator.tables.importing import (
     DIGEST,
     PUBLISHED,

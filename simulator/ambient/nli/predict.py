@@ -29,8 +29,8 @@ from simulator.ambient.nli.families import (
     label_set,
     output_of,
 )
-from simulator.codecs import Codec
 from simulator.errors import InputError
+from simulator.jsonlines import Codec
 from simulator.models.weights import imported, load_local, loading
 from simulator.tables.records import read_json
 

@@ -18,9 +18,9 @@ from simulator.ambient.nli.metrics import (
     Spread,
     constant_baselines,
 )
-from simulator.codecs import Codec
 from simulator.fields import read_as
 from simulator.figures import Cell, Column, Table
+from simulator.jsonlines import Codec
 from simulator.stats import Interval
 from simulator.tables.builtin import read_list
 

@@ -30,9 +30,8 @@ from typer import Option
 from simulator.ambient.labels import LABELS, Label, LabelSet, SomeLabels
 from simulator.ambient.nli.families import SET_CLASSES, Family, PairsOption, Scores
 from simulator.ambient.nli.predict import BATCH, MAX_LENGTH
-from simulator.codecs import Codec
 from simulator.fields import Finite, Said, Whole, must, of_length
-from simulator.jsonlines import FieldError, Read, Row, read_lines
+from simulator.jsonlines import Codec, FieldError, Read, Row, read_lines
 
 SEEDS: Final = (42, 43, 44, 45, 46)
 EPOCHS: Final = 5

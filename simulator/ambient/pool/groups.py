@@ -32,10 +32,9 @@ from simulator.ambient.labels import LABELS
 from simulator.ambient.nli.predict import MAX_LENGTH, Pair, batches, encode, load_config
 from simulator.ambient.nli.training_data import read_known
 from simulator.ambient.pool.filters import Drawn
-from simulator.duplicates import report_duplicates
 from simulator.errors import InputError
 from simulator.generation import Journal, each, key_of
-from simulator.jsonlines import Read, Row, read_lines
+from simulator.jsonlines import Read, Row, read_lines, report_duplicates
 from simulator.models import ChatModel, Message, Refused, Request, sample
 from simulator.models.weights import imported, load_local
 from simulator.runner.options import SeedOption

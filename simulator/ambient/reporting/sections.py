@@ -49,10 +49,10 @@ from simulator.ambient.reporting.sources import (
     tasks_of_run,
     with_notes,
 )
-from simulator.duplicates import left_out
 from simulator.errors import InputError
 from simulator.figures import Cell, Column, Figure, Table, Venn
 from simulator.frames import Frames
+from simulator.jsonlines import left_out
 from simulator.reporting import Drawing, Problems, Report, Section, numbered, report_latex
 from simulator.stats import Interval
 from simulator.whole import write_whole

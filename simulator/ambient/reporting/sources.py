@@ -26,10 +26,9 @@ from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.prompts import Parser
 from simulator.ambient.reporting.measures import Results, model_of
 from simulator.ambient.trial_log import items_of, played_of, records_of
-from simulator.duplicates import CODE, DuplicatesOption, left_out, repeats_statement
 from simulator.errors import InputError
 from simulator.fields import Fields
-from simulator.jsonlines import Read
+from simulator.jsonlines import CODE, DuplicatesOption, Read, left_out, repeats_statement
 from simulator.runner.logged import PERSON, not_counting, required_run
 
 

@@ -30,9 +30,7 @@ from simulator.ambik.terms import (
     Settings,
     read_settings,
 )
-from simulator.codecs import Codec
-from simulator.duplicates import Duplicates
-from simulator.jsonlines import Row
+from simulator.jsonlines import Codec, Duplicates, Row
 from simulator.tables.cells import spelled
 from simulator.tables.records import read_records
 from trees.faults import Fault

@@ -15,9 +15,8 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 from simulator.ambik.intents import Intent, parse_intent, parse_variants, realises
 from simulator.ambik.items import Pair
 from simulator.ambik.terms import AMBIGUITIES, Ambiguity, Member, Part
-from simulator.duplicates import report_duplicates
 from simulator.errors import InputError
-from simulator.jsonlines import Row
+from simulator.jsonlines import Row, report_duplicates
 from simulator.tables.cells import (
     SAME_ID,
     Columns,

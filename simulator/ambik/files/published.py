@@ -17,10 +17,8 @@ from simulator.ambik.items import Scenario, ScenarioItem
 from simulator.ambik.naming import is_filler
 from simulator.ambik.records import Decision
 from simulator.ambik.terms import AMBIGUITIES, NAMES, TASK_TYPES, Metrics, Part, TaskType
-from simulator.codecs import Codec
-from simulator.duplicates import report_duplicates
 from simulator.fields import Finite, Key, Whole, must
-from simulator.jsonlines import Read, Row
+from simulator.jsonlines import Codec, Read, Row, report_duplicates
 from simulator.tables.cells import SAME_ID, Columns, read_key, read_list, read_table, spelled
 from trees.faults import Fault
 

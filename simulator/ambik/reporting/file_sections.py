@@ -39,10 +39,9 @@ from simulator.ambik.reporting.groups import Material, from_lines
 from simulator.ambik.reporting.results import ReportSettings, Switches
 from simulator.ambik.statistics import statistics
 from simulator.ambik.terms import AMBIGUITIES, DEFAULT, NAMES, Metrics, Quantile, Settings, Tokens, remark
-from simulator.duplicates import CODE, left_out, repeats_statement
 from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table
-from simulator.jsonlines import Read
+from simulator.jsonlines import CODE, Read, left_out, repeats_statement
 from simulator.reporting import Problems, Section, file_section
 from simulator.stats import Interval
 from simulator.tables.spec import Contents, TableSpec

@@ -21,9 +21,9 @@ from simulator.ambik.predicting import calibrate, outcome
 from simulator.ambik.records import Calibrated, Outcome
 from simulator.ambik.reporting.groups import BASELINE, Group
 from simulator.ambik.terms import CONFORMAL, DEFAULT, METHODS, Settings
-from simulator.duplicates import DuplicatesOption
 from simulator.errors import InputError
 from simulator.fields import Fields
+from simulator.jsonlines import DuplicatesOption
 
 Switches = Mapping[str, Any]
 """Settings, by field of `Settings`, that are laid over those of a run."""

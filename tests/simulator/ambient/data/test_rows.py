@@ -38,9 +38,8 @@ from simulator.ambient.labels import (
     format_labels,
     parse_labels,
 )
-from simulator.codecs import Codec
 from simulator.errors import InputError
-from simulator.jsonlines import FieldError, Row
+from simulator.jsonlines import Codec, FieldError, Row
 
 SOME_LABELS = Codec[LabelSet](SomeLabels)
 SOUP = Example(

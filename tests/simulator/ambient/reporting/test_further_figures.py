@@ -18,8 +18,8 @@ from simulator.ambient.reporting.answers import claims_results, kept_rewrites
 from simulator.ambient.reporting.measures import Results
 from simulator.ambient.reporting.sections import read_contents
 from simulator.ambient.reporting.sources import Context, ReportSettings
-from simulator.duplicates import left_out
 from simulator.frames import Frames
+from simulator.jsonlines import left_out
 
 
 @pytest.fixture
