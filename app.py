@@ -19,11 +19,11 @@ from logs import LogError
 from personas.errors import TemplateError
 from simulator import catalog
 from simulator.benchmark import Command
+from simulator.catalog import was_told
 from simulator.commands.derived import benchmark_commands
 from simulator.commands.score import score_app
 from simulator.deferred import deferred
 from simulator.errors import AskbackError
-from simulator.packages import was_told
 from trees.faults import TaskError
 
 

@@ -30,8 +30,8 @@ from logs import LogReader
 from logs.rows import Item, Judgment, Turn
 from simulator import catalog
 from simulator.benchmark import AskingSpec, Benchmark
+from simulator.catalog import fault_in
 from simulator.errors import InputError
-from simulator.packages import fault_in
 from simulator.runner.logged import ENDED, ERASED, endings_of_runs, played_items
 
 PERSON: Final = "person"

@@ -6,22 +6,28 @@
     twenty_questions = "twenty_questions:BENCHMARK"
 
 A package is imported when its benchmark is needed, or listed with its help. One that is faulty is left out of
-lists, with a warning, and nobody else's commands are stopped by it. Three more groups extend what all
-benchmarks have: ``askback.models`` (a provider's name -> a function from a model's name and `ModelOptions`
-to a backend), ``askback.seats`` (a name -> a class whose instances sit in a seat under ``plugin/<name>``) and
-``askback.scorers`` (a metric -> a function from an episode's item, turns and judgments to its value).
+lists, with a warning (`attempt`), and nobody else's commands are stopped by it; whoever asks for it gets the
+error.
+
+Three more groups extend what all benchmarks have: ``askback.models`` (a provider's name -> a function from a
+model's name and `ModelOptions` to a backend), ``askback.seats`` (a name -> a class whose instances sit in a
+seat under ``plugin/<name>``) and ``askback.scorers`` (a metric -> a function from an episode's item, turns
+and judgments to its value).
 """
 
 from __future__ import annotations
 
+import logging
+import sysconfig
+import traceback
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, TypeVar
 
 from simulator.benchmark import Benchmark
-from simulator.errors import InputError
-from simulator.packages import attempt, described, warn_once
+from simulator.errors import AskbackError, InputError
 
 BENCHMARKS: Final = "askback.benchmarks"
 MODELS: Final = "askback.models"
@@ -156,3 +162,80 @@ def _find_importable(name: str) -> Benchmark[Any, Any] | None:
 def _position(name: str) -> float:
     benchmark = _find_importable(name)
     return float("inf") if benchmark is None else benchmark.position
+
+
+# ---- faults of other people's packages
+
+
+T = TypeVar("T")
+_ROOT: Final = Path(__file__).parents[1]
+_PARTS: Final = ("askback", "logs", "personas", "simulator", "trees", "ui")
+_OUR_FOLDERS: Final = tuple(f"{_ROOT / part}/" for part in _PARTS)
+_STANDARD: Final = f"{sysconfig.get_path('stdlib')}/"
+_warned: Final = set[str]()
+_log = logging.getLogger(__name__)
+
+
+def attempt(about: str, make: Callable[[], T]) -> T | None:
+    """Return what `make` makes of something installed; None, and a warning, if it is faulty.
+
+    `about`: names it.
+    """
+    try:
+        return make()
+    except Exception as error:  # another's package: whatever is wrong with it, the others go on
+        warn_once(f"{about} is left out: {described(error)}")
+        return None
+
+
+def warn_once(message: str) -> None:
+    """Say on stderr what is wrong with something installed; the same is not said twice."""
+    if message not in _warned:
+        _warned.add(message)
+        _log.warning("askback: %s", message)
+
+
+def was_told(message: str) -> bool:
+    """Return True if a warning of something that was left out gave `message` as the reason."""
+    return any(warning.endswith(f" is left out: {message}") for warning in _warned)
+
+
+def fault_in(what: str, error: Exception) -> AskbackError:
+    """Return an exception that code of a package raised as an error of ours; `what` names that code."""
+    return error if isinstance(error, AskbackError) else InputError(f"{what}: {described(error)}")
+
+
+def described(error: Exception) -> str:
+    """Return an exception in a sentence; one that nobody raised on purpose with its kind and place."""
+    return str(error) if isinstance(error, AskbackError) else traced(error)
+
+
+def traced(error: Exception) -> str:
+    """Return an exception with its kind; one that nobody raised on purpose with its place, too."""
+    if isinstance(error, AskbackError):
+        return f"{type(error).__name__}: {error}"
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_theirs(frame.filename)]
+    # What they call (pandas, say) raises; what they can fix is the line that called it.
+    frames = [frame for frame in frames if _extends(frame.filename)] or frames
+    place = f", {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}: {error}{place}"
+
+
+def _extends(file: str) -> bool:
+    """Return True if a file is part of a package that extends Askback, or of none that is installed."""
+    return "site-packages" not in file or any(name in file for name in _extensions())
+
+
+@cache
+def _extensions() -> tuple[str, ...]:
+    """Return how the files of packages that extend Askback can be told: their folder, or the module."""
+    groups = [group for group in entry_points().groups if group.startswith("askback.")]
+    points = (point for group in groups for point in entry_points(group=group))
+    names = dict.fromkeys(point.module.partition(".")[0] for point in points)
+    return tuple(part for name in names if name not in _PARTS for part in (f"/{name}/", f"/{name}.py"))
+
+
+def _is_theirs(file: str) -> bool:
+    """Return True if a file is neither part of Askback nor of Python."""
+    standard = file.startswith(_STANDARD) and "site-packages" not in file
+    return not (file.startswith(("<", *_OUR_FOLDERS)) or standard)

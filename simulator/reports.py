@@ -15,10 +15,10 @@ from rich.console import Console
 from logs import LogError, LogReader
 from simulator import frames
 from simulator.benchmark import Benchmark, Metric, ReportSpec, SectionMaker
+from simulator.catalog import described
 from simulator.errors import AskbackError, InputError
 from simulator.figures import Bars, Cell, Column, Figure, Panel, Table
 from simulator.frames import Frames
-from simulator.packages import described
 from simulator.reporting import Report, RunEndings, Section, numbered, print_report, slug
 from simulator.runner.logged import endings_of_runs, required_run
 from simulator.runner.run_summary import print_endings, print_usage

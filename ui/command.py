@@ -20,11 +20,11 @@ from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from logs.paths import HOME_VARIABLE, default_path, home
 from simulator import catalog, studies
+from simulator.catalog import attempt
 from simulator.errors import InputError
 from simulator.items import BUILTIN
 from simulator.models import ModelOptions, Needs
 from simulator.models.load import bare_name
-from simulator.packages import attempt
 from simulator.runner.build import Models
 from simulator.runner.lobby import PERSON, menu
 from simulator.runner.options import BaseUrlOption, ModelFlags, TimeoutOption

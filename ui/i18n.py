@@ -24,8 +24,8 @@ from pydantic import ValidationError
 from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.blocks import Message, Translated
+from simulator.catalog import attempt
 from simulator.errors import SeatError
-from simulator.packages import attempt
 from simulator.tables.builtin import read_words
 from trees import Language
 

@@ -32,7 +32,7 @@ from starlette.responses import Response
 from logs import LogError
 from logs.connect import check_writable
 from simulator import catalog
-from simulator.packages import attempt
+from simulator.catalog import attempt
 from simulator.studies.declared import PlaySessions
 from ui.actions import Actions
 from ui.calls import STUDY, Answer

@@ -22,8 +22,8 @@ from logs.paths import default_path
 from logs.rows import Judgment, Score
 from simulator import catalog
 from simulator.benchmark import Benchmark
+from simulator.catalog import attempt, fault_in
 from simulator.errors import InputError
-from simulator.packages import attempt, fault_in
 from simulator.runner.build import load_machine, machine_of
 from simulator.runner.logged import PlayedItem, played_items, required_run
 from simulator.runner.machines import AnyMachine, score_rows

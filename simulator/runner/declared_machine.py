@@ -13,12 +13,12 @@ from logs.rows import Ending, Item, Judgment, Score, Turn, content_hash
 from personas.templates import describe, languages_of, render
 from simulator.benchmark import Due, SeatSpec, State
 from simulator.blocks import Block, Talk
+from simulator.catalog import warn_once
 from simulator.errors import InputError
 from simulator.fields import read_fields
 from simulator.form_blocks import Form
 from simulator.model_forms import form_of
 from simulator.models import ChatModel, Message, Request
-from simulator.packages import warn_once
 from simulator.runner.declared import (
     AnyBenchmark,
     AnyState,

@@ -14,9 +14,9 @@ from logs import LogError
 from logs.relay import RowSink
 from logs.rows import Ending, Event, Score, Turn
 from logs.writer import Posted
+from simulator.catalog import traced
 from simulator.errors import SeatError
 from simulator.models import Malformed, ModelError, Refused, ServerDown
-from simulator.packages import traced
 from simulator.runner.machines import ActiveEpisode, AnyMachine
 
 

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, TypedDict
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode
 from simulator import catalog
+from simulator.catalog import attempt
 from simulator.errors import InputError
 from simulator.models import ChatModel
-from simulator.packages import attempt
 from simulator.runner.lobby import Opponent, menu
 from simulator.runner.machines import AnyMachine
 from simulator.runner.sessions import Sessions

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 from logs import LogReader
 from simulator import catalog
 from simulator.benchmark import Benchmark, SeatSpec
+from simulator.catalog import attempt, warn_once
 from simulator.errors import InputError
 from simulator.fields import read_fields
 from simulator.models import Needs
 from simulator.models.preflight import REMOTE
-from simulator.packages import attempt, warn_once
 from simulator.studies.files import Study, find_studies, read_study
 from simulator.studies.quota import Cell, Place, quota_of, wanted_cells
 from simulator.studies.settings import StudySettings

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from logs import Erasure, LogReader, LogWriter
-from simulator.packages import attempt
+from simulator.catalog import attempt
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
 from simulator.studies.known import opened, studies_of

@@ -19,7 +19,7 @@ from packages import TWENTY_QUESTIONS, install
 from visiting import no_models
 
 from logs import LogReader, LogWriter
-from simulator import catalog, packages
+from simulator import catalog
 from simulator.studies.declared import DeclaredSessions
 from ui.actions import Actions
 from ui.declared.actions import DeclaredActions
@@ -39,7 +39,7 @@ def forget() -> None:
     importlib.invalidate_caches()
     for cached in (catalog._points, catalog._load):
         cached.cache_clear()
-    packages._warned.clear()
+    catalog._warned.clear()
 
 
 @pytest.fixture(scope="session")

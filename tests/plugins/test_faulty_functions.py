@@ -214,7 +214,7 @@ def test_a_metric_of_another_package_that_raises_is_left_out(spoil, path, monkey
     }
     monkeypatch.setattr(catalog, "extensions", lambda group: scorers)
     monkeypatch.setattr(catalog, "package_name", lambda group, name: "others")
-    caplog.set_level(logging.WARNING, "simulator.packages")
+    caplog.set_level(logging.WARNING, "simulator.catalog")
     with LogReader(path) as reader:
         made = [score.metric for score in added_scores(reader, catalog.find("spoilt"), run)]
     assert made == ["turns"] * 3

@@ -20,11 +20,11 @@ import askback
 from logs import LogReader, LogWriter
 from personas import templates
 from simulator import catalog
+from simulator.catalog import warn_once, was_told
 from simulator.commands.files import check_files
 from simulator.commands.score import score_command
 from simulator.deferred import later
 from simulator.errors import InputError
-from simulator.packages import warn_once, was_told
 from simulator.studies.declared import DeclaredSessions
 from simulator.studies.files import find_studies
 from simulator.studies.known import all_builtin
@@ -42,10 +42,10 @@ Install = Callable[..., Path]
 @pytest.fixture
 def told(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
     """Return what was warned of since it was asked for the last time."""
-    caplog.set_level(logging.WARNING, "simulator.packages")
+    caplog.set_level(logging.WARNING, "simulator.catalog")
 
     def messages() -> list[str]:
-        said = [record.getMessage() for record in caplog.records if record.name == "simulator.packages"]
+        said = [record.getMessage() for record in caplog.records if record.name == "simulator.catalog"]
         caplog.clear()
         return said
 
@@ -125,7 +125,7 @@ def test_the_command_of_a_package_that_cannot_be_imported_tells_of_it_once(add, 
 
 
 def test_an_error_is_left_unsaid_only_where_all_of_it_was_said(monkeypatch):
-    monkeypatch.setattr("simulator.packages._warned", set())
+    monkeypatch.setattr("simulator.catalog._warned", set())
     warn_once("the benchmark faulty is left out: no ink, no paper")
     assert was_told("no ink, no paper")
     assert not any(map(was_told, ("", "no paper", "no ink", "faulty")))

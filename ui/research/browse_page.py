@@ -14,9 +14,9 @@ from logs import LogReader, rows
 from simulator import catalog, datasets
 from simulator.benchmark import Benchmark
 from simulator.blocks import Translated
+from simulator.catalog import attempt
 from simulator.commands.compare import one_benchmark
 from simulator.errors import AskbackError, InputError
-from simulator.packages import attempt
 from simulator.reports import present_metrics
 from simulator.research import BUILTIN, Entry, Look, Shown, research_pages
 from simulator.runner.logged import erased_episodes, seat_failed

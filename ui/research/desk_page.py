@@ -24,6 +24,7 @@ from logs import LogError, LogReader
 from simulator import catalog, form_blocks
 from simulator.benchmark import Benchmark
 from simulator.blocks import Block, Revision, Translated
+from simulator.catalog import attempt
 from simulator.desk_forms import FINISHED, Field, Group, Offer, Values
 from simulator.desks import (
     ALL,
@@ -41,7 +42,6 @@ from simulator.errors import AskbackError, InputError, SeatError
 from simulator.form_blocks import Choice, Entries
 from simulator.forms import LONGEST
 from simulator.judging import DeskFormError
-from simulator.packages import attempt
 from simulator.word_diff import word_diff
 from ui.i18n import DECLARED, DEFAULT, Strings, problem_text, strings
 from ui.research.address import DESK, Address
