@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from simulator.bar_blocks import Amounts, Bars
 from simulator.benchmark import Move
+from simulator.drawn_blocks import Amounts, Bars, Tree, TreeReplay
 from simulator.form_blocks import Colour, Difference, Entries, Field, Findings, Form, Part, Ways
 from simulator.plan_blocks import Caller, Menu, Places, Story, Suggestions
-from simulator.tree_blocks import Tree, TreeReplay
 from simulator.word_diff import Piece
 
 

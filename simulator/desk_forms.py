@@ -89,7 +89,7 @@ class Group(NamedTuple):
         name: begins the names of the fields' values, with a dot behind it; empty for none.
         title: of the part.
         note: beside it.
-        moment: the turn of a `simulator.tree_blocks.TreeReplay` with which the group is shown; None: always.
+        moment: the turn of a `simulator.drawn_blocks.TreeReplay` with which the group is shown; None: always.
     """
 
     fields: Sequence[Field]

@@ -13,8 +13,8 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from simulator.blocks import Message, Translated
+from simulator.drawn_blocks import TreeNode, TreeReplay
 from simulator.runner.lobby import PERSON, Opponent
-from simulator.tree_blocks import TreeNode, TreeReplay
 from ui.i18n import LANGUAGES, Strings, trouble_text
 
 _FOLDER = Path(__file__).parent / "templates"

@@ -28,7 +28,6 @@ from simulator.ambibench.prompt import (
     whole_text,
 )
 from simulator.ambibench.score import TrialScore, category, logged_rules, read_answer, score_trials
-from simulator.bar_blocks import BarRow, Bars
 from simulator.blocks import (
     Blank,
     Block,
@@ -46,6 +45,7 @@ from simulator.blocks import (
     message,
 )
 from simulator.blocks import Feedback as FeedbackBlock
+from simulator.drawn_blocks import BarRow, Bars
 from simulator.runner.machines import SeatPage
 from simulator.runner.one_seat import OneSeatTable, State, step_due
 

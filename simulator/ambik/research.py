@@ -32,7 +32,6 @@ from simulator.ambik.trial_log import (
     task_of_run,
 )
 from simulator.ambik.truth import is_right
-from simulator.bar_blocks import Amount, Amounts
 from simulator.blocks import (
     Block,
     Card,
@@ -49,6 +48,7 @@ from simulator.blocks import (
     Words,
     message,
 )
+from simulator.drawn_blocks import Amount, Amounts
 from simulator.form_blocks import Part
 from simulator.jsonlines import write_lines
 from simulator.research import Link, Look, ResearchPages, RunFile, Setting, Shown

@@ -36,13 +36,13 @@ from simulator.clarq.score import REVIEW_SUCCESS
 from simulator.clarq.show import Replay, ReplayStep, background_parts, did, replay, tree_replay
 from simulator.desk_forms import FINISHED, Field, Group, Sheet, Values
 from simulator.desks import Case, Desk
+from simulator.drawn_blocks import ReplayTurn
 from simulator.errors import InputError
 from simulator.judging import Form, JudgingForm, Opinions
 from simulator.reporting import Section
 from simulator.research import DataPages, Entry, Link, Look, ResearchPages, RunFile
 from simulator.runner.logged import ENDED, required_run
 from simulator.studies.links import PREVIEW
-from simulator.tree_blocks import ReplayTurn
 from trees import Language, Task
 
 _MARKS: Final = ("type", "node", "hallucination", "failure", "success", "text", "done")

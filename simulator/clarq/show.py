@@ -29,8 +29,8 @@ from simulator.clarq import graph
 from simulator.clarq.data import PROVIDER, SEEKER
 from simulator.clarq.players.experts_offline import recognise
 from simulator.clarq.score import DialogueScores, score_episode
+from simulator.drawn_blocks import NodeState, ReplayTurn, Tree, TreeNode, TreeReplay
 from simulator.runner.machines import Result, SeatPage, task_turns
-from simulator.tree_blocks import NodeState, ReplayTurn, Tree, TreeNode, TreeReplay
 from trees import OPENING, Background, Frontier, Task
 
 KINDS: Final[Mapping[str, str]] = {SEEKER: "question", PROVIDER: "answer"}

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from logs.rows import Turn
-from simulator.bar_blocks import Amount, Amounts
 from simulator.blocks import Block, Card, Detail, Facts, Figure, Table, Talk, Text, Verdict, Words, message
+from simulator.drawn_blocks import Amount, Amounts
 from simulator.handmethat import graph, show
 from simulator.handmethat.goals.templates import activity_title
 from simulator.handmethat.house import offer, sentence, wording

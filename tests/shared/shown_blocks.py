@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from simulator.blocks import Card
-from simulator.tree_blocks import Tree, TreeNode
+from simulator.drawn_blocks import Tree, TreeNode
 
 
 def in_cards(view: Any, kind: type[Any]) -> list[Any]:

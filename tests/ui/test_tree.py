@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.clarq.show import tree
-from simulator.tree_blocks import TreeNode
+from simulator.drawn_blocks import TreeNode
 from trees import Frontier, Node, Tree
 from ui.render import small_map
 

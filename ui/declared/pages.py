@@ -26,6 +26,7 @@ from simulator.blocks import (
     Text,
     Verdict,
 )
+from simulator.drawn_blocks import Tree
 from simulator.form_blocks import Form
 from simulator.model_forms import bounds, flat
 from simulator.plan_blocks import Menu, Places, Suggestions
@@ -33,7 +34,6 @@ from simulator.runner.machines import Result, SeatPage
 from simulator.studies.cards import StudyCard
 from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import COMMENT
-from simulator.tree_blocks import Tree
 from ui.declared.study import Here, Invitation, offer, session_page, whole
 from ui.i18n import DECLARED, DEFAULT, LANGUAGES, Strings, strings
 from ui.render import BenchmarkLink, Frame, render

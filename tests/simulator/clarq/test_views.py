@@ -6,8 +6,8 @@ from simulator.blocks import Detail, Meter, Text
 from simulator.clarq import graph
 from simulator.clarq.score import JUDGE
 from simulator.clarq.show import replay, seat_page, tree, tree_replay
+from simulator.drawn_blocks import Tree
 from simulator.seats import PersonSeat
-from simulator.tree_blocks import Tree
 from trees import Frontier
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from visiting import Page as Reader
 
-from simulator.bar_blocks import Amounts
 from simulator.blocks import Card
+from simulator.drawn_blocks import Amounts
 from simulator.handmethat import show
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.machine import MACHINE
