@@ -19,8 +19,7 @@ from simulator.ambibench.features import VALUES, Feature
 from simulator.ambibench.items import BENCHMARK, item_from_row
 from simulator.ambibench.prompt import Prompt
 from simulator.blocks import Block, Heading, Text, message
-from simulator.desk_forms import Field
-from simulator.desks import ALL, Case, Desk
+from simulator.desks import ALL, Case, Desk, Field
 from simulator.errors import InputError
 from simulator.judging import Form, JudgingForm, Opinions, third_decides
 from simulator.judging.agreement import cluster_kappa

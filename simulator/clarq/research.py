@@ -34,8 +34,7 @@ from simulator.clarq.review import (
 )
 from simulator.clarq.score import REVIEW_SUCCESS
 from simulator.clarq.show import Replay, ReplayStep, background_parts, did, replay, tree_replay
-from simulator.desk_forms import FINISHED, Field, Group, Sheet, Values
-from simulator.desks import Case, Desk
+from simulator.desks import FINISHED, Case, Desk, Field, Group, Sheet, Values
 from simulator.drawn_blocks import ReplayTurn
 from simulator.errors import InputError
 from simulator.judging import Form, JudgingForm, Opinions

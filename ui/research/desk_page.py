@@ -25,11 +25,7 @@ from simulator import catalog, form_blocks
 from simulator.benchmark import Benchmark
 from simulator.blocks import Block, Revision, Translated
 from simulator.catalog import attempt
-from simulator.desk_forms import FINISHED, Field, Group, Offer, Values
-from simulator.desks import (
-    ALL,
-    Case,
-    Desk,
+from simulator.desk_work import (
     DeskProgress,
     Difference,
     agreement_of_pairs,
@@ -38,6 +34,7 @@ from simulator.desks import (
     judgments,
     next_work,
 )
+from simulator.desks import ALL, FINISHED, Case, Desk, Field, Group, Offer, Values
 from simulator.errors import AskbackError, InputError, SeatError
 from simulator.form_blocks import Choice, Entries
 from simulator.forms import LONGEST

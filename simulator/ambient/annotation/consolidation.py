@@ -34,8 +34,8 @@ from simulator.ambient.reporting.measures import paper
 from simulator.ambient.show import COLOURS, field_problem
 from simulator.ambient.trial_log import linguist_records, runs_with
 from simulator.blocks import Block, Heading, Text, message
-from simulator.desk_forms import Field, Offer, Values
-from simulator.desks import Case, Desk, measures_section
+from simulator.desk_work import measures_section
+from simulator.desks import Case, Desk, Field, Offer, Values
 from simulator.errors import InputError
 from simulator.figures import Column, Table
 from simulator.judging import DecidingForm, DeskFormError, JudgingForm, Opinions

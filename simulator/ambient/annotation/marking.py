@@ -33,8 +33,8 @@ from simulator.ambient.reporting.measures import paper
 from simulator.ambient.trial_log import claim_records, items_of, runs_with
 from simulator.blocks import Block, Cell, Heading, Revision, Text, message
 from simulator.blocks import Table as Rows
-from simulator.desk_forms import Field, Values
-from simulator.desks import Case, Desk, measures_section
+from simulator.desk_work import measures_section
+from simulator.desks import Case, Desk, Field, Values
 from simulator.errors import InputError
 from simulator.figures import Column, Table
 from simulator.judging import DecidingForm, Form, JudgingForm, Opinions

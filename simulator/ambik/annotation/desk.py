@@ -34,8 +34,7 @@ from simulator.ambik.items import BENCHMARK, Draft, DraftItem, Pair, item_from_r
 from simulator.ambik.records import PairForm
 from simulator.ambik.trial_log import forms, forms_of, played_of
 from simulator.blocks import Block, Card, Facts, Heading, Revision, Text, Words, message
-from simulator.desk_forms import Field, Offer, Values
-from simulator.desks import Case, Desk
+from simulator.desks import Case, Desk, Field, Offer, Values
 from simulator.errors import InputError
 from simulator.figures import Table
 from simulator.judging import DecidingForm, DeskFormError, JudgingForm, Opinions

@@ -9,7 +9,7 @@ from simulator.ambibench import coding
 from simulator.ambibench.coding import CODING, DESK, Mark, agreement, set_key, settled
 from simulator.ambibench.generation import generate_instruction, generate_verbalise
 from simulator.blocks import message
-from simulator.desks import judgments, next_work
+from simulator.desk_work import judgments, next_work
 from simulator.errors import InputError
 from simulator.stats import cohen_kappa
 

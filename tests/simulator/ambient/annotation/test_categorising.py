@@ -21,7 +21,7 @@ from simulator.ambient.annotation.marking import (
 )
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.files.dataset import CATEGORY_ROWS
-from simulator.desks import judgments, next_work
+from simulator.desk_work import judgments, next_work
 from simulator.errors import InputError
 
 RIVER, MONEY = "They met at the river bank.", "They met at the savings bank."

@@ -8,7 +8,7 @@ from logs.rows import Ending, Episode, Run, Turn
 from simulator.ambient.annotation.marking import CLAIMS, marked_claims, records_marked_by
 from simulator.ambient.claims import claim_measures, flagged
 from simulator.ambient.items import ClaimItem, item_row
-from simulator.desks import judgments, next_work
+from simulator.desk_work import judgments, next_work
 from simulator.errors import InputError
 
 RUN = "claims"

@@ -25,7 +25,8 @@ from simulator.ambient.examples import Disambiguation
 from simulator.ambient.files.results import LINGUISTS
 from simulator.ambient.importing.runs import import_file
 from simulator.ambient.trial_log import linguist_records
-from simulator.desks import Case, differences, judgments, next_work
+from simulator.desk_work import differences, judgments, next_work
+from simulator.desks import Case
 from simulator.errors import InputError
 from simulator.judging import DeskFormError
 

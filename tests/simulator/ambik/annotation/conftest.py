@@ -15,7 +15,7 @@ from simulator.ambik.forms import read_pair_form
 from simulator.ambik.items import Candidate, Draft, DraftItem, item_row
 from simulator.ambik.payloads import annotated
 from simulator.ambik.records import PairForm
-from simulator.desks import judgments
+from simulator.desk_work import judgments
 from simulator.seats import Reply
 
 RUN = "annotators"

@@ -14,7 +14,7 @@ from simulator.ambik.forms import field_text
 from simulator.ambik.items import Draft
 from simulator.ambik.records import PairForm
 from simulator.blocks import Revision
-from simulator.desks import judgments, next_work
+from simulator.desk_work import judgments, next_work
 from simulator.errors import InputError
 from simulator.judging import DeskFormError
 
