@@ -11,6 +11,7 @@ from random import Random
 from typing import TypeVar
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
 
 def derive_seed(seed: int, *parts: str | int) -> int:
@@ -26,9 +27,6 @@ def derive_seed(seed: int, *parts: str | int) -> int:
 def one_of(random: Random, options: Sequence[T]) -> T:
     """Return any of the options; `Random.choice` may draw differently in another Python."""
     return options[int(random.random() * len(options))]
-
-
-K = TypeVar("K", bound=Hashable)
 
 
 def stratified(
