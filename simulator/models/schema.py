@@ -13,11 +13,10 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from simulator.models.answers import is_unicode
-from simulator.models.base import Completion, Request, ScoreRequest
+from simulator.models.base import Completion, Request, ScoreRequest, parted
 from simulator.models.errors import Malformed, Unsupported
 from simulator.models.keys import cached_by_type
 from simulator.models.layers import AnswerT, amended
-from simulator.models.thinking import parted
 
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
 _BRACKET = re.compile(r"[{\[]")

@@ -9,11 +9,10 @@ from simulator.clarq.data import SeekerKnows, background_text
 from simulator.clarq.players.models import ModelSeeker
 from simulator.models import ModelOptions, ScriptModel, load_model
 from simulator.models.answers import completion_of
-from simulator.models.base import Completion, Message, Request, TokenLogprob
+from simulator.models.base import Completion, Message, Request, TokenLogprob, parted
 from simulator.models.cache import decode, encode
 from simulator.models.record import response_row
 from simulator.models.schema import parse
-from simulator.models.thinking import parted
 from simulator.seats import Line, View
 from trees.sources import load_builtin
 
