@@ -125,9 +125,9 @@ class ModelFlags:
             InputError: if the prices or a fleet's file are missing or wrong, or an option is out of range.
         """
         from simulator.models import Budget, Decoding, ModelOptions
+        from simulator.models.budget import read_prices
         from simulator.models.decoding import read_settings
         from simulator.models.fleet import place_of
-        from simulator.models.prices import read_prices
 
         if self.timeout is not None and not 0 < self.timeout < float("inf"):
             raise InputError(f"--timeout {self.timeout}: must be a number of seconds above 0")

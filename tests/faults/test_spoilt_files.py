@@ -28,7 +28,7 @@ from simulator.handmethat.files.episode import file_text
 from simulator.handmethat.files.episode import read_file as read_episode
 from simulator.handmethat.files.split import read_split
 from simulator.jsonlines import write_lines
-from simulator.models.prices import read_prices
+from simulator.models.budget import read_prices
 from simulator.runner.build import read_script
 from simulator.studies.files import read_study, scan_study
 from trees import bounded

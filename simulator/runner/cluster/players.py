@@ -31,8 +31,8 @@ from logs.rows import Ending, Score
 from personas.templates import versions_digest
 from simulator.errors import AskbackError, InputError, WorkerFailed
 from simulator.models import ModelOptions
+from simulator.models.budget import PRICES_VARIABLE
 from simulator.models.load import WEIGHTS
-from simulator.models.prices import PRICES_VARIABLE
 from simulator.runner.batch import Executor, Job, Tell, logged_state, play_job
 from simulator.runner.build import SCRIPT, NamedSeatFactory, SeatFactory, load_machine, read_script
 from simulator.runner.cluster import connecting

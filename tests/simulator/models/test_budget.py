@@ -5,8 +5,7 @@ import pytest
 from simulator.errors import InputError
 from simulator.models import BadRequest, Budget, BudgetExceeded, Completion, Malformed, Refused, TimedOut
 from simulator.models.base import Usage
-from simulator.models.budget import Metered, most_tokens
-from simulator.models.prices import _BUILT_IN, Price, find_price, read_prices
+from simulator.models.budget import _BUILT_IN, Metered, Price, find_price, most_tokens, read_prices
 
 PRICE = Price(input=1.0, output=10.0)  # a token of input costs 1e-6 USD
 

@@ -21,13 +21,12 @@ from simulator.models import (
     load_model,
 )
 from simulator.models.base import Position, Request, Scored, Usage
-from simulator.models.budget import Metered
+from simulator.models.budget import Metered, Price
 from simulator.models.cache import Cached, ResponseCache, decode, encode
 from simulator.models.keys import content_key, request_key
 from simulator.models.layers import Layer
 from simulator.models.limits import Limited
 from simulator.models.load import stack
-from simulator.models.prices import Price
 from simulator.models.retry import Retried
 
 TEXT = "Output 'X' or 'Y'.\nThe duck is in the pond.\n>X"
