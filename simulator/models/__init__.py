@@ -15,7 +15,7 @@ from simulator.models.base import (
     TokenLogprob,
 )
 from simulator.models.budget import Budget
-from simulator.models.decoding import Decoding, as_sent
+from simulator.models.decoding import Decoding, as_sent, sample
 from simulator.models.errors import (
     AuthenticationFailed,
     BadRequest,
@@ -36,7 +36,6 @@ from simulator.models.keys import Identity
 from simulator.models.load import ModelOptions, load_model
 from simulator.models.offline import ScriptModel
 from simulator.models.preflight import Needs, run_preflight
-from simulator.models.sampling import sample
 from simulator.models.weights import require_local, weights_of
 
 __all__ = [

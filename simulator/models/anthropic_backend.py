@@ -11,9 +11,9 @@ from anthropic.types import Message as Answer
 from simulator.models import remote
 from simulator.models.answers import count_of, cut
 from simulator.models.base import Capabilities, Completion, Request, Usage
+from simulator.models.decoding import require_samples
 from simulator.models.errors import BadRequest, Malformed, Refused, Unsupported, cannot_continue
 from simulator.models.keys import cached_by_type
-from simulator.models.sampling import require_samples
 from simulator.models.schema import check_top, has_free_maps
 
 # The last Claude models that take a temperature; Opus 4.7, the fifth generation and later reject it.

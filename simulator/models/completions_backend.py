@@ -22,9 +22,9 @@ from simulator.models.base import (
     ScoreRequest,
     TokenLogprob,
 )
+from simulator.models.decoding import drawn_samples
 from simulator.models.errors import BadRequest, Malformed, Unsupported
 from simulator.models.openai_backend import OpenAIServer, drawn, openai_usage
-from simulator.models.sampling import drawn_samples
 from simulator.models.tokens import Token, is_glued
 
 _IMPOSSIBLE = float("-inf")

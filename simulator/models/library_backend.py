@@ -24,6 +24,7 @@ from simulator.models import remote
 from simulator.models.answers import cut
 from simulator.models.base import Capabilities, Completion, Request, Scored, ScoreRequest
 from simulator.models.budget import Price
+from simulator.models.decoding import drawn_samples, require_samples
 from simulator.models.errors import (
     KeyMissing,
     Malformed,
@@ -37,7 +38,6 @@ from simulator.models.errors import (
 from simulator.models.keys import Identity, messages
 from simulator.models.openai_backend import drawn, openai_usage, refuse_declined
 from simulator.models.redaction import Secrets, public_url
-from simulator.models.sampling import drawn_samples, require_samples
 from simulator.models.schema import openai_format
 
 INSTALL: Final = "pip install 'askback[providers]'"

@@ -15,9 +15,9 @@ from openai.types.chat import ChatCompletion
 from simulator.models import remote
 from simulator.models.answers import count_of, cut
 from simulator.models.base import Capabilities, Completion, Request, TokenLogprob, Usage
+from simulator.models.decoding import drawn_samples
 from simulator.models.errors import Malformed, Refused, Unsupported, cannot_continue
 from simulator.models.keys import messages
-from simulator.models.sampling import drawn_samples
 from simulator.models.schema import openai_format
 
 MOST_TOP_LOGPROBS: Final = 20

@@ -13,6 +13,7 @@ from secrets import randbits
 from typing import Any, Final
 
 from simulator.models.base import ChatModel, Message, Request, ScoreRequest
+from simulator.models.decoding import draw_singly
 from simulator.models.errors import (
     BadRequest,
     Malformed,
@@ -26,7 +27,6 @@ from simulator.models.errors import (
     Unsupported,
 )
 from simulator.models.layers import by_server
-from simulator.models.sampling import draw_singly
 from simulator.models.schema import candidates
 
 PURPOSE: Final = "preflight"

@@ -11,10 +11,10 @@ from logs import LogReader
 from simulator.errors import InputError
 from simulator.models.answers import completion_of, scored_of, stored
 from simulator.models.base import Answer, Capabilities, Completion, Request, Scored, ScoreRequest
+from simulator.models.decoding import singles, together
 from simulator.models.errors import NotRecorded, Refused
 from simulator.models.keys import Identity, combined_key, content_key
 from simulator.models.layers import AnswerT
-from simulator.models.sampling import singles, together
 
 _ASKED: Final = """
     SELECT model, json_extract(asked, '$.base_url'), json_extract(asked, '$.extra'),
