@@ -248,7 +248,7 @@ def _at_server(provider: str, model: str, options: ModelOptions) -> Backend:
 
         return AnthropicModel(model, **_way(options), sampling=options.sampling)
     if provider == "completions":
-        from simulator.models.completions_backend import CompletionsModel
+        from simulator.models.openai_backend import CompletionsModel
 
         return CompletionsModel(model, **_way(options))
     from simulator.models.openai_backend import OpenAIModel

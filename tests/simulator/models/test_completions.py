@@ -17,7 +17,7 @@ from simulator.models import (
     Unsupported,
     load_model,
 )
-from simulator.models.completions_backend import CompletionsModel
+from simulator.models.openai_backend import CompletionsModel
 
 TEXT = "Output 'X'.\nThe duck is in.\n>X\nHe is in.\nA: Y"
 ARROW, QA = TEXT.index(">X") + 1, len(TEXT) - 1

@@ -9,8 +9,8 @@ from simulator.models.answers import scored_of
 from simulator.models.base import Likelihood, Scored
 from simulator.models.budget import most_tokens
 from simulator.models.cache import decode, encode
-from simulator.models.completions_backend import CompletionsModel
 from simulator.models.keys import Identity, request_key
+from simulator.models.openai_backend import CompletionsModel
 from simulator.models.record import response_row
 
 PREFIX = "The duck is in."

@@ -19,11 +19,10 @@ from simulator.models.anthropic_backend import AnthropicModel
 from simulator.models.base import Usage
 from simulator.models.budget import most_tokens
 from simulator.models.cache import decode, encode
-from simulator.models.completions_backend import CompletionsModel
 from simulator.models.decoding import sample, singles, together
 from simulator.models.keys import request_key
 from simulator.models.load import stack
-from simulator.models.openai_backend import OpenAIModel
+from simulator.models.openai_backend import CompletionsModel, OpenAIModel
 from simulator.models.record import response_row
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from simulator.models import ModelOptions, load_model
-from simulator.models.completions_backend import CompletionsModel
 from simulator.models.keys import content_key
+from simulator.models.openai_backend import CompletionsModel
 
 
 async def test_chat_servers_are_told(make, server, ask, provider):
