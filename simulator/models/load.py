@@ -14,7 +14,7 @@ from simulator import catalog
 from simulator.errors import InputError
 from simulator.models.base import ChatModel
 from simulator.models.budget import PRICES_VARIABLE, Budget, Metered, Price, find_price
-from simulator.models.cache import Cached, ResponseCache
+from simulator.models.cache import Cached, Recorded, Recorder, ResponseCache
 from simulator.models.decoding import Decoded, Decoding
 from simulator.models.fleet import PREFIX, Fleet, FleetServer, Place, address_of, addresses, place_of
 from simulator.models.fleet_model import FleetModel
@@ -23,7 +23,6 @@ from simulator.models.layers import Backend
 from simulator.models.limits import Limited
 from simulator.models.offline import Latency, Scorer, Script, ScriptModel
 from simulator.models.preflight import BY_LIBRARY, REMOTE, SERVED
-from simulator.models.record import Recorded, Recorder
 from simulator.models.redaction import has_credentials, public_url
 from simulator.models.replay import ReplayModel
 from simulator.models.retry import Retried, RetryPolicy

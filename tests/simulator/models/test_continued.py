@@ -8,10 +8,9 @@ from simulator.models import Malformed, ScoreRequest, Unsupported
 from simulator.models.answers import scored_of
 from simulator.models.base import Likelihood, Scored
 from simulator.models.budget import most_tokens
-from simulator.models.cache import decode, encode
+from simulator.models.cache import decode, encode, response_row
 from simulator.models.keys import Identity, request_key
 from simulator.models.openai_backend import CompletionsModel
-from simulator.models.record import response_row
 
 PREFIX = "The duck is in."
 AFTER = (" He went.", " She came home.", " ö!")

@@ -16,10 +16,9 @@ from simulator.models import (
     load_model,
 )
 from simulator.models.base import Usage
-from simulator.models.cache import Cached
+from simulator.models.cache import Cached, Recorded
 from simulator.models.layers import Layer
 from simulator.models.limits import Limited
-from simulator.models.record import Recorded
 
 
 def layers(model):

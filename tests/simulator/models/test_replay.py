@@ -26,9 +26,9 @@ from simulator.models import (
     load_model,
 )
 from simulator.models.base import Usage
+from simulator.models.cache import Recorded
 from simulator.models.keys import request_key
 from simulator.models.load import stack
-from simulator.models.record import Recorded
 
 
 class Colour(BaseModel):

@@ -18,12 +18,11 @@ from simulator.models.answers import completion_of
 from simulator.models.anthropic_backend import AnthropicModel
 from simulator.models.base import Usage
 from simulator.models.budget import most_tokens
-from simulator.models.cache import decode, encode
+from simulator.models.cache import decode, encode, response_row
 from simulator.models.decoding import sample, singles, together
 from simulator.models.keys import request_key
 from simulator.models.load import stack
 from simulator.models.openai_backend import CompletionsModel, OpenAIModel
-from simulator.models.record import response_row
 
 
 def asked(**fields):

@@ -10,8 +10,7 @@ from simulator.clarq.players.models import ModelSeeker
 from simulator.models import ModelOptions, ScriptModel, load_model
 from simulator.models.answers import completion_of
 from simulator.models.base import Completion, Message, Request, TokenLogprob, parted
-from simulator.models.cache import decode, encode
-from simulator.models.record import response_row
+from simulator.models.cache import decode, encode, response_row
 from simulator.models.schema import parse
 from simulator.seats import Line, View
 from trees.sources import load_builtin
