@@ -21,10 +21,9 @@ from simulator.models.fleet_model import FleetModel
 from simulator.models.keys import Identity
 from simulator.models.layers import Backend
 from simulator.models.limits import Limited
-from simulator.models.offline import Latency, Scorer, Script, ScriptModel
+from simulator.models.offline import Latency, ReplayModel, Scorer, Script, ScriptModel
 from simulator.models.preflight import BY_LIBRARY, REMOTE, SERVED
 from simulator.models.redaction import has_credentials, public_url
-from simulator.models.replay import ReplayModel
 from simulator.models.retry import Retried, RetryPolicy
 from simulator.models.weights import shipped_folder
 

@@ -1,17 +1,26 @@
-"""Chat models without a network: a function answers. For tests, benchmarks and scripted studies."""
+"""Chat models without a network: a function answers (``offline/<name>``), or a logged run (``replay/<run>``).
+
+Scripts are for tests, benchmarks and scripted studies.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from pydantic import BaseModel
 
-from simulator.models.base import Capabilities, Completion, Request, Scored, ScoreRequest
-from simulator.models.errors import cannot_score
-from simulator.models.keys import Identity
+from logs import LogReader
+from simulator.errors import InputError
+from simulator.models.answers import completion_of, scored_of, stored
+from simulator.models.base import Answer, Capabilities, Completion, Request, Scored, ScoreRequest
+from simulator.models.decoding import singles, together
+from simulator.models.errors import NotRecorded, Refused, cannot_score
+from simulator.models.keys import Identity, combined_key, content_key
+from simulator.models.layers import AnswerT
 
 ScriptedAnswer = str | Completion | BaseModel | Mapping[str, Any] | Sequence[Any] | BaseException
 Script = Callable[[Request], ScriptedAnswer]
@@ -93,3 +102,137 @@ def _completion(answer: ScriptedAnswer, seconds: float) -> Completion:
     if isinstance(answer, BaseModel):
         return Completion(text=answer.model_dump_json(), seconds=seconds)
     return Completion(text=json.dumps(answer, ensure_ascii=False), seconds=seconds)
+
+
+_ASKED: Final = """
+    SELECT model, json_extract(asked, '$.base_url'), json_extract(asked, '$.extra'),
+        max(json_extract(asked, '$.parameters.plain') IS NOT NULL),
+        max(json_extract(asked, '$.parameters.plain') IS NULL AND json_extract(asked, '$.text') IS NULL),
+        max(json_extract(asked, '$.parameters.top_logprobs') IS NOT NULL),
+        max(json_extract(asked, '$.text') IS NOT NULL),
+        min(json_extract(asked, '$.ignored'))
+    FROM (
+        SELECT c.model, c.seq, whole_request(c.id, c.request, c.request_key) AS asked
+        FROM model_calls c JOIN episodes e ON e.id = c.episode_id
+        WHERE e.run_id = ? AND c.request_key IS NOT NULL
+    )
+    GROUP BY 1, 2, 3 ORDER BY min(seq)
+"""
+"""By model: continued texts? answered chats? gave log-probabilities? scored texts? What did it ignore?"""
+# To decline is an answer, too.
+_ANSWER: Final = """
+    SELECT c.response, c.error FROM model_calls c JOIN episodes e ON e.id = c.episode_id
+    WHERE e.run_id = ? AND c.request_key = ? AND c.error IN ('', 'Refused') ORDER BY c.seq LIMIT 1
+"""
+
+
+class ReplayModel:
+    """``replay/<run>``: the logged answer to the same messages, parameters, schema and repeat index.
+
+    A text is scored with the logged numbers of the same text, offsets and length of tables. It can do what
+    the run's models were asked for, so that seats ask it as they asked them.
+
+    Which of the run's models had been asked does not matter, so one replayed run serves all seats; only
+    where two of them were asked the very same and answered differently, nothing can be replayed.
+    """
+
+    def __init__(self, run_id: str, log: Path) -> None:
+        """Read who was asked in a run. The log is opened for each look-up: there is nothing to close.
+
+        Raises:
+            InputError: if nobody was.
+            LogError: if the log cannot be read.
+        """
+        with LogReader(log) as reader, reader.connection() as connection:
+            rows = connection.execute(_ASKED, [run_id]).fetchall()
+        if not rows:
+            raise InputError(
+                f"no model was asked in run {run_id!r}, so there is nothing to replay; check its name"
+            )
+        self.run_id = run_id
+        self.identity = Identity("replay", run_id)
+        self.name = self.identity.name
+        plain, chats, logprobs, scoring = (any(answers) for answers in list(zip(*rows, strict=True))[3:7])
+        # As of backends, one thing goes with another.
+        self.capabilities = Capabilities(
+            logprobs=logprobs or scoring,
+            schema=chats,
+            seed=True,
+            scoring=scoring,
+            plain=plain or scoring,
+            samples=True,
+        )
+        self.ignored = frozenset.intersection(*(frozenset(json.loads(row[7] or "[]")) for row in rows))
+        self._log = log
+        self._asked = tuple(_identity(*row[:3]) for row in rows)
+
+    async def complete(self, request: Request) -> Completion:
+        """Return the logged answer.
+
+        Raises:
+            Refused: if the model declined.
+            NotRecorded: if the run has none, or two that differ.
+        """
+        try:
+            return self._logged_answer(request, completion_of)
+        except NotRecorded:
+            if request.samples == 1:
+                raise
+        # Whoever answered could not draw several at once.
+        return together([self._logged_answer(single, completion_of) for single in singles(request)])
+
+    async def score(self, request: ScoreRequest) -> Scored:
+        """Return the logged numbers.
+
+        Raises:
+            NotRecorded: if the run has none, or two that differ.
+        """
+        return self._logged_answer(request, scored_of)
+
+    def _logged_answer(
+        self, request: Request | ScoreRequest, read: Callable[[Mapping[str, Any]], AnswerT]
+    ) -> AnswerT:
+        content = content_key(request)
+        keys = {each.name: combined_key(each, content) for each in self._asked}
+        with LogReader(self._log) as reader, reader.connection() as connection:
+            rows = {
+                name: connection.execute(_ANSWER, [self.run_id, key]).fetchone() for name, key in keys.items()
+            }
+        responses = {name: (json.loads(row[0]), row[1]) for name, row in rows.items() if row is not None}
+        answers = {
+            name: Refused(response["message"], text=response["text"]) if error else read(response)
+            for name, (response, error) in responses.items()
+        }
+        if not answers:
+            raise NotRecorded(self._describe_missing(request))
+        first, *others = answers.values()
+        if any(_answer_text(other) != _answer_text(first) for other in others):
+            raise NotRecorded(
+                f"run {self.run_id!r} has different answers of {' and '.join(answers)} to one request"
+            )
+        if isinstance(first, Refused):
+            raise first
+        return first
+
+    async def close(self) -> None:
+        """Do nothing: there is nothing to give back."""
+
+    def _describe_missing(self, request: Request | ScoreRequest) -> str:
+        return (
+            f"run {self.run_id!r} has no answer to this request (purpose {request.purpose!r}, episode "
+            f"{request.episode_id!r}, turn {request.turn_number}): its messages or parameters differ from "
+            "the logged ones. Replay with the seed, data, prompts and options of that run."
+        )
+
+
+def _answer_text(answer: Answer | Refused) -> object:
+    if isinstance(answer, Refused):
+        return str(answer)
+    if isinstance(answer, Completion):
+        return answer.text, answer.samples
+    return stored(answer)
+
+
+def _identity(name: str, base_url: str | None, extra: str | None) -> Identity:
+    provider, _, model = name.partition("/")
+    return Identity(provider, model, base_url or "", json.loads(extra or "{}"))
