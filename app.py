@@ -16,7 +16,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from logs import LogError
-from personas.errors import TemplateError
+from personas import TemplateError
 from simulator import catalog
 from simulator.benchmark import Command
 from simulator.catalog import was_told

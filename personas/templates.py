@@ -41,7 +41,7 @@ from jinja2.exceptions import SecurityError
 from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from personas.errors import TemplateError as TemplateError
+from personas import TemplateError as TemplateError
 
 FOLDER = Path(__file__).parent
 OVERRIDE_VARIABLE = "ASKBACK_PERSONAS"

@@ -328,7 +328,7 @@ WORDS: Final = Checker(_KIND, _find_words, _check_words)
 
 def prompt_faults(benchmark: Benchmark[Any, Any], files: Sequence[Path] = ()) -> tuple[Fault, ...]:
     """Return what is wrong with a declared benchmark's prompts: seats without theirs, files that are none."""
-    from personas.errors import TemplateError  # templates take a while to import
+    from personas import TemplateError  # templates take a while to import
     from personas.templates import describe, languages_of
     from simulator.runner.build import machine_of
 

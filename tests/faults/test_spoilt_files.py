@@ -14,7 +14,7 @@ import yaml
 from shared_data import SHARED
 
 from logs import LogError
-from personas.errors import TemplateError
+from personas import TemplateError
 from simulator.ambibench.files import item_line
 from simulator.ambibench.files import read_file as read_ambibench
 from simulator.ambibench.generation import generate_instruction

@@ -19,7 +19,7 @@ from visiting import no_models, words
 
 import askback
 from logs import LogReader, LogWriter
-from personas.errors import TemplateError
+from personas import TemplateError
 from simulator import catalog
 from simulator.asking import askings
 from simulator.benchmark import Benchmark, Due, Metric, Move

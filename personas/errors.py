@@ -1,7 +1,0 @@
-"""What can go wrong with prompts."""
-
-from __future__ import annotations
-
-
-class TemplateError(Exception):
-    """A prompt template is missing, malformed or lacks a variable; the message names the file."""
