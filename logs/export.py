@@ -18,10 +18,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from logs.codebook import codebook_csv, codebook_markdown
+from logs.codebook import codebook_csv, codebook_markdown, guard, unguard
 from logs.codec import decode, dump_json, plain, select
 from logs.errors import LogError
-from logs.guard import guard, unguard
 from logs.nested import nest_episode
 from logs.reader import LogReader
 from logs.rows import Assignment, Episode, Identity, Run, now

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from logs import LogReader
-from logs.guard import guard
+from logs.codebook import guard
 from logs.query import Played
 from logs.rows import EXCLUDED
 from simulator.errors import InputError

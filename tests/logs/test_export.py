@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logs import LogError, LogReader, LogWriter, NotInLog
+from logs.codebook import guard, unguard
 from logs.codec import plain
 from logs.export import export_log
-from logs.guard import guard, unguard
 from logs.rows import (
     Assignment,
     Ending,

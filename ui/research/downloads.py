@@ -15,8 +15,8 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 
 from logs import LogError, LogReader
+from logs.codebook import guard
 from logs.export import export_log
-from logs.guard import guard
 from simulator import catalog, frames
 from simulator.commands.compare import one_benchmark
 from simulator.errors import AskbackError, InputError
