@@ -21,13 +21,28 @@ from typing import Any, Literal
 from logs.codebook import codebook_csv, codebook_markdown, guard, unguard
 from logs.codec import decode, dump_json, plain, select
 from logs.errors import LogError
-from logs.nested import nest_episode
 from logs.reader import LogReader
-from logs.rows import Assignment, Episode, Identity, Run, now
+from logs.rows import (
+    Assignment,
+    Ending,
+    Episode,
+    Event,
+    Identity,
+    Item,
+    Judgment,
+    ModelCall,
+    Participant,
+    Row,
+    Run,
+    Score,
+    Turn,
+    now,
+)
 from logs.schema import TABLES, Table
 from logs.writer import LogWriter
 
 __all__ = ["Progress", "export_log", "unguard"]
+
 
 Format = Literal["jsonl", "csv", "parquet", "log"]
 LOG_NAME = "log.sqlite"
@@ -275,7 +290,7 @@ def _cells(table: Table, record: tuple[Any, ...]) -> list[Any]:
 def _write_nested(source: _Source, drafts: Path, identities: bool) -> None:
     with (drafts / "episodes.jsonl").open("w", encoding="utf-8", newline="") as file:
         for row in source.rows(TABLES[Episode]):
-            record, rows = nest_episode(source.connection, plain(TABLES[Episode], row), identities)
+            record, rows = _nest_episode(source.connection, plain(TABLES[Episode], row), identities)
             file.write(dump_json(record) + "\n")
             source.count_read(rows - 1)  # the episode is counted already
 
@@ -296,3 +311,55 @@ def _provenance_lines(source: _Source, log: Path, nest: bool, identities: bool) 
         else "People are pseudonyms; their outside identities are not in it."
     )
     return about
+
+
+_Nested = dict[str, Any]
+
+
+def _nest_episode(connection: sqlite3.Connection, episode: _Nested, identities: bool) -> tuple[_Nested, int]:
+    """Return an episode as one object, and how many rows are in it.
+
+    `identities`: whether a participant's outside identities go in.
+    """
+    of_episode = "episode_id = ?"
+    id = episode["id"]
+    (item,) = _read(connection, Item, "hash = ?", episode["item_hash"])
+    people = _read(connection, Participant, "id = ?", episode["participant_id"])
+    for person in people if identities else ():
+        person["identities"] = _read(connection, Identity, "participant_id = ?", person["id"])
+    endings = _read(connection, Ending, of_episode, id)
+    turns = _without_episode_ids(_read(connection, Turn, of_episode, id))
+    calls = _without_episode_ids(_read(connection, ModelCall, of_episode, id))
+    rest = {
+        "judgments": _without_episode_ids(_read(connection, Judgment, of_episode, id)),
+        "scores": _without_episode_ids(_read(connection, Score, of_episode, id)),
+        "events": _without_episode_ids(_read(connection, Event, of_episode, id)),
+    }
+    rows = 1 + len(endings) + len(turns) + len(calls) + sum(map(len, rest.values()))
+    made: dict[Any, list[_Nested]] = {turn["number"]: [] for turn in turns}
+    outside: list[_Nested] = []
+    for turn in turns:
+        turn["model_calls"] = made[turn["number"]]
+    for call in calls:
+        made.get(call["turn_number"], outside).append(call)
+    whole = episode | {
+        "item": item,
+        "participant": people[0] if people else None,
+        "ending": _without_episode_ids(endings)[0] if endings else None,
+        "turns": turns,
+        "model_calls": outside,
+        **rest,
+    }
+    return whole, rows
+
+
+def _read(connection: sqlite3.Connection, row: type[Row], where: str, value: Any) -> list[_Nested]:
+    table = TABLES[row]
+    order = "number" if row is Turn else "seq"
+    query = f"SELECT {select(row)} FROM {table.name} WHERE {where} ORDER BY {order}"
+    return [plain(table, record) for record in connection.execute(query, [value])]
+
+
+def _without_episode_ids(rows: list[_Nested]) -> list[_Nested]:
+    """Return rows without the episode's id: they lie within it."""
+    return [{key: value for key, value in row.items() if key != "episode_id"} for row in rows]
