@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from logs.connect import connect_for_writing, log_error
-from logs.drafts import drafted
 from logs.errors import LogError
+from logs.paths import drafted
 from logs.pseudonym import key_path
 from logs.reader import LogReader
 

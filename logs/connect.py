@@ -7,9 +7,9 @@ import time
 from contextlib import closing, suppress
 from pathlib import Path
 
-from logs.drafts import drafted
 from logs.errors import LogError, NewerLog, NotALog
 from logs.migrations import APPLICATION_ID, SCHEMA_VERSION, apply_migrations
+from logs.paths import drafted
 from logs.shorten import Connection, teach
 
 BUSY_SECONDS = 10.0

@@ -17,8 +17,8 @@ import stat
 import sys
 from pathlib import Path
 
-from logs.drafts import drafted
 from logs.errors import LogError
+from logs.paths import drafted
 from logs.reader import LogReader
 
 _KEY_BYTES = 32
