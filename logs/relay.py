@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 from logs.codec import Values, encode, table_of
-from logs.conflicts import Written
 from logs.errors import LogError
+from logs.insert import Written
 from logs.replies import Inboxes, Outcome, Posted, Reply, ToTask, Unread
 from logs.rows import Row
 from logs.schema import Table

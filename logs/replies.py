@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import Protocol
 
-from logs.conflicts import Written
 from logs.errors import LogError
+from logs.insert import Written
 
 Outcome = Written | LogError
 

@@ -21,10 +21,9 @@ from pathlib import Path
 from typing import Self
 
 from logs.codec import Values
-from logs.conflicts import Written
 from logs.connect import BUSY_SECONDS, connect_for_writing, log_error
 from logs.errors import LogError, NotInLog
-from logs.insert import Entry, insert_group
+from logs.insert import Entry, Written, insert_group
 from logs.relay import RowSink, Sent
 from logs.replies import Inboxes, Outcome, Posted, Receipt, Reply, ToTask, Unread
 from logs.rows import Row

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from logs import LogConflict, LogReader, LogWriter
-from logs.conflicts import Written
+from logs.insert import Written
 from logs.rows import Turn
 
 ROOT = Path(__file__).parents[2]

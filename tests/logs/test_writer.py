@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from logs import LogConflict, LogError, LogReader, LogWriter, NotInLog
-from logs.conflicts import Written
+from logs.insert import Written
 from logs.rows import (
     Assignment,
     Ending,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from logs import LogConflict, LogError, LogReader, LogWriter
-from logs.conflicts import Written
+from logs.insert import Written
 from logs.rows import Turn
 
 MakeTurn = Callable[..., Turn]

@@ -8,7 +8,7 @@ import pytest
 
 from logs import LogConflict, LogError, LogReader, NotInLog
 from logs.codec import encode, table_of
-from logs.conflicts import Written
+from logs.insert import Written
 from logs.relay import Relay
 from logs.replies import Posted
 from logs.rows import Ending, Episode, Item, Run, Turn
