@@ -1,19 +1,26 @@
-"""A log whose file another process writes: rows are sent there in groups, and acknowledged once committed."""
+"""How rows get to the writer of a log, and how those who wait are told what became of them.
+
+`Relay` is a log whose file another process writes: rows are sent there in groups, and acknowledged once
+committed.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
+from typing import Protocol
 
 from logs.codec import Values, encode, table_of
 from logs.errors import LogError
 from logs.insert import Written
-from logs.replies import Inboxes, Outcome, Posted, Reply, ToTask, Unread
 from logs.rows import Row
 from logs.schema import Table
 
+Outcome = Written | LogError
 Sent = tuple[str, Values]
 """A row as it is sent: its table, and its values as they are stored; a tenth of the work of pickling it."""
 Send = Callable[[Sequence[Sent], bool], Awaitable[Sequence[Outcome]]]
@@ -111,3 +118,155 @@ class Relay(RowSink):
             for (_, reply), outcome in zip(group, outcomes, strict=True):
                 reply.tell(outcome, inboxes)
             inboxes.deliver()
+
+
+# The first error says what is wrong; of a flood of them the rest is only counted.
+_KEPT = 100
+
+
+class Reply(Protocol):
+    """Somebody who waits."""
+
+    def tell(self, outcome: Outcome, inboxes: Inboxes) -> None:
+        """Pass the outcome on, at once or through `inboxes`."""
+        ...
+
+
+class Unread:
+    """Errors that nobody has looked at; the next flush or close raises them, so that none is lost."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._errors: list[tuple[Callable[[], bool], LogError]] = []
+        self._dropped = 0
+
+    def add(self, error: LogError, was_read: Callable[[], bool]) -> None:
+        """Keep `error` until `was_read` says that somebody has looked at it."""
+        with self._lock:
+            self._errors.append((was_read, error))
+            if len(self._errors) > _KEPT:
+                self._errors = [kept for kept in self._errors if not kept[0]()]
+            if len(self._errors) > _KEPT:
+                self._errors.pop()
+                self._dropped += 1
+
+    def raise_first(self) -> None:
+        """Raise the first error nobody has looked at, and forget all.
+
+        Raises:
+            LogError: if there is one.
+        """
+        with self._lock:
+            unread = [error for was_read, error in self._errors if not was_read()]
+            others = len(unread) - 1 + self._dropped
+            self._errors, self._dropped = [], 0
+        if not unread:
+            return
+        more = f" ({others} more rows were not written either)" if others else ""
+        raise type(unread[0])(f"{unread[0]}{more}", **unread[0].named) from unread[0]
+
+
+class Receipt(Future[Written]):
+    """A future that knows whether somebody has asked for its outcome."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read = False
+
+    def result(self, timeout: float | None = None) -> Written:
+        """Return what became of the row."""
+        self.read = True
+        return super().result(timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Return why the row was not written, None if it was."""
+        self.read = True
+        return super().exception(timeout)
+
+    def tell(self, outcome: Outcome, inboxes: Inboxes) -> None:
+        """Say what became of the row, unless the receipt has been cancelled."""
+        if not self.set_running_or_notify_cancel():
+            if isinstance(outcome, LogError):
+                inboxes.unread.add(outcome, lambda: False)
+        elif isinstance(outcome, LogError):
+            inboxes.unread.add(outcome, lambda: self.read)
+            self.set_exception(outcome)
+        else:
+            self.set_result(outcome)
+
+
+class Posted:
+    """Rows of which nobody waits for any; whoever put them asks in the end whether all were written."""
+
+    __slots__ = ("_error", "_read")
+
+    def __init__(self) -> None:
+        self._error: LogError | None = None
+        self._read = False
+
+    def tell(self, outcome: Outcome, inboxes: Inboxes) -> None:
+        """Keep the first error."""
+        if isinstance(outcome, LogError):
+            self._error = self._error or outcome
+            inboxes.unread.add(outcome, lambda: self._read)
+
+    def check(self) -> None:
+        """Make sure that every row committed so far was written.
+
+        Raises:
+            LogError: the first that was not.
+        """
+        self._read = True
+        if self._error is not None:
+            raise self._error
+
+
+class ToTask:
+    """A task of an event loop that awaits."""
+
+    __slots__ = ("future", "loop")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.future: asyncio.Future[Written] = loop.create_future()
+
+    def tell(self, outcome: Outcome, inboxes: Inboxes) -> None:
+        """Leave the outcome for the loop to pick up."""
+        inboxes.leave(self, outcome)
+
+
+class Inboxes:
+    """Collects a group's outcomes so that each event loop is woken once."""
+
+    def __init__(self, unread: Unread) -> None:
+        self.unread = unread
+        self._by_loop: dict[asyncio.AbstractEventLoop, list[tuple[ToTask, Outcome]]] = {}
+
+    def leave(self, reply: ToTask, outcome: Outcome) -> None:
+        """Keep an outcome for the reply's loop."""
+        self._by_loop.setdefault(reply.loop, []).append((reply, outcome))
+
+    def deliver(self) -> None:
+        """Wake each loop. The errors of loops that are closed stay unread."""
+        for loop, waiting in self._by_loop.items():
+            try:
+                loop.call_soon_threadsafe(_resolve, waiting, self.unread)
+            except RuntimeError:
+                _keep((outcome for _, outcome in waiting), self.unread)
+        self._by_loop = {}
+
+
+def _resolve(tasks: list[tuple[ToTask, Outcome]], unread: Unread) -> None:
+    for reply, outcome in tasks:
+        if reply.future.done():
+            _keep([outcome], unread)
+        elif isinstance(outcome, LogError):
+            reply.future.set_exception(outcome)
+        else:
+            reply.future.set_result(outcome)
+
+
+def _keep(outcomes: Iterable[Outcome], unread: Unread) -> None:
+    for outcome in outcomes:
+        if isinstance(outcome, LogError):
+            unread.add(outcome, lambda: False)

@@ -24,8 +24,7 @@ from logs.codec import Values
 from logs.connect import BUSY_SECONDS, connect_for_writing, log_error
 from logs.errors import LogError, NotInLog
 from logs.insert import Entry, Written, insert_group
-from logs.relay import RowSink, Sent
-from logs.replies import Inboxes, Outcome, Posted, Receipt, Reply, ToTask, Unread
+from logs.relay import Inboxes, Outcome, Posted, Receipt, Reply, RowSink, Sent, ToTask, Unread
 from logs.rows import Row
 from logs.schema import BY_NAME, Table
 from logs.shorten import Shortener

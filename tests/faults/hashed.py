@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import Any
 
 from logs import LogError, LogWriter
-from logs.replies import Inboxes, Outcome, Posted
+from logs.relay import Inboxes, Outcome, Posted
 from logs.rows import Row, Turn
 from simulator.models import ModelOptions, Request
 from simulator.runner.build import NamedSeatFactory

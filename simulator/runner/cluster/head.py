@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from logs import LogConflict, LogWriter
-from logs.relay import Sent
-from logs.replies import Outcome
+from logs.relay import Outcome, Sent
 from simulator.errors import AskbackError, InputError
 from simulator.models import (
     Budget,

@@ -9,8 +9,7 @@ import pytest
 from logs import LogConflict, LogError, LogReader, NotInLog
 from logs.codec import encode, table_of
 from logs.insert import Written
-from logs.relay import Relay
-from logs.replies import Posted
+from logs.relay import Posted, Relay
 from logs.rows import Ending, Episode, Item, Run, Turn
 from simulator.models import Budget, ModelOptions
 from simulator.models.base import Completion
