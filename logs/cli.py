@@ -23,7 +23,7 @@ from logs.paths import LOG_VARIABLE, default_path
 from logs.query import State
 from logs.reader import LogReader
 from logs.rows import Event, Turn
-from logs.schema.document import render
+from logs.schema import render
 from logs.transcript import as_markdown, as_rich, as_text, read_transcript, visible
 from logs.writer import LogWriter
 
