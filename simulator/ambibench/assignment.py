@@ -32,7 +32,7 @@ from simulator.errors import InputError
 from simulator.seeds import derive_seed
 from simulator.studies import Cell, cell_name, parse_cell
 from simulator.studies.material import StudyMaterial
-from simulator.studies.settings import StudySettings
+from simulator.studies.parts import StudySettings
 from trees import Language
 
 Played = Literal["instruction", "multiple", "wug"]

@@ -44,7 +44,7 @@ from simulator.ambient.prepare import (
 from simulator.seeds import derive_seed
 from simulator.studies import Cell, Place
 from simulator.studies.material import ItemStudy
-from simulator.studies.settings import StudySettings
+from simulator.studies.parts import StudySettings
 
 PersonTask = Literal["crowd", "evaluate", "annotate", "true_false"]
 

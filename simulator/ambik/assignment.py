@@ -50,7 +50,7 @@ from simulator.seeds import derive_seed
 from simulator.studies import Cell, Place, Study
 from simulator.studies.material import ItemStudy
 from simulator.studies.opposite import PAIR
-from simulator.studies.settings import Several, StudySettings
+from simulator.studies.parts import Several, StudySettings
 
 OWN: Final = "item"
 NONE: Final = "none"

@@ -57,9 +57,8 @@ from pydantic import (
 
 from logs.rows import Json, Setup, content_hash
 from simulator.errors import InputError
-from simulator.studies.parts import Codes, ModelFailure, Pairing, Part, Pay, Resume
+from simulator.studies.parts import Codes, ModelFailure, Pairing, Part, Pay, Resume, StudySettings
 from simulator.studies.questions import MOST_TRIES, Question, Text, Words
-from simulator.studies.settings import StudySettings
 from trees import Language, bounded
 from trees.faults import Fault, first_and_more
 

@@ -23,8 +23,8 @@ from simulator.fields import read_fields
 from simulator.models import Needs
 from simulator.models.preflight import REMOTE
 from simulator.studies.files import Study, find_studies, read_study
+from simulator.studies.parts import StudySettings
 from simulator.studies.quota import Cell, Place, quota_of, wanted_cells
-from simulator.studies.settings import StudySettings
 from trees import Language
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from simulator.errors import InputError
 from simulator.runner.build import load_machine
 from simulator.runner.lobby import PERSON
 from simulator.studies.material import ItemStudy
+from simulator.studies.parts import StudySettings
 from simulator.studies.quota import Place
-from simulator.studies.settings import StudySettings
 
 
 class OppositeSettings(StudySettings):

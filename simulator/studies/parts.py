@@ -1,11 +1,15 @@
-"""Parts of a study file that are mappings of their own: pay, codes, coming back, pairs, failing models."""
+"""Parts of a study file that are mappings of their own: pay, codes, coming back, pairs, failing models.
+
+And what a benchmark reads in ``settings``: fields of its own beside those of every study (`StudySettings`).
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     NonNegativeFloat,
@@ -15,7 +19,9 @@ from pydantic import (
     model_validator,
 )
 
+from simulator.fields import Fields
 from simulator.studies.questions import Text, Words
+from trees import Language
 
 _Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=60)]
 
@@ -116,3 +122,31 @@ class Pairing(Part):
         if (self.then == "model") != bool(self.partner):
             raise ValueError("`then: model` and `partner`, who then sits in a seat, belong together")
         return self
+
+
+T = TypeVar("T")
+
+
+def _read_several(value_or_values: Any) -> Any:
+    if value_or_values == [] or value_or_values == ():
+        raise ValueError("is empty")
+    values = list(value_or_values) if isinstance(value_or_values, list | tuple) else [value_or_values]
+    # What cannot be hashed (a list, an object) is no value of any setting: the field says so.
+    return tuple(value for place, value in enumerate(values) if value not in values[:place])
+
+
+Several = Annotated[tuple[T, ...], BeforeValidator(_read_several)]
+"""One value or a list of them, each once."""
+
+
+class StudySettings(Fields):
+    """Settings of a study.
+
+    Attributes:
+        languages: of the pages; a benchmark's own text is English.
+    """
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    show_result: bool = False
+    languages: Several[Language] = ("en",)

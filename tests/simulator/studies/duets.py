@@ -16,8 +16,8 @@ from simulator.seats import Reply
 from simulator.studies import Study
 from simulator.studies.graph import COMMENT, CONSENT, Step
 from simulator.studies.material import StudyMaterial
+from simulator.studies.parts import StudySettings
 from simulator.studies.sessions import StudySessions
-from simulator.studies.settings import StudySettings
 
 ASKER, TELLER = "asker", "teller"
 SEATS = (ASKER, TELLER)

@@ -16,8 +16,8 @@ from simulator.studies import Study, parse_cell
 from simulator.studies.cards import Entry
 from simulator.studies.graph import CONSENT, Step
 from simulator.studies.material import StudyMaterial
+from simulator.studies.parts import StudySettings
 from simulator.studies.sessions import StudySessions
-from simulator.studies.settings import StudySettings
 
 SEAT, WARDEN = "guesser", "warden"
 QUIZ, RIGHT = "quiz", "four"
