@@ -41,7 +41,7 @@ from simulator.judging import Form, JudgingForm, Opinions
 from simulator.reporting import Section
 from simulator.research import DataPages, Entry, Link, Look, ResearchPages, RunFile
 from simulator.runner.logged import ENDED, required_run
-from simulator.studies.links import PREVIEW
+from simulator.studies.people import PREVIEW
 from trees import Language, Task
 
 _MARKS: Final = ("type", "node", "hallucination", "failure", "success", "text", "done")

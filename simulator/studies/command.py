@@ -25,7 +25,7 @@ from simulator.studies.files import Study, read_study
 from simulator.studies.interventions import COMMAND
 from simulator.studies.known import find_study, study_file
 from simulator.studies.ledger import written
-from simulator.studies.links import personal_link, preview_link, study_link
+from simulator.studies.people import personal_link, preview_link, study_link
 from simulator.studies.progress import StudyProgress
 from simulator.studies.quota import STATES, Place, cell_name
 from simulator.studies.reconcile import reconcile

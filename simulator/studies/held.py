@@ -22,11 +22,11 @@ from simulator.studies.desk import StudyDesk
 from simulator.studies.files import PEOPLE, Study, run_id
 from simulator.studies.graph import Step, own_steps
 from simulator.studies.known import enterable
-from simulator.studies.links import PREVIEW, preview_of
 from simulator.studies.machine import StudyMachine
 from simulator.studies.material import StudyMaterial, builtin_studies
 from simulator.studies.pairs import Pairs
 from simulator.studies.participation import Participation
+from simulator.studies.people import PREVIEW, preview_of
 from trees import Language
 
 

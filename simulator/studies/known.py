@@ -19,8 +19,8 @@ from simulator import catalog
 from simulator.errors import InputError
 from simulator.studies.checking import check_studies
 from simulator.studies.files import STUDY, Study, find_studies, read_study, run_id, scan_study
-from simulator.studies.links import PREVIEW, preview_of
 from simulator.studies.material import builtin_studies, material_type
+from simulator.studies.people import PREVIEW, preview_of
 from trees.faults import Fault
 
 MOST_BYTES: Final = 200_000

@@ -15,7 +15,7 @@ from simulator.errors import InputError
 from simulator.research import Look, Part, ResearchPages, Setting, research_pages
 from simulator.studies import participation
 from simulator.studies.known import opened
-from simulator.studies.links import PREVIEW
+from simulator.studies.people import PREVIEW
 from ui.i18n import DECLARED, Strings
 from ui.research.address import RESEARCH, STUDIES, Address
 from ui.research.blocks import Visit

@@ -21,7 +21,7 @@ from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
 from simulator.studies.interventions import Interventions
 from simulator.studies.known import MOST_BYTES, add_study, all_builtin, opened, studies_of
-from simulator.studies.links import preview_link, study_link
+from simulator.studies.people import preview_link, study_link
 from simulator.studies.progress import StudyProgress
 from simulator.studies.quality import signs
 from simulator.studies.quota import STATES, cell_name

@@ -28,8 +28,8 @@ from simulator.errors import AskbackError, InputError
 from simulator.seeds import derive_seed
 from simulator.studies.bots.player import Page, Player
 from simulator.studies.files import Study
-from simulator.studies.links import personal_link
 from simulator.studies.pairs import LOST
+from simulator.studies.people import personal_link
 
 _CALL: Final = "/api/call/"
 _NOTICE: Final = re.compile(r'<p class="ab-notice[^>]*>([^<]*)<')

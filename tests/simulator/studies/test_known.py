@@ -15,7 +15,7 @@ from simulator.clarq.sessions import ClarqSessions
 from simulator.errors import InputError
 from simulator.studies.files import Study
 from simulator.studies.known import MOST_BYTES, add_study, find_study, studies_of, study_file
-from simulator.studies.links import preview_link, preview_of
+from simulator.studies.people import preview_link, preview_of
 from simulator.studies.steering import admit_as, desk_of, plan_of, standings
 
 MINE = study_file("clarq-h2l").read_text(encoding="utf-8").replace("id: clarq-h2l", "id: mine", 1)

@@ -16,7 +16,7 @@ from logs.rows import ModelCall
 from simulator.errors import ConflictError, InputError
 from simulator.runner.logged import MODEL_FAILURE
 from simulator.seats import Reply
-from simulator.studies.links import preview_link, preview_of
+from simulator.studies.people import preview_link, preview_of
 from simulator.studies.withdrawal import erase_due
 
 

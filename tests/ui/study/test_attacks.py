@@ -22,8 +22,7 @@ from simulator.clarq.data import load_items
 from simulator.clarq.sessions import ClarqSessions
 from simulator.studies import Study, StudyDesk
 from simulator.studies.known import find_study
-from simulator.studies.links import personal_link, preview_link, study_link
-from simulator.studies.people import link_key
+from simulator.studies.people import link_key, personal_link, preview_link, study_link
 from simulator.studies.places import REFUSED
 from ui.limits import Starts
 from ui.server import create_server
