@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from logs import NotInLog
 from simulator.errors import AskbackError, InputError
-from simulator.studies.cards import StudyCard
+from simulator.studies.admission import StudyCard
 from ui.calls import PLAY, STUDY, Answer, EnterCall, PageCall, address
 from ui.declared.actions import DeclaredActions
 from ui.declared.study import invitation_page

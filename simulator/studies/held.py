@@ -17,7 +17,7 @@ from simulator.models import ChatModel
 from simulator.runner.lobby import Opponent, menu
 from simulator.runner.machines import AnyMachine
 from simulator.runner.sessions import Sessions
-from simulator.studies.cards import StudyCard
+from simulator.studies.admission import StudyCard
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import PEOPLE, Study, run_id
 from simulator.studies.graph import Step, own_steps

@@ -12,7 +12,7 @@ from typing import Final
 
 from logs.rows import EXCLUDED, INCLUDED, RESTORED
 from simulator.errors import ConflictError, InputError
-from simulator.studies.cards import Message
+from simulator.studies.admission import Message
 from simulator.studies.people import release
 from simulator.studies.places import Places
 from simulator.studies.quota import Place, State

@@ -20,8 +20,7 @@ from simulator.runner.execute import Recorder
 from simulator.runner.logged import MODEL_FAILURE, PERSON
 from simulator.runner.machines import ActiveEpisode
 from simulator.seats import Reply
-from simulator.studies.admission import Admission, Completion
-from simulator.studies.cards import REFUSALS, Entry, Sets
+from simulator.studies.admission import REFUSALS, Admission, Completion, Entry, Sets
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
 from simulator.studies.graph import MISSED, REST, WAYS_OUT, declined

@@ -16,7 +16,7 @@ from logs import NotInLog
 from simulator.errors import ConflictError, InputError, SeatError
 from simulator.runner.lobby import PERSON
 from simulator.runner.machines import SeatPage
-from simulator.studies.cards import Entry, Sets, StudyCard
+from simulator.studies.admission import Entry, Sets, StudyCard
 from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import COMMENT, DEBRIEFING, REST
 from simulator.studies.interventions import BY_RESEARCHER

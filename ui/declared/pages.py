@@ -31,7 +31,7 @@ from simulator.form_blocks import Form
 from simulator.model_forms import bounds, flat
 from simulator.plan_blocks import Menu, Places, Suggestions
 from simulator.runner.machines import Result, SeatPage
-from simulator.studies.cards import StudyCard
+from simulator.studies.admission import StudyCard
 from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import COMMENT
 from ui.declared.study import Here, Invitation, offer, session_page, whole

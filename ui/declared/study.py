@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any, Final, Literal
 
 from simulator.studies import Completion
-from simulator.studies.cards import Sets, StudyCard
+from simulator.studies.admission import Sets, StudyCard
 from simulator.studies.graph import REST
 from simulator.studies.pairing import beat
 from simulator.studies.pairs import LOST, Waiting

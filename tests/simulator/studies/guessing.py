@@ -13,7 +13,7 @@ from simulator.errors import SeatError
 from simulator.models.errors import TimedOut
 from simulator.seats import Reply
 from simulator.studies import Study, parse_cell
-from simulator.studies.cards import Entry
+from simulator.studies.admission import Entry
 from simulator.studies.graph import CONSENT, Step
 from simulator.studies.material import StudyMaterial
 from simulator.studies.parts import StudySettings

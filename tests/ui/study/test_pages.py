@@ -9,7 +9,7 @@ from texts import texts_of, unused
 from visiting import words
 
 from simulator.studies import Completion, Study
-from simulator.studies.cards import Refusal, StudyCard
+from simulator.studies.admission import Refusal, StudyCard
 from ui.declared.study import message_page, offer, whole
 from ui.i18n import strings
 from ui.render import Frame
