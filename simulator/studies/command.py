@@ -19,6 +19,7 @@ from logs.paths import default_path
 from logs.rows import Event
 from simulator.errors import InputError
 from simulator.runner.options import BaseUrlOption, ModelFlags, TimeoutOption
+from simulator.studies.admission import erase_due, pending
 from simulator.studies.checking import absent_opposite, why_absent
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study, read_study
@@ -30,7 +31,6 @@ from simulator.studies.progress import StudyProgress
 from simulator.studies.quota import STATES, Place, cell_name
 from simulator.studies.reconcile import reconcile
 from simulator.studies.steering import admit_as, close, desk_of, plan_of, standings
-from simulator.studies.withdrawal import erase_due, pending
 
 study_app = typer.Typer(no_args_is_help=True, help="Studies with people: how they stand, who took part.")
 # States that are shown even if nobody is in them.

@@ -14,7 +14,7 @@ from logs import LogConflict, LogReader, LogWriter, NotInLog, erase_participant,
 from logs.rows import WITHDREW, Participant, Run
 from simulator.errors import ConflictError, InputError
 from simulator.seeds import derive_seed
-from simulator.studies.admission import Admission, Code, Completion, completion_of
+from simulator.studies.admission import ADMISSION, Admission, AdmissionState, Code, Completion, completion_of
 from simulator.studies.files import Study
 from simulator.studies.interventions import Interventions
 from simulator.studies.ledger import FAILED_CHECK, place_id, written
@@ -24,7 +24,6 @@ from simulator.studies.people import Person, bind, came_by_link, recognise, took
 from simulator.studies.places import REFUSED
 from simulator.studies.progress import StudyProgress, count_pairs
 from simulator.studies.quota import Cell, Place, State, cell_name, quota_of
-from simulator.studies.withdrawal import ADMISSION, AdmissionState
 
 CAME_BACK: Final = "study.came_back"
 

@@ -12,12 +12,11 @@ from typing import Any, Final
 from logs import LogConflict, LogReader, LogWriter, NotInLog
 from logs.rows import Event
 from simulator.errors import ConflictError
-from simulator.studies.admission import Admission, Code
+from simulator.studies.admission import ADMISSION, Admission, AdmissionState, Admitting, Code
 from simulator.studies.files import Study
 from simulator.studies.ledger import Ledger, assignment_row, moment, written
 from simulator.studies.pairing import Lobbies, Lobby, choose_seat, taken
 from simulator.studies.quota import Cell, Place, Quota, State, choose, counted, has_room
-from simulator.studies.withdrawal import ADMISSION, AdmissionState, Admitting
 
 REFUSED: Final = "study.refused"
 

@@ -10,13 +10,13 @@ from typing import Any, Literal, NamedTuple
 
 from logs import Erasure, LogReader, LogWriter
 from simulator.catalog import attempt
+from simulator.studies.admission import AdmissionState, erase_due
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
 from simulator.studies.known import opened, studies_of
 from simulator.studies.material import StudyMaterial, material_of
 from simulator.studies.progress import StudyProgress
 from simulator.studies.quota import quota_of
-from simulator.studies.withdrawal import AdmissionState, erase_due
 
 StudyState = Literal["ready", "open", "paused", "closed"]
 

@@ -16,6 +16,7 @@ import pandas as pd
 from logs import load_key
 from simulator import catalog
 from simulator.errors import InputError
+from simulator.studies.admission import pending
 from simulator.studies.checking import absent_opposite, why_absent
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
@@ -35,7 +36,6 @@ from simulator.studies.steering import (
     standings,
     study_standing,
 )
-from simulator.studies.withdrawal import pending
 from ui.research.address import STUDIES
 from ui.research.blocks import Visit, html, markup, part
 from ui.research.controls import Sheet, Shown, filled, link, table, text

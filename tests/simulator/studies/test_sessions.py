@@ -16,8 +16,8 @@ from logs.rows import ModelCall
 from simulator.errors import ConflictError, InputError
 from simulator.runner.logged import MODEL_FAILURE
 from simulator.seats import Reply
+from simulator.studies.admission import erase_due
 from simulator.studies.people import preview_link, preview_of
-from simulator.studies.withdrawal import erase_due
 
 
 @pytest.fixture

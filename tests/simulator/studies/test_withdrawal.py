@@ -17,9 +17,9 @@ from logs import LogReader, LogWriter, load_key
 from logs.export import export_log
 from simulator.errors import ConflictError
 from simulator.studies import Study, StudyDesk
+from simulator.studies.admission import erase_due
 from simulator.studies.command import study_app
 from simulator.studies.people import LINK_KEY, link_key
-from simulator.studies.withdrawal import erase_due
 
 ANNA, BEN = {"PROLIFIC_PID": "anna"}, {"PROLIFIC_PID": "ben"}
 

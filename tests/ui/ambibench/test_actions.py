@@ -8,7 +8,7 @@ from visiting import ask_for_place, words
 
 from logs import LogReader, LogWriter
 from simulator.ambibench.sessions import AmbiBenchSessions
-from simulator.studies.withdrawal import erase_due
+from simulator.studies.admission import erase_due
 from ui.actions import Actions
 from ui.tokens import Pass, TokenError
 

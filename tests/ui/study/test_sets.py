@@ -18,8 +18,7 @@ from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.errors import InputError
 from simulator.studies import StudyDesk
-from simulator.studies.admission import Sets
-from simulator.studies.withdrawal import erase_due
+from simulator.studies.admission import Sets, erase_due
 from ui.actions import Actions
 from ui.declared.actions import DeclaredActions
 from ui.declared.pages import link_to

@@ -23,10 +23,10 @@ from simulator.reports import print_whole, run_summary
 from simulator.runner.build import load_machine
 from simulator.seats import Reply
 from simulator.studies import Study
+from simulator.studies.admission import erase_due
 from simulator.studies.checking import check_studies
 from simulator.studies.files import find_studies
 from simulator.studies.material import builtin_studies
-from simulator.studies.withdrawal import erase_due
 
 SEAT = "participant"
 MULTIPLE, BRACKET, RULE = "ambibench-multiple", "ambibench-uninformative", "ambibench-informative"

@@ -25,11 +25,11 @@ from simulator.errors import ConflictError, InputError
 from simulator.runner.build import load_machine
 from simulator.seats import Reply
 from simulator.studies import Study
+from simulator.studies.admission import erase_due
 from simulator.studies.checking import check_studies
 from simulator.studies.files import find_studies
 from simulator.studies.material import builtin_studies
 from simulator.studies.quota import quota_of
-from simulator.studies.withdrawal import erase_due
 
 CODES = {"complete": "C", "returned": "R"}
 ITSELF = {"user": "offline/item"}
