@@ -23,10 +23,10 @@ from simulator.studies.admission import erase_due, pending
 from simulator.studies.checking import absent_opposite, why_absent
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study, read_study
-from simulator.studies.interventions import COMMAND
 from simulator.studies.known import find_study, study_file
 from simulator.studies.ledger import written
 from simulator.studies.people import personal_link, preview_link, study_link
+from simulator.studies.places import COMMAND
 from simulator.studies.progress import StudyProgress
 from simulator.studies.quota import STATES, Place, cell_name
 from simulator.studies.reconcile import reconcile

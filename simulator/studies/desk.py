@@ -16,19 +16,18 @@ from simulator.errors import ConflictError, InputError
 from simulator.seeds import derive_seed
 from simulator.studies.admission import ADMISSION, Admission, AdmissionState, Code, Completion, completion_of
 from simulator.studies.files import Study
-from simulator.studies.interventions import Interventions
 from simulator.studies.ledger import FAILED_CHECK, place_id, written
 from simulator.studies.pairing import PAID
 from simulator.studies.participation import study_item
 from simulator.studies.people import Person, bind, came_by_link, recognise, took_part_elsewhere
-from simulator.studies.places import REFUSED
+from simulator.studies.places import REFUSED, Places
 from simulator.studies.progress import StudyProgress, count_pairs
 from simulator.studies.quota import Cell, Place, State, cell_name, quota_of
 
 CAME_BACK: Final = "study.came_back"
 
 
-class StudyDesk(Interventions):
+class StudyDesk(Places):
     """One study on one log. Several desks, in one process or many, may serve the same study.
 
     Places are numbered, and of two desks that give the same number the log lets one have it; the other

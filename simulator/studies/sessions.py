@@ -25,9 +25,9 @@ from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
 from simulator.studies.graph import MISSED, REST, WAYS_OUT, declined
 from simulator.studies.held import HeldStudies
-from simulator.studies.interventions import BY_RESEARCHER
 from simulator.studies.pairing import MODEL_FAILED, REASONS
 from simulator.studies.pairs import Pairs
+from simulator.studies.places import BY_RESEARCHER
 from simulator.studies.quota import Place
 from trees import Language
 

@@ -20,9 +20,9 @@ from simulator.studies.admission import pending
 from simulator.studies.checking import absent_opposite, why_absent
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
-from simulator.studies.interventions import Interventions
 from simulator.studies.known import MOST_BYTES, add_study, all_builtin, opened, studies_of
 from simulator.studies.people import preview_link, study_link
+from simulator.studies.places import Places
 from simulator.studies.progress import StudyProgress
 from simulator.studies.quality import signs
 from simulator.studies.quota import STATES, cell_name
@@ -57,9 +57,9 @@ read(element.querySelector('input'));
 _LEFT: Final = ("returned", "expired")
 _COUNTS: Final = ("wanted", "completed", "under_way", "left", "withdrawn", "screened_out", "excluded")
 _DEEDS: Final[Mapping[str, Callable[..., Awaitable[object]]]] = {
-    "exclude": Interventions.excluded,
-    "return": Interventions.freed,
-    "message": Interventions.messaged,
+    "exclude": Places.excluded,
+    "return": Places.freed,
+    "message": Places.messaged,
 }
 
 

@@ -18,10 +18,10 @@ from logs.rows import EXCLUDED, INCLUDED, Score
 from simulator.errors import ConflictError, InputError
 from simulator.runner.logged import erased_episodes, played_items
 from simulator.studies import StudyDesk
-from simulator.studies.interventions import FREED, MESSAGE, MESSAGE_SEEN
 from simulator.studies.known import find_study
 from simulator.studies.material import material_of
 from simulator.studies.payment import payment_of
+from simulator.studies.places import FREED, MESSAGE, MESSAGE_SEEN
 from simulator.studies.reconcile import reconcile
 
 STUDY = "ambibench-multiple"
