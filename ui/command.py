@@ -30,8 +30,8 @@ from simulator.runner.lobby import PERSON, menu
 from simulator.runner.options import BaseUrlOption, ModelFlags, TimeoutOption
 from simulator.runner.processes import RunProcesses
 from simulator.studies.admission import erase_regularly
-from simulator.studies.checking import absent_opposite, joined, missing_models, needs_opposite, why_absent
 from simulator.studies.declared import PlaySessions, sessions_type
+from simulator.studies.known import absent_opposite, joined, missing_models, needs_opposite, why_absent
 from simulator.studies.material import material_type
 from ui.gradio_setup import import_gradio
 from ui.limits import STARTS_PER_MINUTE, PatientProtocol, Starts

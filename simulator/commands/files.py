@@ -85,12 +85,12 @@ def all_checkers() -> list[Checker]:
     """Return what checks each kind of file; the first that finds a file gets it, so greedy ones come last."""
     from simulator.items import stray_checker
     from simulator.models import fleet
-    from simulator.studies import checking
+    from simulator.studies import known
 
     installed = catalog.installed()
     own = [make(benchmark) for benchmark in installed for make in (_checker, prompt_checker)]
     stray = stray_checker([benchmark.name for benchmark in installed])
-    checkers = [checking.checker(), fleet.checker(), WORDS, stray, *filter(None, own)]
+    checkers = [known.checker(), fleet.checker(), WORDS, stray, *filter(None, own)]
     return sorted(checkers, key=lambda checker: checker.greedy)
 
 
@@ -118,8 +118,8 @@ def absent_models(paths: Sequence[Path], base_url: Sequence[str] | None = None) 
     from simulator.models import KeyMissing, ModelOptions
     from simulator.models.fleet import place_of
     from simulator.models.load import bare_name
-    from simulator.studies.checking import absent_opposite, why_absent
     from simulator.studies.files import STUDY, find_studies, lines_of, scan_study
+    from simulator.studies.known import absent_opposite, why_absent
 
     faults: list[Fault] = []
     for file in dict.fromkeys(file for path in paths for file in find_studies(path)):

@@ -20,10 +20,9 @@ from logs.rows import Event
 from simulator.errors import InputError
 from simulator.runner.options import BaseUrlOption, ModelFlags, TimeoutOption
 from simulator.studies.admission import erase_due, pending
-from simulator.studies.checking import absent_opposite, why_absent
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study, read_study
-from simulator.studies.known import find_study, study_file
+from simulator.studies.known import absent_opposite, find_study, study_file, why_absent
 from simulator.studies.ledger import written
 from simulator.studies.people import personal_link, preview_link, study_link
 from simulator.studies.places import COMMAND

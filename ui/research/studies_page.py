@@ -17,10 +17,17 @@ from logs import load_key
 from simulator import catalog
 from simulator.errors import InputError
 from simulator.studies.admission import pending
-from simulator.studies.checking import absent_opposite, why_absent
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
-from simulator.studies.known import MOST_BYTES, add_study, all_builtin, opened, studies_of
+from simulator.studies.known import (
+    MOST_BYTES,
+    absent_opposite,
+    add_study,
+    all_builtin,
+    opened,
+    studies_of,
+    why_absent,
+)
 from simulator.studies.people import preview_link, study_link
 from simulator.studies.places import Places
 from simulator.studies.progress import StudyProgress

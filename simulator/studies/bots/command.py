@@ -28,9 +28,8 @@ from simulator.errors import InputError
 from simulator.runner.lobby import PERSON
 from simulator.studies.bots.stand_in import standing_in
 from simulator.studies.bots.visiting import Habits, Tally, play
-from simulator.studies.checking import needs_opposite
 from simulator.studies.command import with_desk
-from simulator.studies.known import find_study
+from simulator.studies.known import find_study, needs_opposite
 from simulator.studies.reconcile import reconcile
 
 _STARTS: Final = 180.0

@@ -25,7 +25,7 @@ from simulator.models import (
     load_model,
     run_preflight,
 )
-from simulator.studies.checking import missing_models
+from simulator.studies.known import missing_models
 
 INSTALLED = importlib.util.find_spec("litellm") is not None
 

@@ -12,8 +12,8 @@ from simulator.clarq import data
 from simulator.commands.files import check_files
 from simulator.errors import InputError
 from simulator.studies import Study, read_study
-from simulator.studies.checking import check_studies, checker
 from simulator.studies.files import find_studies
+from simulator.studies.known import check_studies, checker
 
 TEXT = """\
 id: pattern

@@ -26,8 +26,8 @@ from simulator.runner.build import load_machine
 from simulator.seats import Reply
 from simulator.studies import Study
 from simulator.studies.admission import erase_due
-from simulator.studies.checking import check_studies
 from simulator.studies.files import find_studies
+from simulator.studies.known import check_studies
 from simulator.studies.material import builtin_studies
 from simulator.studies.quota import quota_of
 
