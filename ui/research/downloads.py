@@ -25,7 +25,7 @@ from simulator.reporting.render import html_page
 from simulator.research import research_pages
 from simulator.studies.files import Study
 from simulator.studies.known import opened
-from simulator.studies.payment import payment_of
+from simulator.studies.reconcile import payment_of
 from simulator.studies.snapshot import write_snapshot
 from simulator.studies.steering import desk_of
 from ui.accounts import NotAllowedError

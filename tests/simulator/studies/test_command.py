@@ -17,7 +17,7 @@ from simulator.errors import InputError
 from simulator.studies import StudyDesk
 from simulator.studies.known import find_study
 from simulator.studies.material import builtin_studies
-from simulator.studies.payment import payment_of
+from simulator.studies.reconcile import payment_of
 
 STUDY = "ambibench-multiple"
 

@@ -20,9 +20,8 @@ from simulator.runner.logged import erased_episodes, played_items
 from simulator.studies import StudyDesk
 from simulator.studies.known import find_study
 from simulator.studies.material import material_of
-from simulator.studies.payment import payment_of
 from simulator.studies.places import FREED, MESSAGE, MESSAGE_SEEN
-from simulator.studies.reconcile import reconcile
+from simulator.studies.reconcile import payment_of, reconcile
 
 STUDY = "ambibench-multiple"
 

@@ -23,9 +23,8 @@ from logs.rows import Score
 from simulator.errors import ConflictError
 from simulator.seats import Reply
 from simulator.studies.pairs import LOST
-from simulator.studies.payment import payment_of
 from simulator.studies.quality import signs
-from simulator.studies.reconcile import reconcile
+from simulator.studies.reconcile import payment_of, reconcile
 from simulator.studies.snapshot import write_snapshot
 
 
