@@ -22,7 +22,8 @@ from simulator.commands.derived import benchmark_commands
 from simulator.commands.files import all_checkers
 from simulator.errors import InputError
 from simulator.handmethat.players.robots import ExpertRobot, RandomRobot
-from simulator.studies.material import builtin_studies, material_of
+from simulator.studies.known import builtin_studies
+from simulator.studies.material import material_of
 
 HEAVY = ("gradio", "langgraph", "matplotlib", "numpy", "openai", "scipy", "torch")
 PLAYING = ("gradio", "langgraph", "torch")

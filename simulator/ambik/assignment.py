@@ -48,8 +48,7 @@ from simulator.models.preflight import REMOTE
 from simulator.runner.lobby import PERSON
 from simulator.seeds import derive_seed
 from simulator.studies import Cell, Place, Study
-from simulator.studies.material import ItemStudy
-from simulator.studies.opposite import PAIR
+from simulator.studies.material import PAIR, ItemStudy
 from simulator.studies.parts import Several, StudySettings
 
 OWN: Final = "item"

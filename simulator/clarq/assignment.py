@@ -27,7 +27,7 @@ from simulator.models import Needs
 from simulator.models.preflight import REMOTE
 from simulator.seeds import balanced, derive_seed
 from simulator.studies import Cell
-from simulator.studies.opposite import OppositeSettings, OppositeStudy
+from simulator.studies.material import OppositeSettings, OppositeStudy
 from simulator.studies.parts import Several
 from trees import Language, Task
 from trees.model import Split

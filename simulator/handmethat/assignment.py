@@ -23,7 +23,7 @@ from simulator.handmethat.data import BUILTIN, draw_tasks
 from simulator.handmethat.items import BENCHMARK, Sample, Task
 from simulator.handmethat.playing import GIVER, HUMAN, PARTNER, ROBOT, EpisodeRules, Posed, Protocol
 from simulator.studies import Cell
-from simulator.studies.opposite import OppositeSettings, OppositeStudy
+from simulator.studies.material import OppositeSettings, OppositeStudy
 from trees import Language
 
 

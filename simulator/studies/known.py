@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -29,9 +30,10 @@ from simulator.models import ModelOptions, Needs, run_preflight
 from simulator.models.budget import Budget
 from simulator.models.load import PROVIDERS, bare_name
 from simulator.models.preflight import REMOTE
+from simulator.packages import attempt, warn_once
 from simulator.runner.build import Models, load_machine
 from simulator.studies.files import STUDY, Study, find_studies, lines_of, read_study, run_id, scan_study
-from simulator.studies.material import builtin_studies, material_of, material_type
+from simulator.studies.material import material_of, material_type
 from simulator.studies.people import PREVIEW, preview_of
 from simulator.studies.quota import quota_of
 from trees.faults import Fault
@@ -50,6 +52,37 @@ def holding() -> tuple[str, ...]:
 def all_builtin() -> dict[str, Study]:
     """Return the studies that come with benchmarks, by id."""
     return {study.id: study for name in holding() for study in builtin_studies(name)}
+
+
+def builtin_studies(benchmark: str) -> tuple[Study, ...]:
+    """Return the studies that come with a benchmark, but for those whose files are faulty.
+
+    An id that a benchmark before it has is that one's: a link could not tell the two apart.
+    """
+    own = _studies_of(benchmark)
+    if catalog.is_ours(benchmark):
+        return own
+    taken = dict[str, str]()
+    for name in takewhile(lambda name: name != benchmark, (each.name for each in catalog.installed())):
+        taken |= {study.id: name for study in _studies_of(name)}
+    for study in own:
+        if study.id in taken:
+            warn_once(
+                f"a study of {benchmark} is left out: {taken[study.id]} has one called {study.id!r}, too; "
+                "give it an id of its own"
+            )
+    return tuple(study for study in own if study.id not in taken)
+
+
+def _studies_of(benchmark: str) -> tuple[Study, ...]:
+    folder = catalog.find(benchmark).folder
+    return () if folder is None else _studies_in(benchmark, folder / "studies")
+
+
+@cache
+def _studies_in(benchmark: str, folder: Path) -> tuple[Study, ...]:
+    read = (attempt(f"a study of {benchmark}", partial(read_study, file)) for file in find_studies(folder))
+    return tuple(study for study in read if study is not None)
 
 
 def added() -> dict[str, Study]:

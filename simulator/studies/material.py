@@ -1,34 +1,34 @@
 """What a benchmark gives a study: its cells, and in each place an item, seats and options of the episode.
 
-A benchmark declares a subclass of `StudyMaterial` (`Benchmark.studies`), or of `ItemStudy` where each item is
-a cell; for a benchmark that is a set of pure functions, `DeclaredStudy` follows from the declaration. Its
-built-in studies are the files in its folder ``studies``.
+A benchmark declares a subclass of `StudyMaterial` (`Benchmark.studies`), of `ItemStudy` where each item is a
+cell, or of `OppositeStudy` where the participant also has one of two seats; for a benchmark that is a set of
+pure functions, `DeclaredStudy` follows from the declaration.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property, partial
-from itertools import takewhile
-from pathlib import Path
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from logs import LogReader
 from simulator import catalog
 from simulator.benchmark import Benchmark, SeatSpec
-from simulator.catalog import attempt, warn_once
 from simulator.errors import InputError
 from simulator.fields import read_fields
 from simulator.models import Needs
 from simulator.models.preflight import REMOTE
-from simulator.studies.files import Study, find_studies, read_study
+from simulator.runner.build import load_machine
+from simulator.runner.lobby import PERSON
+from simulator.studies.files import Study
 from simulator.studies.parts import StudySettings
 from simulator.studies.quota import Cell, Place, quota_of, wanted_cells
 from trees import Language
 
 if TYPE_CHECKING:
     from simulator.runner.machines import AnyMachine
+
 
 SettingsT = TypeVar("SettingsT", bound=StudySettings)
 DATA: Final = "data"
@@ -303,32 +303,76 @@ def material_of(study: Study, reader: LogReader | None = None) -> StudyMaterial[
     return None if made is None else made(study, reader)
 
 
-def builtin_studies(benchmark: str) -> tuple[Study, ...]:
-    """Return the studies that come with a benchmark, but for those whose files are faulty.
+class OppositeSettings(StudySettings):
+    """Settings of such a study.
 
-    An id that a benchmark before it has is that one's: a link could not tell the two apart.
+    Attributes:
+        opposite: who sits in the other seat; by default whom the benchmark names (`OppositeStudy.usual`).
     """
-    own = _studies_of(benchmark)
-    if catalog.is_ours(benchmark):
-        return own
-    taken = dict[str, str]()
-    for name in takewhile(lambda name: name != benchmark, (each.name for each in catalog.installed())):
-        taken |= {study.id: name for study in _studies_of(name)}
-    for study in own:
-        if study.id in taken:
-            warn_once(
-                f"a study of {benchmark} is left out: {taken[study.id]} has one called {study.id!r}, too; "
-                "give it an id of its own"
-            )
-    return tuple(study for study in own if study.id not in taken)
+
+    opposite: str = ""
 
 
-def _studies_of(benchmark: str) -> tuple[Study, ...]:
-    folder = catalog.find(benchmark).folder
-    return () if folder is None else _studies_in(benchmark, folder / "studies")
+OppositeT = TypeVar("OppositeT", bound=OppositeSettings)
+PAIR: Final = "pair"
+"""The task of participants who are paired, in place of a seat."""
 
 
-@cache
-def _studies_in(benchmark: str, folder: Path) -> tuple[Study, ...]:
-    read = (attempt(f"a study of {benchmark}", partial(read_study, file)) for file in find_studies(folder))
-    return tuple(study for study in read if study is not None)
+class OppositeStudy(ItemStudy[OppositeT]):
+    """A study in which each item is a cell, and one of the benchmark's two seats is the participant's.
+
+    Attributes:
+        usual: who sits in a seat unless the settings say.
+    """
+
+    usual: ClassVar[Mapping[str, str]]
+
+    @property
+    @abstractmethod
+    def rules(self) -> Mapping[str, Any]:
+        """Return the rules of every episode, as its options have them."""
+
+    def read_settings(self) -> Any:
+        """Read the settings.
+
+        Raises:
+            InputError: also if the setup is not the seat's, or a person is to sit opposite.
+        """
+        settings = super().read_settings()
+        setup = "H2L" if self.study.seat == self.seats[0] else "L2H"
+        problem = ""
+        if self.study.seats is None and self.study.setup != setup:
+            problem = f"setup must be {setup} where the participant sits in the {self.study.seat}'s seat"
+        elif settings.opposite == PERSON:
+            problem = "opposite is a person; people are paired with seats in place of seat"
+        elif settings.opposite and self.study.seats is not None:
+            problem = "opposite: nobody else takes part where people are paired"
+        if problem:
+            raise InputError(f"study {self.study.id!r}: {problem}")
+        return settings
+
+    def check(self) -> None:
+        """See `ItemStudy.check`; nor can a study be held in which nobody sits opposite.
+
+        Raises:
+            InputError: says who can sit there.
+        """
+        super().check()
+        self.check_seats(load_machine(self.benchmark), self.rules)
+
+    @property
+    def task(self) -> str:
+        """The participant's seat; ``pair`` where two people take part."""
+        return self.study.seat or PAIR
+
+    @property
+    def seating(self) -> Mapping[str, str]:
+        """Return who sits where."""
+        return {
+            seat: PERSON if seat in self.study.people else self.settings.opposite or self.usual[seat]
+            for seat in self.seats
+        }
+
+    def options(self, place: Place, *, begun: bool) -> Mapping[str, object]:
+        """Return the rules of an episode."""
+        return self.rules

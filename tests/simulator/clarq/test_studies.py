@@ -24,8 +24,7 @@ from simulator.models import ScriptModel
 from simulator.reports import run_summary
 from simulator.seats import Reply
 from simulator.studies import Study
-from simulator.studies.known import needs_opposite
-from simulator.studies.material import builtin_studies
+from simulator.studies.known import builtin_studies, needs_opposite
 
 ASKED = ("How is the task done?", "Which of them should I use?", "Where is that?")
 HARD = {

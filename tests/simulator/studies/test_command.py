@@ -15,8 +15,7 @@ from simulator.clarq.benchmark import BENCHMARK as CLARQ
 from simulator.clarq.sessions import ClarqSessions
 from simulator.errors import InputError
 from simulator.studies import StudyDesk
-from simulator.studies.known import find_study
-from simulator.studies.material import builtin_studies
+from simulator.studies.known import builtin_studies, find_study
 from simulator.studies.reconcile import payment_of
 
 STUDY = "ambibench-multiple"

@@ -20,7 +20,7 @@ from simulator.ambient.sessions import AmbientSessions
 from simulator.ambik.benchmark import BENCHMARK as AMBIK
 from simulator.ambik.sessions import AmbikSessions
 from simulator.seats import Reply
-from simulator.studies.material import builtin_studies
+from simulator.studies.known import builtin_studies
 from simulator.studies.parts import Codes
 from simulator.studies.questions import Question
 from simulator.studies.sessions import StudySessions

@@ -27,7 +27,7 @@ from simulator.ambibench.prompt import Item, Prompt, beliefs, trials
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.runner.sessions import Sessions
 from simulator.seats import Reply
-from simulator.studies.material import builtin_studies
+from simulator.studies.known import builtin_studies
 
 MODEL = "secret/davinci-nine"
 OUTPUTS = (

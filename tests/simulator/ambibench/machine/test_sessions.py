@@ -25,8 +25,7 @@ from simulator.seats import Reply
 from simulator.studies import Study
 from simulator.studies.admission import erase_due
 from simulator.studies.files import find_studies
-from simulator.studies.known import check_studies
-from simulator.studies.material import builtin_studies
+from simulator.studies.known import builtin_studies, check_studies
 
 SEAT = "participant"
 MULTIPLE, BRACKET, RULE = "ambibench-multiple", "ambibench-uninformative", "ambibench-informative"

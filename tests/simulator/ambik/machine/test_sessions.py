@@ -27,8 +27,7 @@ from simulator.seats import Reply
 from simulator.studies import Study
 from simulator.studies.admission import erase_due
 from simulator.studies.files import find_studies
-from simulator.studies.known import check_studies
-from simulator.studies.material import builtin_studies
+from simulator.studies.known import builtin_studies, check_studies
 from simulator.studies.quota import quota_of
 
 CODES = {"complete": "C", "returned": "R"}

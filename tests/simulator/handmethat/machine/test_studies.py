@@ -20,7 +20,7 @@ from simulator.plan_blocks import Menu, Places
 from simulator.reports import run_summary
 from simulator.seats import Reply
 from simulator.studies import Study
-from simulator.studies.material import builtin_studies
+from simulator.studies.known import builtin_studies
 
 ASK = "question: where is the object you want"
 NAME = "task-bring_me-3-0-2"
