@@ -18,7 +18,7 @@ from simulator.studies.command import StudyArgument, with_desk
 from simulator.studies.known import find_study
 from simulator.studies.quality import signs
 from simulator.studies.reconcile import payment_of
-from simulator.studies.snapshot import MANIFEST, write_snapshot
+from simulator.studies.steering import MANIFEST, write_snapshot
 
 _NUMBERS: Final = ("turn_seconds", "typed_per_second", "pasted", "same_text")
 _SIGNS: Final[tuple[Column | str, ...]] = (

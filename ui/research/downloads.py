@@ -26,8 +26,7 @@ from simulator.research import research_pages
 from simulator.studies.files import Study
 from simulator.studies.known import opened
 from simulator.studies.reconcile import payment_of
-from simulator.studies.snapshot import write_snapshot
-from simulator.studies.steering import desk_of
+from simulator.studies.steering import desk_of, write_snapshot
 from ui.accounts import NotAllowedError
 from ui.i18n import DEFAULT, strings
 from ui.research.address import DESK, RESEARCH, STUDIES, Address

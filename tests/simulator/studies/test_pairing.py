@@ -25,7 +25,7 @@ from simulator.seats import Reply
 from simulator.studies.pairs import LOST
 from simulator.studies.quality import signs
 from simulator.studies.reconcile import payment_of, reconcile
-from simulator.studies.snapshot import write_snapshot
+from simulator.studies.steering import write_snapshot
 
 
 @pytest.fixture
