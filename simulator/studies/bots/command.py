@@ -1,32 +1,40 @@
 """`askback study bots`: a server under as many participants as a study shall bear, and what came of it.
 
-In the end every turn that was acknowledged must be in the log, once, and the study's books must balance.
+In the end every turn that was acknowledged must be in the log, once, and the study's books must balance. A
+server can stand in for the study's models: its answers mean nothing, and take a given time. So a load can be
+measured with models opposite whose speed is known, without a key and without a cost.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import httpx
 import typer
+import uvicorn
 from rich.console import Console
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from simulator.errors import InputError
 from simulator.runner.lobby import PERSON
-from simulator.studies.bots.stand_in import standing_in
 from simulator.studies.bots.visiting import Habits, Tally, play
 from simulator.studies.command import with_desk
 from simulator.studies.known import find_study, needs_opposite
@@ -191,3 +199,101 @@ def _print_tally(console: Console, tally: Tally, n: int, think: float) -> None:
     console.print("bots " + ", ".join(f"{end} {count}" for end, count in tally.ends.most_common()))
     for error, count in tally.errors.most_common(5):
         console.print(f"[red]{count}[/red] {error}", highlight=False)
+
+
+_SAID: Final = "Could you tell me more about that?"
+_LOGPROB: Final = {"token": _SAID, "logprob": -0.1}
+
+
+class StandIn:
+    """Such a server.
+
+    Attributes:
+        address: for ``--base-url``.
+        asked: how many answers it has given.
+
+    Args:
+        seconds: that each answer takes.
+        port: on which it listens.
+    """
+
+    def __init__(self, seconds: float, port: int) -> None:
+        self.address = f"http://127.0.0.1:{port}/v1"
+        self.asked = 0
+        self._seconds = seconds
+
+    async def answer(self, request: Request) -> JSONResponse:
+        """Answer a chat completion, or a completion, when the time is over."""
+        body = await request.json()
+        await asyncio.sleep(self._seconds)
+        self.asked += 1
+        return JSONResponse(completion(body))
+
+
+def completion(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an answer to a request for a text, or for an object of a schema."""
+    form = body.get("response_format")
+    text = json.dumps(smallest(form["json_schema"]["schema"])) if form else _SAID
+    said: dict[str, Any] = {"text": text}
+    if "messages" in body:
+        said = {"message": {"role": "assistant", "content": text}}
+        if body.get("logprobs"):
+            said["logprobs"] = {"content": [{**_LOGPROB, "top_logprobs": [_LOGPROB]}]}
+    return {
+        "id": "stand-in",
+        "object": "chat.completion" if "messages" in body else "text_completion",
+        "created": 0,
+        "model": body["model"],
+        "choices": [
+            {"index": number, "finish_reason": "stop", **said} for number in range(body.get("n") or 1)
+        ],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+    }
+
+
+def smallest(schema: Mapping[str, Any], known: Mapping[str, Any] | None = None) -> Any:
+    """Return a small value of a JSON schema.
+
+    Args:
+        schema: of the value.
+        known: the definitions that it may refer to; default: its own.
+    """
+    known = schema.get("$defs", {}) if known is None else known
+    if "$ref" in schema:
+        return smallest(known[schema["$ref"].rpartition("/")[2]], known)
+    if several := schema.get("anyOf") or schema.get("allOf"):
+        return smallest(several[0], known)
+    if "const" in schema:
+        return schema["const"]
+    if "enum" in schema:
+        return schema["enum"][0]
+    match schema.get("type"):
+        case "object":
+            return {name: smallest(part, known) for name, part in schema.get("properties", {}).items()}
+        case "array":
+            return [smallest(schema["items"], known)] * schema.get("minItems", 0)
+        case "boolean":
+            return False
+        case "integer" | "number":
+            return schema.get("minimum", 0)
+        case "null":
+            return None
+    return _SAID
+
+
+@contextmanager
+def standing_in(seconds: float) -> Iterator[StandIn]:
+    """Serve a stand-in on a free port."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(1024)
+        model = StandIn(seconds, listening.getsockname()[1])
+        app = Starlette(routes=[Route("/{path:path}", model.answer, methods=["POST"])])
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        try:
+            yield model
+        finally:
+            server.should_exit = True
+            thread.join()

@@ -16,9 +16,8 @@ from typer.testing import CliRunner
 from logs import LogReader, LogWriter
 from logs.rows import Episode, Item, Run, Turn
 from simulator.errors import InputError
-from simulator.studies.bots.command import bots_command, lost_and_doubled, own_server
+from simulator.studies.bots.command import bots_command, completion, lost_and_doubled, own_server, smallest
 from simulator.studies.bots.player import Page, answer_question
-from simulator.studies.bots.stand_in import completion, smallest
 from simulator.studies.questions import Question
 
 
