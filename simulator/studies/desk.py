@@ -16,9 +16,8 @@ from simulator.errors import ConflictError, InputError
 from simulator.seeds import derive_seed
 from simulator.studies.admission import ADMISSION, Admission, AdmissionState, Code, Completion, completion_of
 from simulator.studies.files import Study
-from simulator.studies.ledger import FAILED_CHECK, place_id, written
+from simulator.studies.ledger import FAILED_CHECK, place_id, study_item, written
 from simulator.studies.pairing import PAID
-from simulator.studies.participation import study_item
 from simulator.studies.people import Person, bind, came_by_link, recognise, took_part_elsewhere
 from simulator.studies.places import REFUSED, Places
 from simulator.studies.progress import StudyProgress, count_pairs

@@ -22,9 +22,12 @@ from typing import Final
 from logs import LogReader
 from logs.codec import decode, select
 from logs.erase import RECEIPT
-from logs.rows import RESTORED, Assignment
+from logs.rows import RESTORED, Assignment, Item
+from simulator.studies.files import Study
 from simulator.studies.quota import Place, State, cell_name, parse_cell
 
+BENCHMARK: Final = "study"
+"""The benchmark of episodes around a task that is elsewhere (`Participation`); their item is the study."""
 FAILED_CHECK: Final = "failed check"
 """The reason in the row of a completed place whose holder missed an attention check."""
 _OVER: Final[tuple[State, ...]] = (
@@ -71,6 +74,17 @@ def newest_erasure(connection: sqlite3.Connection) -> int:
 def place_id(run_id: str, number: int) -> str:
     """Return the assignment's name; of two who want the same number the log lets one have it."""
     return f"{run_id}/{number:05d}"
+
+
+def study_item(study: Study) -> Item:
+    """Return a study, whole, as a row of the log: what its assignments point to, and what one cites."""
+    return Item(
+        hash=study.content_hash,
+        benchmark=BENCHMARK,
+        name=study.id,
+        language=study.language,
+        data=study.to_json(),
+    )
 
 
 def assignment_row(

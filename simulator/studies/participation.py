@@ -14,13 +14,11 @@ from typing import Any, Final
 
 from logs.rows import Ending, Item, Judgment, Score, Turn
 from simulator.runner.machines import NO_OPTIONS, ActiveEpisode, AnyMachine
-from simulator.studies.files import Study
+from simulator.studies.ledger import BENCHMARK, study_item
 from simulator.studies.material import StudyMaterial
 
 WAITING_ROOM: Final = "waiting"
 """The stage at which somebody has come to the task."""
-BENCHMARK: Final = "study"
-"""The benchmark of such episodes, whose item is the study."""
 
 
 class Participation:
@@ -92,14 +90,3 @@ class Participation:
     ) -> tuple[Score, ...]:
         """Return nothing: the task has the scores."""
         return ()
-
-
-def study_item(study: Study) -> Item:
-    """Return a study, whole, as a row of the log: what its assignments point to, and what one cites."""
-    return Item(
-        hash=study.content_hash,
-        benchmark=BENCHMARK,
-        name=study.id,
-        language=study.language,
-        data=study.to_json(),
-    )

@@ -13,8 +13,8 @@ from logs.rows import Episode, Item, ModelCall, Run, Turn
 from simulator import catalog
 from simulator.errors import InputError
 from simulator.research import Look, Part, ResearchPages, Setting, research_pages
-from simulator.studies import participation
 from simulator.studies.known import opened
+from simulator.studies.ledger import BENCHMARK
 from simulator.studies.people import PREVIEW
 from ui.i18n import DECLARED, Strings
 from ui.research.address import RESEARCH, STUDIES, Address
@@ -75,7 +75,7 @@ def run_cards(reader: LogReader) -> list[RunCard]:
     return [
         run_card(reader, run)
         for run in reversed(reader.runs())
-        if run.benchmark != participation.BENCHMARK and PREVIEW not in run.id
+        if run.benchmark != BENCHMARK and PREVIEW not in run.id
     ]
 
 
