@@ -22,10 +22,9 @@ from simulator.studies.desk import StudyDesk
 from simulator.studies.files import PEOPLE, Study, run_id
 from simulator.studies.graph import Step, own_steps
 from simulator.studies.known import builtin_studies, enterable
-from simulator.studies.machine import StudyMachine
+from simulator.studies.machine import Participation, StudyMachine
 from simulator.studies.material import StudyMaterial
 from simulator.studies.pairs import Pairs
-from simulator.studies.participation import Participation
 from simulator.studies.people import PREVIEW, preview_of
 from trees import Language
 

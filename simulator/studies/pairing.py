@@ -1,7 +1,7 @@
 """Pairing of the people of a study with two seats: pure functions over what the log holds.
 
 A participant's set has an episode of its own for what only they are asked (consent, instructions, questions
-before and after; `simulator.studies.participation`). Whoever has come to the task waits, until an episode of
+before and after; `simulator.studies.machine`). Whoever has come to the task waits, until an episode of
 the task is made for two of them, or for them and a model. `next_step` says what is to be done, one thing at
 a time, and whoever looks does it (`simulator.studies.pairs`); nothing of it is kept in memory, so a server
 that starts again goes on where the last one was.

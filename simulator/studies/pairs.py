@@ -23,6 +23,7 @@ from simulator.seats import Reply
 from simulator.seeds import derive_seed
 from simulator.studies.desk import StudyDesk
 from simulator.studies.ledger import written
+from simulator.studies.machine import WAITING_ROOM
 from simulator.studies.material import StudyMaterial
 from simulator.studies.pairing import (
     AWAY,
@@ -42,7 +43,6 @@ from simulator.studies.pairing import (
     set_name,
     task_options,
 )
-from simulator.studies.participation import WAITING_ROOM
 from simulator.studies.quota import Place
 
 LOST: Final = "lost"

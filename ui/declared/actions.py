@@ -19,9 +19,9 @@ from simulator.runner.machines import SeatPage
 from simulator.studies.admission import Entry, Sets, StudyCard
 from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import COMMENT, DEBRIEFING, REST
+from simulator.studies.machine import WAITING_ROOM
 from simulator.studies.pairing import AWAY, LEFT, NO_PARTNER, PARTNER_LEFT
 from simulator.studies.pairs import LOST, Pairs
-from simulator.studies.participation import WAITING_ROOM
 from simulator.studies.places import BY_RESEARCHER
 from simulator.studies.questions import ASKED
 from ui.calls import AcknowledgeCall, Answer, CheckCall, EnterCall, JudgeCall, MoveCall, StartCall, address

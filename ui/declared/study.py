@@ -10,9 +10,9 @@ from typing import Any, Final, Literal
 from simulator.studies import Completion
 from simulator.studies.admission import Sets, StudyCard
 from simulator.studies.graph import REST
+from simulator.studies.machine import WAITING_ROOM
 from simulator.studies.pairing import beat
 from simulator.studies.pairs import LOST, Waiting
-from simulator.studies.participation import WAITING_ROOM
 from simulator.studies.questions import ASKED, Words
 from trees import Language
 from ui.calls import address

@@ -19,7 +19,7 @@ from simulator.runner.lobby import PERSON
 from simulator.runner.machines import ActiveEpisode, task_turns
 from simulator.seats import Reply
 from simulator.studies.files import Study
-from simulator.studies.participation import WAITING_ROOM
+from simulator.studies.machine import WAITING_ROOM
 from simulator.studies.questions import ASKED, Question
 
 _STATE: Final = re.compile(r'data-(episode|seat|number|stage|at|my-turn|ended|code)="([^"]*)"')
