@@ -59,7 +59,7 @@ class Request(AnyRequest):
         top_logprobs: number of alternatives per token wanted; None for no log-probabilities.
         plain: the one user message is continued as it is, without a chat template (text completion).
         samples: answers drawn at once, all from the same seed; where more than one, a model must be able to
-            (`Capabilities.samples`, or else ask through `sampling.sample`).
+            (`Capabilities.samples`, or else ask through `decoding.sample`).
         shared: how many of the first messages this request has in common with many others (instructions and
             worked examples, say). A model in this process reads them once, by themselves; 0 for none.
         repeat: index of an intended repetition; part of the cache key, so that repeats differ.
@@ -213,7 +213,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion(Answer):
-    """A model's answer. Reasoning that stands in the text is taken out of it (`thinking`).
+    """A model's answer. Reasoning that stands in the text is taken out of it (`parted`).
 
     Attributes:
         text: the whole answer without reasoning; of several samples the first.

@@ -79,7 +79,7 @@ class Needs:
 async def run_preflight(model: ChatModel, needs: Needs | None = None, *, fresh: bool = False) -> None:
     """Ask `model` for one thing of each kind that is needed, or for a text if nothing special is.
 
-    Afterwards `sampling.sample` knows whether to draw samples one by one. Of a fleet each server is asked, by
+    Afterwards `decoding.sample` knows whether to draw samples one by one. Of a fleet each server is asked, by
     the repeat index that is its number; it may lack servers that do not answer, as long as it has one.
 
     Raises:

@@ -70,7 +70,7 @@ class Pairs:
     Args:
         desk: gives the places.
         material: of the study.
-        sets: of the episodes in which each is asked what is theirs alone (`participation`).
+        sets: of the episodes in which each is asked what is theirs alone (`machine.Participation`).
         tasks: of the episodes that they play.
         abort: ends an episode that has not ended: its id, why, and for which seat.
         absent: returns why models that are to sit opposite cannot play; None if they can.
