@@ -24,13 +24,13 @@ from logs import LogReader, NotInLog
 from logs.paths import default_path, home
 from simulator import catalog
 from simulator.benchmark import Checker
+from simulator.catalog import attempt, warn_once
 from simulator.errors import AskbackError, InputError
 from simulator.fields import field_faults
 from simulator.models import ModelOptions, Needs, run_preflight
 from simulator.models.budget import Budget
 from simulator.models.load import PROVIDERS, bare_name
 from simulator.models.preflight import REMOTE
-from simulator.packages import attempt, warn_once
 from simulator.runner.build import Models, load_machine
 from simulator.studies.files import STUDY, Study, find_studies, lines_of, read_study, run_id, scan_study
 from simulator.studies.material import material_of, material_type
