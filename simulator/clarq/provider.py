@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Final
 
 from personas.templates import render
@@ -175,26 +174,27 @@ def take_move(
     move = move or {}
     give = _read_choice(move.get("give"))
     before, after = (str(move.get(place) or "").strip() for place in ("before", "after"))
-    refusal = partial(SeatError, cause="provider")
     if max(len(before), len(after)) > LONGEST_AROUND:
         message = f"Words before or after an answer may have {LONGEST_AROUND} letters; shorten them."
-        raise refusal(message, code="too_long")
+        raise SeatError(message, "provider", code="too_long")
     if len(give) > 1 and not multi:
-        raise refusal("One piece of information per reply: pick a single node.", code="one_node")
+        raise SeatError(
+            "One piece of information per reply: pick a single node.", "provider", code="one_node"
+        )
     try:
         moved = frontier.open() if give == (OPENING,) else frontier.give(give)
     except ValueError:
         nodes = ", ".join(give)
         message = f"Node {nodes} cannot be given now; pick an available one."
-        raise refusal(message, code="not_available", node=nodes) from None
+        raise SeatError(message, "provider", code="not_available", node=nodes) from None
     body = join_texts([frontier.tree.text(index) for index in give], language) if give else ""
     reply = _join_parts((before, body, after), language) if give else text.strip()
     if not reply:
-        raise refusal("Pick a node or write a reply.", code="nothing_given")
+        raise SeatError("Pick a node or write a reply.", "provider", code="nothing_given")
     own = " ".join((before, after)) if give else reply
     if leaked := leaks(own, moved, language) or _given_away(reply, body, moved, language):
         message = f"Your words contain the text of node {leaked[0]}; pick that node instead of typing it."
-        raise refusal(message, code="leaks", node=leaked[0])
+        raise SeatError(message, "provider", code="leaks", node=leaked[0])
     return ProviderTurn(text=reply, give=give, frontier=moved)
 
 
