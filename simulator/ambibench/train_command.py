@@ -350,6 +350,7 @@ def _train_hosted(order: Training, lines: Sequence[str], console: Console) -> No
 def _train_here(
     order: Training, records: Sequence[Mapping[str, str]], folder: Path, console: Console
 ) -> None:
+    weights = weights_of(order.model)
     require_local("peft") if order.method == "lora" else require_local()
     if order.threads is not None:
         import torch
@@ -361,7 +362,7 @@ def _train_here(
     facts = {field: getattr(order, field) for field in ("fold", "variant", "constant", "data", "model")}
     config = TrainConfig(**{field: getattr(order, field) for field in TrainConfig.model_fields})
     with updates_bar(console, order.epochs * len(records)) as tell:
-        curve = finetune(weights_of(order.model), records, folder, config, name=name, told=facts, tell=tell)
+        curve = finetune(weights, records, folder, config, name=name, told=facts, tell=tell)
     tenth = max(1, len(curve.completion) // 10)
     first, last = fmean(curve.completion[:tenth]), fmean(curve.completion[-tenth:])
     console.print(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -222,12 +222,15 @@ def _requests(order: RunOrder[ExampleSelection, Options]) -> list[RunRequest]:
     chosen, players = order.selection, order.players[ANNOTATOR]
     chosen.categories()  # what is wrong with them is told whatever is played
     models = order.settings.models
-    can = {who: announced(who, models).capabilities if _is_asked(who) else None for who in players}
+
+    @lru_cache
+    def can(player: str) -> Capabilities | None:
+        return announced(player, models).capabilities if _is_asked(player) else None
 
     def refused(player: str, task: Task) -> str:
         if task == "evaluate" and not chosen.results:
             return _NO_RESULTS
-        return refusal(task, player, can[player], order.rules)
+        return refusal(task, player, partial(can, player), order.rules)
 
     pairs = played_pairs(
         players,
@@ -263,15 +266,18 @@ def _is_asked(player: str) -> bool:
     return is_model(player) and not player.startswith(("offline/", PREFIX))
 
 
-def refusal(task: Task, player: str, can: Capabilities | None, rules: Options) -> str:
-    """Return why a player cannot do a task, in a sentence; empty if it can."""
+def refusal(task: Task, player: str, capabilities: Callable[[], Capabilities | None], rules: Options) -> str:
+    """Return why a player cannot do a task, in a sentence; empty if it can.
+
+    `capabilities`: of the player, if it is a model; asked for last, since its weights may not be there.
+    """
     if player in TASKS_OF:
         return "" if task in TASKS_OF[player] else f"{player} has nothing to say there"
     if player.startswith(PREFIX):
         return "" if task == "nli" else f"{player} gives label sets, which only the task nli asks for"
     if task == "claim" and not rules.nli:
         return "paraphrases of claims are scored by a model of inference: name its folder, --nli FOLDER"
-    if can is None:
+    if (can := capabilities()) is None:
         return ""
     if task == "continue" and not (can.scoring and can.plain):
         return (

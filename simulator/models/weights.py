@@ -294,7 +294,7 @@ def require_local(*more: str) -> None:
     Raises:
         Unsupported: if a package is missing; says how to install it.
     """
-    for package in ("torch", "transformers", *more):
+    for package in (*more, "torch", "transformers"):
         imported(package)
 
 

@@ -107,10 +107,10 @@ def test_chat_models_without_likelihoods_do_not_continue(askback, monkeypatch, l
 
 def test_refusals():
     every = Capabilities(scoring=True, plain=True, schema=True)
-    assert refusal("continue", "m", every, Options()) == ""
-    assert refusal("claim", "m", every, Options(nli="folder")) == ""
-    assert refusal("generate", "m", Capabilities(schema=False), Options()) == ""
-    assert "chat model" in refusal("nli", "m", Capabilities(schema=False), Options())
+    assert refusal("continue", "m", lambda: every, Options()) == ""
+    assert refusal("claim", "m", lambda: every, Options(nli="folder")) == ""
+    assert refusal("generate", "m", lambda: Capabilities(schema=False), Options()) == ""
+    assert "chat model" in refusal("nli", "m", lambda: Capabilities(schema=False), Options())
     assert ExampleSelection(task="true-false, crowd,crowd").tasks == ("crowd", "true_false")
 
 
