@@ -283,9 +283,11 @@ class Access:
 
     def trusts(self, address: str) -> bool:
         """Return True if the proxy at `address` was named."""
-        parsed = ip_address(address)
-        networks = (ipaddress.ip_network(proxy, strict=False) for proxy in self.proxies)
-        return parsed is not None and any(parsed in network for network in networks)
+        try:
+            parsed = ipaddress.ip_address(address)  # as it stands: so Uvicorn, too, takes it
+        except ValueError:
+            return False
+        return any(parsed in ipaddress.ip_network(proxy, strict=False) for proxy in self.proxies)
 
 
 class Hosts:

@@ -72,11 +72,12 @@ class ClarqSessions(PlaySessions):
     async def drawn(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
     ) -> Drawn:
-        """See `PlaySessions.drawn`."""
-        chosen = Choices.model_validate(rules)
-        return Drawn(
-            chosen_item(load_items(self.data, language), item), logged_values(chosen) if chosen.multi else {}
+        """See `PlaySessions.drawn`; in a language without tasks there are the English ones."""
+        chosen, tasks = (
+            Choices.model_validate(rules),
+            load_items(self.data, "zh" if language == "zh" else "en"),
         )
+        return Drawn(chosen_item(tasks, item), logged_values(chosen) if chosen.multi else {})
 
     async def view(self, episode_id: str, seat: str) -> SeatPage:
         """See `StudySessions.view`."""

@@ -93,8 +93,8 @@ class TaskSource:
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """Id -> number."""
-        return {name: number for number, name in enumerate(self.ids)}
+        """Id -> number, of an id that stands twice its first."""
+        return {name: number for number, name in reversed(list(enumerate(self.ids)))}
 
     @cached_property
     def strata(self) -> Sequence[Stratum | None]:

@@ -210,6 +210,7 @@ def test_a_proxy_is_an_address_or_a_network() -> None:
     for name in ("localhost", "127.0.0.1", "[::1]:80", "evil.example"):
         assert not behind.allows(name, forwarded=True), name
     assert not access.trusts("10.0.1.7")
+    assert not access.trusts("::ffff:10.0.0.7")  # nor does Uvicorn, which reads the other headers
     assert not access.trusts("")
 
 

@@ -373,11 +373,20 @@ def _left_out(
     known = [each for each in ready if each.known]
     if len(known) < 2 or len(known) != len(nonconformities):  # with repeats of items, "all others" are not
         return None
+    epsilon, quantile = _epsilon(settings), settings.quantile
+    ordered = sorted(range(len(known)), key=nonconformities.__getitem__)
+    values = [nonconformities[place] for place in ordered]
+    order = conformal.order(len(values) - 1, epsilon, quantile)
+    # Whichever of the smaller ones is missing, the threshold is the same, and so for the larger ones.
+    near = range(max(0, order - 3), min(len(values), order + 3))
+    q_hats = {
+        place: conformal.threshold([*values[:place], *values[place + 1 :]], epsilon, quantile)
+        for place in near
+    }
     covered = 0
-    for place, item in enumerate(known):
-        others = [*nonconformities[:place], *nonconformities[place + 1 :]]
-        q_hat = conformal.threshold(others, _epsilon(settings), settings.quantile)
-        covered += bool(outcome_prepared(item, q_hat, settings).covered)
+    for place, item in enumerate(ordered):
+        q_hat = q_hats[min(max(place, near[0]), near[-1])]
+        covered += bool(outcome_prepared(known[item], q_hat, settings).covered)
     return conformal.coverage(covered, len(known))
 
 

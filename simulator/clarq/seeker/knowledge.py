@@ -245,7 +245,7 @@ def _english(entries: tuple[Entry, ...], section: str) -> Found:
     for name, kinds in _FAMILIES:
         of_kind = [entry for key in kinds & heads.keys() for entry in heads[key][1]]
         members = [entry for entry in entries if entry in of_kind]
-        if len(members) > 1:
+        if len(of_kind) > 1 and len(members) > 1:  # what is listed twice is no choice
             yield name, kinds, members
     first = {key: members for key, (_, members) in _by_head(entries, section, all_heads=False).items()}
     for key, (word, members) in heads.items():

@@ -26,6 +26,7 @@ from simulator.seats import Reply
 from simulator.studies import Study
 from simulator.studies.known import builtin_studies, needs_opposite
 
+LANGUAGES = ("en", "zh", "fr")
 ASKED = ("How is the task done?", "Which of them should I use?", "Where is that?")
 HARD = {
     "id": "hard",
@@ -50,6 +51,11 @@ def study(seat="seeker", **more):
         "seed": 3,
     }
     return Study(**{**given, **more})
+
+
+async def test_a_language_without_tasks_has_the_english_ones(server):
+    languages = [(await server.sessions.drawn({}, "seeker", {}, 1, each)).item.language for each in LANGUAGES]
+    assert languages == ["en", "zh", "en"]
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -293,3 +294,9 @@ def _check_grammar(tasks: Sequence[Task], language: str) -> None:
             questions.add(" ".join(render("clarq/offline_seeker", language, variables).text.split()))
     assert len(questions) > 300
     assert not [text for text in questions if WRONG[language].search(text) or text[-1] not in "?？"]
+
+
+def test_what_is_listed_twice_is_no_choice():
+    twice = Background("a guard", "keep the peace", items=("a sword", "a sword", "an apple"))
+    assert knowledge_of(twice, "en").groups == ()
+    assert knowledge_of(replace(twice, items=("a sword", "a bow", "an apple")), "en").groups
