@@ -73,10 +73,8 @@ class ClarqSessions(PlaySessions):
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
     ) -> Drawn:
         """See `PlaySessions.drawn`; in a language without tasks there are the English ones."""
-        chosen, tasks = (
-            Choices.model_validate(rules),
-            load_items(self.data, "zh" if language == "zh" else "en"),
-        )
+        chosen = Choices.model_validate(rules)
+        tasks = load_items(self.data, "zh" if language == "zh" else "en")
         return Drawn(chosen_item(tasks, item), logged_values(chosen) if chosen.multi else {})
 
     async def view(self, episode_id: str, seat: str) -> SeatPage:

@@ -190,7 +190,7 @@ def _seat(
     if name == "person":
         return PersonSeat()
     if name.startswith(SCRIPT):
-        return ScriptSeat(read_script(Path(name.removeprefix(SCRIPT)), seat), name)
+        return script_seat(name, seat)
     if name.startswith("python:"):
         return AgentSeat(name, _agent(name))
     if name.startswith("plugin/"):
@@ -225,6 +225,15 @@ def _plugin(name: str) -> Any:
 
 def _instantiate(agent: Any) -> Any:
     return agent() if isinstance(agent, type) else agent
+
+
+def script_seat(name: str, seat: str) -> Seat:
+    """Return who makes the moves of the file in a name ``script:FILE``.
+
+    Raises:
+        InputError: as `read_script`.
+    """
+    return ScriptSeat(read_script(Path(name.removeprefix(SCRIPT)), seat), name)
 
 
 def read_script(path: Path, seat: str) -> Callable[[View], Reply]:

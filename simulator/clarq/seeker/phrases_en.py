@@ -10,6 +10,8 @@ from itertools import dropwhile, groupby
 from simulator.clarq.lexical import EN, EN_PATTERNS, VAGUE, Vagueness
 
 _VAGUE = VAGUE["en"]
+_ENDS_A_PHRASE = EN["ends"] | EN["pronouns"] | {"of"}
+_BEFORE_A_NOUN = EN["fitting"] | EN["adverbs"]
 _NOT_THINGS = EN["nowhere"] | EN["quantities"] | _VAGUE.keys()
 _COMMON = (
     EN["verbs"] | EN["ends"] | EN["determiners"] | EN["adverbs"] | EN["subordinators"]
@@ -104,7 +106,7 @@ def _row(tokens: Sequence[str]) -> list[Phrase]:
             if amount.lower() in EN["quantities"] or amount[0].isdigit():
                 determiner, current = "", []
                 continue
-        if token[0].isalnum() and lowered not in EN["ends"] | EN["pronouns"] | {"of"}:
+        if token[0].isalnum() and lowered not in _ENDS_A_PHRASE:
             current.append(token)
             continue
         if current:
@@ -158,7 +160,7 @@ def _noun(phrase: Phrase) -> str:
 
 def _is_no_part_of_a_noun(word: str) -> bool:
     """Return True of “suitable”, “fully”, “12” and the like."""
-    return word.lower() in EN["fitting"] | EN["adverbs"] or (not word.isalpha() and "-" not in word)
+    return word.lower() in _BEFORE_A_NOUN or (not word.isalpha() and "-" not in word)
 
 
 _DOING = frozenset({"crush", "make"})  # in no thing's name

@@ -34,13 +34,13 @@ from simulator.models import ModelOptions
 from simulator.models.budget import PRICES_VARIABLE
 from simulator.models.load import WEIGHTS
 from simulator.runner.batch import Executor, Job, Tell, logged_state, play_job
-from simulator.runner.build import SCRIPT, NamedSeatFactory, SeatFactory, load_machine, read_script
+from simulator.runner.build import SCRIPT, NamedSeatFactory, SeatFactory, load_machine, script_seat
 from simulator.runner.cluster import connecting
 from simulator.runner.cluster.connecting import actor_options, imported_ray
 from simulator.runner.cluster.head import Head, Link
 from simulator.runner.machines import AnyMachine
 from simulator.runner.options import Engine, Resources
-from simulator.seats import ScriptSeat, Seat
+from simulator.seats import Seat
 
 _CALL_SECONDS: Final = 0.5
 _MOST_LOSSES: Final = 3
@@ -344,7 +344,7 @@ async def on_cluster(
 def _portable(seat: str, who: str | Seat) -> str | Seat:
     """Return who sits there, for a process that cannot read this machine's files."""
     if isinstance(who, str) and who.startswith(SCRIPT):
-        return ScriptSeat(read_script(Path(who.removeprefix(SCRIPT)), seat), who)
+        return script_seat(who, seat)
     return who
 
 
