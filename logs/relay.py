@@ -1,4 +1,4 @@
-"""How rows get to the writer of a log, and how those who wait are told what became of them.
+"""The way of rows to the writer of a log, and of the outcome back to those who wait.
 
 `Relay` is a log whose file another process writes: rows are sent there in groups, and acknowledged once
 committed.

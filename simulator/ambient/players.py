@@ -1,4 +1,4 @@
-"""Who sits in the annotator's seat under which name: language models in every task, and built-in players.
+"""The annotator's seat by name: language models in every task, and built-in players.
 
 Models fill in people's forms (spec 3, 5.1, 9): they are shown what a person is shown, step by step, and
 answer with an object that is read like a person's form. They write disambiguations (6.2) and paraphrases

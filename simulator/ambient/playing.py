@@ -1,4 +1,4 @@
-"""How an episode is played: its options, its steps, and what is shown in each (spec 3, 5.1, 6.5, 7).
+"""The play of an episode: its options, its steps, and what is shown in each (spec 3, 5.1, 6.5, 7).
 
 Every episode is a fixed list of steps, known beforehand; a step is one turn of the one seat there is. Models
 and built-in players do the task alone; people may have to qualify before.

@@ -1,4 +1,4 @@
-"""What things in a kitchen are called: words, categories (tables/categories.yaml), and what a sentence names.
+"""Names of things in a kitchen: words, categories (tables/categories.yaml), and what a sentence names.
 
 One rule for set sizes, affordances and right options (spec 8.2, 9, 10.1): names are looked for as whole
 words, whatever the letter case; a plural ending counts as the word. Where names overlap the longer one is

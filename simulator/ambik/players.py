@@ -1,4 +1,4 @@
-"""Who sits in the seats of robot and user without being a person: built-in players, and models.
+"""The seats of robot and user without a person in them: built-in players, and models.
 
 | name | what it does |
 |---|---|

@@ -1,4 +1,4 @@
-"""What is right: options and actions (spec 7.1, 9), and questions; which types expect one (spec 1, 5).
+"""The truth: right options and actions (spec 7.1, 9), and questions; which types expect one (spec 1, 5).
 
 Of a pair's member an option is right if it realises all concepts of at least one line of its variants; that
 is for calibration. In the test file the column holds phrases that are not for scoring: there the intent is

@@ -98,7 +98,7 @@ class TaskSource:
 
     @cached_property
     def strata(self) -> Sequence[Stratum | None]:
-        """What each is as far as is known without reading it; None if nothing is."""
+        """Level, quest type and goal of each, as far as known without reading it; None if nothing is."""
         return self._strata or [name and name.stratum for name in map(parse_name, self.ids)]
 
     def named(self, task_id: str) -> Task:

@@ -62,7 +62,7 @@ class Table:
 
     @property
     def robot(self) -> Seat:
-        """Who is the robot."""
+        """The robot's seat."""
         return self.live.seats[ROBOT]
 
 

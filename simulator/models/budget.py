@@ -1,4 +1,4 @@
-"""What calls cost: a table of prices that the user can edit, a hard budget, and the layer that guards it.
+"""The cost of calls: a table of prices that the user can edit, a hard budget, and the layer that guards it.
 
 The built-in table is ``prices.yaml`` beside this file; a file of the user's own (``$ASKBACK_PRICES`` or
 `prices_path`) adds to it and overrides it. A model without a price costs None: unknown, not nothing.

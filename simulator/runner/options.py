@@ -1,7 +1,7 @@
 """Options that commands of several benchmarks have, in the same words.
 
 Those of models are a command's `ModelFlags`, that of who works its `Engine`. Imported for every ``--help``,
-so this module imports nothing that takes time.
+so this module imports nothing that takes time, but for the log, which every command needs.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Places:
 
     @property
     def admitting(self) -> Admitting:
-        """Return whether the study takes people in. The newest word holds."""
+        """Return the state of admission, and since when; the newest word holds."""
         events = self._reader.events(run_id=self.study.run_id, kind=ADMISSION)
         if not events:
             return Admitting("open")

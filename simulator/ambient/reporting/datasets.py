@@ -1,4 +1,4 @@
-"""What files hold that have no answers: examples, kinds of ambiguity, cases of EDIT-F1 (spec 1, 6.4).
+"""Sections on files without answers: examples, kinds of ambiguity, cases of EDIT-F1 (spec 1, 6.4).
 
 Statistics are counted each by its rule (spec 1.2, 1.3; paper 2.3, Fig. 3). Shares are fractions of 1 with a
 95 % percentile bootstrap interval over examples; `Interval.n` is what they are shares of. None where there is

@@ -1,4 +1,4 @@
-"""What a report can be told, and the answers in runs of the log and in files (spec 11, 13).
+"""The settings of a report, and the answers in runs of the log and in files (spec 11, 13).
 
 Files are told apart by their content.
 """

@@ -33,7 +33,7 @@ from simulator.stats import Interval
 
 Kappa = Literal["cohen", "fleiss"]
 Ratings = Mapping[int, Mapping[str, Hashable]]
-"""What is said of drafts, each by its place, by annotator."""
+"""Statements on drafts, each draft by its place, by annotator."""
 FIELDS: Final = (
     *("clear", "objects", "scene", "indirect", "type", "ambiguous", "question", "answer"),
     *("clear_plan", "ambiguous_plan", "step", "shortlist", "intent", "variants"),

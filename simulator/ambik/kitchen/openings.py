@@ -1,4 +1,4 @@
-"""What a step speaks of, what of it is open, and what the rest of the text, or common sense, settles."""
+"""The things that a step speaks of, those left open, and those that the text or common sense settles."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Meaning:
 
     @property
     def place(self) -> tuple[str, str] | None:
-        """How it lies in or on which container, if that is said."""
+        """The relation and the container that are said, if they are."""
         return next(((key, str(name)) for key, name in self.description if key in PLACE_KEYS), None)
 
     def to_json(self) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What the seats are told when it is their turn (`View.task`), and what an answer may tell.
+"""The knowledge of the seats when it is their turn (`View.task`), and what an answer may tell.
 
 The built-in expert hears what is asked and answers it (`env.questions`). Whoever answers in its place, what
 may be told is what was asked, and what has been said already.
