@@ -1,4 +1,4 @@
-"""Reinforcement learning in HandMeThat with Stable-Baselines3, and the learning curve in docs/.
+"""Train Stable-Baselines3 learners on HandMeThat and draw the learning curve in docs/.
 
 ::
 
@@ -6,10 +6,10 @@
     askback generate handmethat --profile v1 --levels 1:1 --quest-mix bring_me:1 --episodes 600 --out episodes
     python examples/handmethat_rl.py --data episodes --out docs/handmethat_rl.png
 
-Two learners, MaskablePPO (of sb3-contrib) and a DQN that obeys the mask, share one network: every command is
-scored by what it does and by how well its things fit what the human said. They learn on episodes of the train
-split with the published shaping (points for following the demonstration, spec 9.5), and are tested without
-it on episodes of the test split.
+Two learners, MaskablePPO (sb3-contrib) and a masked DQN, share one network architecture: it scores every
+command by its verb and by how well its things match the instruction. They learn on episodes of the train
+split with the published reward shaping (points for following the demonstration, spec 9.5), and are tested
+without it on episodes of the test split.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ from simulator.handmethat.meanings.model import QUESTS
 from simulator.stats import wilson
 
 FORBIDDEN = -1e9
-LIMIT = 8  # commands per episode, as the published RL scripts have it
+LIMIT = 8  # commands per episode, as in the published RL scripts
 _COLUMN = {name: i for i, name in enumerate(UTTERANCE)}
 
 
 class CommandScorer(BaseFeaturesExtractor):
-    """A score for every command, and next to it what the state is worth.
+    """A network that returns a score for every command and a value of the state.
 
-    A thing fits if nothing that was said speaks against it. A command is told by its verb, whether its things
-    fit or are the human, whether something that fits lies at or in them, and what the robot holds.
+    A thing matches if the instruction does not contradict it. Features of a command: its verb, whether its
+    things match or are the human, whether they contain a matching thing, and what the robot holds.
     """
 
     def __init__(self, observation_space: spaces.Dict, width: int = 64) -> None:
@@ -77,18 +77,18 @@ class CommandScorer(BaseFeaturesExtractor):
         self.value = nn.Sequential(nn.Linear(context + 2, width), nn.ReLU(), nn.Linear(width, 1))
 
     def forward(self, observations: dict[str, Tensor]) -> Tensor:
-        """Scores of the commands (forbidden ones far below all others) and the value: (batch, slots + 1)."""
-        fits = self._fits(observations)
+        """Return scores of the commands (invalid ones: `FORBIDDEN`) and the value: (batch, slots + 1)."""
+        matches = self._matches(observations)
         place = observations["place"].long()
-        said, commands = observations["utterance"].long(), observations["commands"].long()
-        # Column 0 stands for no thing, the last for the human.
-        things = nn.functional.pad(fits, (1, 1))
-        holds = _holding_what_fits(fits, place)
-        filled = nn.functional.pad(holds, (1, 1))
+        utterance, commands = observations["utterance"].long(), observations["commands"].long()
+        # Column 0 means no thing, the last column the human.
+        things = nn.functional.pad(matches, (1, 1))
+        holders = _containers_of_matches(matches, place)
+        containers = nn.functional.pad(holders, (1, 1))
         verb, first, second = commands.unbind(-1)
-        destination = said[:, _COLUMN["destination"], None]
+        destination = utterance[:, _COLUMN["destination"], None]
         home = _home(place, destination)
-        context = self._context(observations, things, holds)
+        context = self._context(observations, things, holders)
         rows = torch.cat(
             [
                 nn.functional.one_hot(verb, len(COMMAND_VERBS) + 1).float(),
@@ -96,8 +96,8 @@ class CommandScorer(BaseFeaturesExtractor):
                     [
                         (first == MOST_ENTITIES + 1).float(),
                         things.gather(1, first),
-                        filled.gather(1, first),
-                        filled.gather(1, second),
+                        containers.gather(1, first),
+                        containers.gather(1, second),
                         ((first == destination) & (first > 0)).float(),
                         ((second == destination) & (second > 0)).float(),
                         ((first == home) & (first > 0)).float(),
@@ -109,16 +109,16 @@ class CommandScorer(BaseFeaturesExtractor):
             dim=-1,
         )
         scores = self.score(rows).squeeze(-1)
-        allowed = observations["action_mask"] > 0
-        visible = torch.stack([fits.amax(1), holds.amax(1)], dim=-1)
+        valid = observations["action_mask"] > 0
+        visible = torch.stack([matches.amax(1), holders.amax(1)], dim=-1)
         value = self.value(torch.cat([context, visible], dim=-1))
-        return torch.cat([scores.masked_fill(~allowed, FORBIDDEN), value], dim=-1)
+        return torch.cat([scores.masked_fill(~valid, FORBIDDEN), value], dim=-1)
 
-    def _fits(self, observations: dict[str, Tensor]) -> Tensor:
-        """1 for every visible thing that nothing said speaks against, else 0: (batch, entities)."""
-        kind, said = observations["kind"].long(), observations["utterance"].long()
+    def _matches(self, observations: dict[str, Tensor]) -> Tensor:
+        """Return 1 for every visible thing that matches the instruction, else 0: (batch, entities)."""
+        kind, utterance = observations["kind"].long(), observations["utterance"].long()
         classes = self.classes[kind]
-        named = {
+        specifiers = {
             "class": classes,
             "subclass": self.subclasses[kind],
             "type": kind,
@@ -126,48 +126,48 @@ class CommandScorer(BaseFeaturesExtractor):
             "color": observations["color"].long(),
             "size": observations["size"].long(),
         }
-        fits = (observations["visible"] > 0) & (classes != class_numbers()["LOCATION"]) & (kind > 0)
-        for name, values in named.items():
-            wanted = said[:, _COLUMN[name], None]
-            fits &= (wanted == 0) | (values == wanted)
+        matches = (observations["visible"] > 0) & (classes != class_numbers()["LOCATION"]) & (kind > 0)
+        for name, values in specifiers.items():
+            required = utterance[:, _COLUMN[name], None]
+            matches &= (required == 0) | (values == required)
         states = observations["states"].long()
         for i, name in enumerate(STATES):
-            wanted = said[:, _COLUMN[name], None]
-            fits &= (wanted == 0) | (states[:, :, i] == wanted - 1)
-        return fits.float()
+            required = utterance[:, _COLUMN[name], None]
+            matches &= (required == 0) | (states[:, :, i] == required - 1)
+        return matches.float()
 
-    def _context(self, observations: dict[str, Tensor], things: Tensor, holds: Tensor) -> Tensor:
-        said, at = observations["utterance"].long(), observations["at"].long()
+    def _context(self, observations: dict[str, Tensor], things: Tensor, holders: Tensor) -> Tensor:
+        utterance, at = observations["utterance"].long(), observations["at"].long()
         held = observations["holding"].long()
         with_human = (at == MOST_ENTITIES + 1).float()
-        here = nn.functional.pad(holds, (1, 1)).gather(1, at)
+        here = nn.functional.pad(holders, (1, 1)).gather(1, at)
         holding = torch.cat([(held > 0).float(), things.gather(1, held)], dim=-1)
-        quest = nn.functional.one_hot(said[:, _COLUMN["quest"]] - 1, len(QUESTS)).float()
+        quest = nn.functional.one_hot(utterance[:, _COLUMN["quest"]] - 1, len(QUESTS)).float()
         return torch.cat([quest, with_human, here, holding], dim=-1)
 
 
-def _holding_what_fits(fits: Tensor, place: Tensor) -> Tensor:
-    """1 for every container in which something that fits lies, directly or deeper: (batch, entities)."""
-    holds = torch.zeros_like(fits)
-    weight = fits
+def _containers_of_matches(matches: Tensor, place: Tensor) -> Tensor:
+    """Return 1 for every container with a matching thing directly or deeper in it: (batch, entities)."""
+    containers = torch.zeros_like(matches)
+    weight = matches
     for _ in range(2):
-        # Things without a place are counted in a column of their own, which is cut off.
-        counted = torch.zeros(fits.shape[0], fits.shape[1] + 1).to(fits)
-        counted.scatter_add_(1, (place % (fits.shape[1] + 1)), weight)
-        weight = counted[:, :-1]
-        holds = torch.maximum(holds, (weight > 0).float())
-    return holds
+        # Things without a place are counted in an extra last column, which is dropped.
+        counts = torch.zeros(matches.shape[0], matches.shape[1] + 1).to(matches)
+        counts.scatter_add_(1, (place % (matches.shape[1] + 1)), weight)
+        weight = counts[:, :-1]
+        containers = torch.maximum(containers, (weight > 0).float())
+    return containers
 
 
 def _home(place: Tensor, row: Tensor) -> Tensor:
-    """1 + the location of the entity of a row (1 + its number), or the row itself if it is a location."""
+    """Return the row of an entity's container, or of itself if it has none; rows are 1 + a number."""
     entity = (row - 1).clamp(min=0)
     container = place.gather(1, entity)
     return torch.where(container >= 0, container + 1, row)
 
 
 class _Split(nn.Module):
-    """The scores for the actor, the value for the critic: what Stable-Baselines3 calls an mlp_extractor."""
+    """An mlp_extractor of Stable-Baselines3: the scores go to the actor, the value to the critic."""
 
     def __init__(self, slots: int) -> None:
         super().__init__()
@@ -199,27 +199,27 @@ class CommandPolicy(MaskableMultiInputActorCriticPolicy):
 
 
 class CommandQNetwork(QNetwork):
-    """Q of every command: its score by `CommandScorer`."""
+    """A Q network whose values are the scores of `CommandScorer`."""
 
     def forward(self, obs: dict[str, Tensor]) -> Tensor:
-        """Q of all commands: (batch, slots)."""
+        """Return Q of all commands: (batch, slots)."""
         return self.extract_features(obs, self.features_extractor)[:, :-1]
 
 
 class CommandQPolicy(DQNPolicy):
-    """A policy of `CommandQNetwork`."""
+    """A policy with a `CommandQNetwork`."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, features_extractor_class=CommandScorer, **options)
 
     def make_q_net(self) -> QNetwork:
-        """The network; one is learnt, the other is its target."""
+        """Return a new network; Stable-Baselines3 calls this for the online and the target network."""
         arguments = self._update_features_extractor(self.net_args, features_extractor=None)
         return CommandQNetwork(**arguments).to(self.device)
 
 
 class MaskedDQN(DQN):
-    """DQN that explores among the commands that may be given."""
+    """A DQN that explores only valid commands."""
 
     def predict(
         self,
@@ -228,7 +228,7 @@ class MaskedDQN(DQN):
         episode_start: Any = None,
         deterministic: bool = False,
     ) -> tuple[Any, Any]:
-        """The best command of each environment, or, exploring, any that may be given."""
+        """Return the best command of each environment, or a random valid one when exploring."""
         actions, state = super().predict(observation, state, episode_start, deterministic=True)
         if not deterministic:
             masks = np.atleast_2d(observation["action_mask"])
@@ -239,14 +239,14 @@ class MaskedDQN(DQN):
 
     @property
     def generator(self) -> np.random.Generator:
-        """Decides when and how to explore."""
+        """The random generator for exploration."""
         if not hasattr(self, "_generator"):
             self._generator = np.random.default_rng(self.seed)
         return self._generator
 
 
 def make_env(tasks: Sequence[Any], mode: str, shaping: bool) -> Callable[[], Monitor[Any, Any]]:
-    """Return what makes an environment over `tasks`; points are hundredths, so that values are about 1."""
+    """Return a function that makes an environment over `tasks`; rewards are divided by 100."""
 
     def make() -> Monitor[Any, Any]:
         env = HandMeThatDiscrete(tasks=tasks, mode=mode, limit=LIMIT, shaping=shaping)
@@ -255,8 +255,8 @@ def make_env(tasks: Sequence[Any], mode: str, shaping: bool) -> Callable[[], Mon
     return make
 
 
-def success_rate(model: Any, tasks: Sequence[Any], mode: str) -> int:
-    """Return how many of `tasks` the greedy policy solves."""
+def count_solved(model: Any, tasks: Sequence[Any], mode: str) -> int:
+    """Return the number of `tasks` that the greedy policy solves."""
     env, solved = HandMeThatDiscrete(tasks=tasks, mode=mode, limit=LIMIT), 0
     masked = isinstance(model, MaskablePPO)
     for number in range(len(tasks)):
@@ -272,7 +272,7 @@ def success_rate(model: Any, tasks: Sequence[Any], mode: str) -> int:
 
 
 class Curve(BaseCallback):
-    """Tests the policy now and then, on episodes that it does not learn from."""
+    """A callback that regularly tests the policy on held-out episodes."""
 
     def __init__(self, tasks: Sequence[Any], mode: str, every: int) -> None:
         super().__init__()
@@ -280,7 +280,7 @@ class Curve(BaseCallback):
         self.points: list[tuple[int, int]] = []
 
     def _test(self) -> None:
-        solved = success_rate(self.model, self.tasks, self.mode)
+        solved = count_solved(self.model, self.tasks, self.mode)
         self.points.append((self.num_timesteps, solved))
         print(
             f"{type(self.model).__name__} {self.num_timesteps} steps: {solved} of {len(self.tasks)}",
@@ -298,7 +298,7 @@ class Curve(BaseCallback):
 
 
 def make_learner(name: str, tasks: Sequence[Any], mode: str, seed: int, envs: int = 8) -> Any:
-    """A learner that has learnt nothing yet: ``MaskablePPO`` or ``DQN``."""
+    """Return an untrained learner: ``MaskablePPO`` or ``DQN``."""
     env = DummyVecEnv([make_env(tasks, mode, shaping=True) for _ in range(envs)])
     if name == "MaskablePPO":
         return MaskablePPO(
@@ -308,14 +308,14 @@ def make_learner(name: str, tasks: Sequence[Any], mode: str, seed: int, envs: in
     return MaskedDQN(
         CommandQPolicy, env, buffer_size=8000, learning_starts=envs, batch_size=64, train_freq=1,
         gradient_steps=2, learning_rate=1e-3, gamma=0.9, target_update_interval=500, exploration_fraction=0.5,
-        # The limit ends an episode like any failure: where it is over no command is allowed, and Q of all is
-        # FORBIDDEN, so that a target bootstrapped from there would drown every other.
+        # Treat truncation as an end: after it no command is valid and all Q values are FORBIDDEN, so a target
+        # bootstrapped from there would dominate all others.
         replay_buffer_kwargs={"handle_timeout_termination": False}, seed=seed, device="cpu",
     )  # fmt: skip
 
 
 def draw(curves: dict[str, Sequence[tuple[int, int]]], count: int, out: Path, title: str) -> None:
-    """The learning curves with 95 % intervals, as a picture, and as CSV beside it."""
+    """Draw the learning curves with 95 % intervals to `out`, and write them as CSV next to it."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -340,31 +340,31 @@ def draw(curves: dict[str, Sequence[tuple[int, int]]], count: int, out: Path, ti
 
 
 def main() -> None:
-    """Learn, test, draw."""
+    """Train, test and draw the learning curves."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", required=True, help="a folder of episodes with a split file")
+    parser.add_argument("--data", required=True, help="folder of episodes with a split file")
     parser.add_argument("--learner", default="MaskablePPO,DQN", help="MaskablePPO, DQN or both")
     parser.add_argument("--level", type=int, default=1)
     parser.add_argument("--mode", default="full", choices=("full", "partial"))
     parser.add_argument("--steps", type=int, default=12_000)
-    parser.add_argument("--points", type=int, default=8, help="how often the policy is tested")
+    parser.add_argument("--points", type=int, default=8, help="number of tests of the policy")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("handmethat_rl.png"))
-    given = parser.parse_args()
+    args = parser.parse_args()
     torch.set_num_threads(1)
-    train, test = (load_tasks(given.data, levels=[given.level], split=part) for part in ("train", "test"))
-    seen = {"full": "fully", "partial": "partially"}[given.mode]
-    title = f"HandMeThat level {given.level}, {seen} observable: {len(test)} episodes not learnt from"
+    train, test = (load_tasks(args.data, levels=[args.level], split=part) for part in ("train", "test"))
+    view = {"full": "fully", "partial": "partially"}[args.mode]
+    title = f"HandMeThat level {args.level}, {view} observable: {len(test)} held-out episodes"
     curves: dict[str, Sequence[tuple[int, int]]] = {}
-    for name in given.learner.split(","):
-        begun = time.process_time()
-        curve = Curve(test, given.mode, max(1, given.steps // given.points))
-        make_learner(name, train, given.mode, given.seed).learn(given.steps, callback=curve)
-        print(f"{name}: {time.process_time() - begun:.0f} s of CPU")
+    for name in args.learner.split(","):
+        start = time.process_time()
+        curve = Curve(test, args.mode, max(1, args.steps // args.points))
+        make_learner(name, train, args.mode, args.seed).learn(args.steps, callback=curve)
+        print(f"{name}: {time.process_time() - start:.0f} s of CPU")
         curves[name] = curve.points
-        draw(curves, len(test), given.out, title)
+        draw(curves, len(test), args.out, title)
 
 
 if __name__ == "__main__":

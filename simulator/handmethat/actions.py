@@ -1,7 +1,7 @@
 """The actions of the three domains, compiled from tables/actions.yaml (spec 3).
 
-`HUMAN` are the human's, `ROBOT` those of the robot in the text environment, `TELEPORT` the abstract ones
-that tell what help would be worth. A schema checks and applies; which arguments to try is up to the caller.
+``human``: the human's actions; ``robot``: the robot's in the text environment; ``teleport``: abstract actions
+of the robot, used for the rewards of help. A schema checks and applies; the caller chooses the arguments.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CLEANABLE: Final = ("dustyable", "stainable")
 
 
 class Action(NamedTuple):
-    """An action of an agent: the schema's name (with its agent in front) and its entities."""
+    """An action of an agent: the name of its schema (with the agent as a prefix) and its entities."""
 
     name: str
     args: Args
@@ -31,7 +31,7 @@ class Action(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A precondition: its words, for people, and the check."""
+    """A precondition: its words in the table, and the check."""
 
     text: str
     check: _Check
@@ -42,10 +42,10 @@ class Schema:
     """One kind of action.
 
     Attributes:
-        name: with the agent in front: ``human-move``, ``robot-move``.
-        bounds: what each parameter may be (see the head of the table).
-        serves: of an abstract robot action, the quest type it serves.
-        argument: of an abstract robot action, the verb, or the parameter that is the destination.
+        name: with the agent as a prefix: ``human-move``, ``robot-move``.
+        bounds: allowed entities of each parameter (see the top of the table).
+        serves: the quest type that an abstract robot action serves.
+        argument: the verb of an abstract robot action, or its parameter for the destination.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Schema:
     argument: str = ""
 
     def applicable(self, world: World, state: State, args: Args) -> bool:
-        """Return True if every precondition holds. `args` are entities, one per parameter."""
+        """Return True if every precondition holds; `args`: entities, one per parameter."""
         return all(need.check(world, state, args) for need in self.needs)
 
     def unmet(self, world: World, state: State, args: Args) -> str | None:
@@ -65,7 +65,7 @@ class Schema:
         return next((need.text for need in self.needs if not need.check(world, state, args)), None)
 
     def apply(self, state: State, args: Args) -> State:
-        """Return the state afterwards; only for `args` that are applicable."""
+        """Return the state after the action; `args` must be applicable."""
         for change in self.changes:
             state = change(state, args)
         return state
@@ -88,11 +88,11 @@ def domain(which: Domain) -> Mapping[str, Schema]:
 def carry_out(
     world: World, state: State, actions: Iterable[Action], which: Domain = "human"
 ) -> tuple[State, str | None]:
-    """Return the state after `actions`, and None.
+    """Carry out `actions` one after the other.
 
     Returns:
-        If one cannot be done, the state before it, and its number and why: ``3: human-move cannot be done
-        then: needs at l``.
+        The final state and None; if an action is impossible, the state before it, and its number with the
+        reason: ``3: human-move cannot be done then: needs at l``.
     """
     for number, (name, args) in enumerate(actions):
         schema = domain(which)[name]
@@ -153,7 +153,7 @@ _CHECKS: Final[Mapping[str, Callable[[int, int], _Check]]] = {
     "reach": lambda i, j: lambda w, s, a: is_reachable(w, s, a[i], a[j]),
     "unlocked": lambda i, j: lambda w, s, a: is_unlocked(w, s, a[i]),
     "in-or-on": lambda i, j: lambda w, s, a: s.place[a[i]] == a[j],
-    # A receptacle may be laid at a location, never in or on a movable receptacle.
+    # A receptacle may be put at a location, never in or on a movable receptacle.
     "may-hold": lambda i, j: lambda w, s, a: not (w.kinds[a[i]].movable and w.kinds[a[j]].receptacle),
     "cuts": lambda i, j: lambda w, s, a: w.kinds[a[i]].name == "knife",
     "cleans": lambda i, j: lambda w, s, a: w.kinds[a[i]].name in w.kinds[a[j]].cleaners,
@@ -187,7 +187,7 @@ def _assign(name: str, i: int, value: bool) -> _Change:
 
 
 def _put(state: State, entity: int, container: int) -> State:
-    # An abstract robot action puts what the human does not hold.
+    # An abstract robot action may move a thing that the human does not hold.
     hand = NOTHING if state.holding == entity else state.holding
     return state.with_place(entity, container)._replace(holding=hand)
 

@@ -1,11 +1,10 @@
-"""What HandMeThat's episodes say of asking (see `simulator.asking`).
+"""Records of asking or acting for HandMeThat's episodes (see `simulator.asking`).
 
-What is open follows from the level (spec 8). At level 1 the words fit what was meant and nothing else. At
-levels 2 and 3 more fits, and whoever knows the human's goal, or how people speak, can infer the rest. At
-level 4 something stays open that only this human can tell. A question is one that was put
-to the human and answered; useful if by it fewer things, or fewer places to put them, fit than before. What
-fits is asked of the household as it was at the instruction, with the rules by which the built-in robot reads
-answers.
+The need to ask follows from the level (spec 8). At level 1 the instruction fits exactly what was meant. At
+levels 2 and 3 it fits more, but the rest can be inferred from the human's goal or from how people speak. At
+level 4 only the human can resolve it. Only answered questions are counted. A question is useful if its answer
+leaves fewer matching things, or fewer possible destinations. Matches are computed for the household at the
+time of the instruction, with the rules by which the built-in robot reads answers.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ from simulator.runner.machines import task_turns
 def asked(
     item: Task, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
 ) -> Asked:
-    """Return what an episode says; before the instruction its options tell how it was to be played.
+    """Return the record of an episode; `options` are used only if it broke off before the instruction.
 
     Raises:
-        InputError: if the first turn does not say how the episode was played.
+        InputError: if the first turn is not the instruction with the episode's options.
     """
     turns = task_turns(turns)
     played, answers = options_of(turns) if turns else Options.read(options), exchange(turns)
@@ -49,28 +48,28 @@ def asked(
 
 
 def need_of(item: Task) -> Need:
-    """Return what settles what the instruction leaves open, by its level."""
+    """Return who or what can resolve the instruction, by its level."""
     return "nothing" if item.level == 1 else "inferred" if item.level in (2, 3) else "person"
 
 
 def exchange(turns: Sequence[Turn]) -> tuple[tuple[str, str], ...]:
-    """Return each question that was answered, and the answer."""
-    return tuple((str(turn.payload["command"]), two.text) for turn, two in _answered(turns))
+    """Return each answered question with its answer."""
+    return tuple((str(question.payload["command"]), answer.text) for question, answer in _answered(turns))
 
 
 def _answered(turns: Sequence[Turn]) -> list[tuple[Turn, Turn]]:
     kinds = ("question", "answer")
-    return [two for two in pairwise(turns) if tuple(turn.payload.get("kind") for turn in two) == kinds]
+    return [pair for pair in pairwise(turns) if tuple(turn.payload.get("kind") for turn in pair) == kinds]
 
 
 def useful(task: Task, answers: Sequence[tuple[str, str]]) -> int:
-    """Return how many answers left fewer possibilities than there had been."""
+    """Return the number of answers that reduced the number of possibilities."""
     left = [_count_possible(task, answers[:count]) for count in range(len(answers) + 1)]
     return sum(after < before for before, after in pairwise(left))
 
 
 def _count_possible(task: Task, answers: Sequence[tuple[str, str]]) -> int:
-    """Return pairs of a thing that fits and a place where it may have to go."""
+    """Return the number of pairs of a matching thing and a possible destination."""
     belief = believe(task, answers)
     things = candidates(task.world, task.current, belief).bit_count()
     places = destinations(task.world, belief).bit_count() if task.utterance.quest == "move_to" else 1

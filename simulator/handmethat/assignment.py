@@ -1,8 +1,8 @@
-"""Studies with people: who is the robot or the human, of which episode, under which rules.
+"""Studies in which people are the robot or the human.
 
-Each episode is a condition of its own, which so many people play, and nobody twice. The paper's protocol
-(``paper``): one thing may be taken, nothing asked, and the episode is over once the instruction has been
-carried out. With ``free`` the robot may ask, at a price. ::
+Each episode is a condition, played by a fixed number of people and at most once by each. Under the protocol
+``paper`` the robot may take one thing and ask nothing, and the episode ends once the instruction has been
+carried out. Under ``free`` it may ask, at a price. ::
 
     benchmark: handmethat
     seat: robot
@@ -28,11 +28,11 @@ from trees import Language
 
 
 class Settings(OppositeSettings, EpisodeRules):
-    """Settings that HandMeThat reads in a study file's ``settings``, beside the rules of an episode.
+    """HandMeThat's keys of a study file's ``settings``, in addition to the rules of an episode.
 
     Attributes:
-        data: where the episodes come from.
-        per_level: at most so many of each level, drawn by the study's seed.
+        data: source of the episodes.
+        per_level: largest number of episodes per level, drawn with the study's seed.
     """
 
     protocol: Protocol = "paper"
@@ -52,28 +52,28 @@ class HouseholdStudy(OppositeStudy[Settings]):
         """Read the settings.
 
         Raises:
-            InputError: also if seat, setup, protocol and opposite do not go together.
+            InputError: if a setting is wrong, or seat, setup, protocol and opposite are incompatible.
         """
         settings: Settings = super().read_settings()
         if HUMAN in self.study.people and settings.protocol == "paper":
             raise InputError(
-                f"study {self.study.id!r}: under the protocol paper nothing is asked, so nobody can take "
+                f"study {self.study.id!r}: the protocol paper allows no questions, so people cannot take "
                 "part as the human; choose the protocol free"
             )
         return settings
 
     @property
     def rules(self) -> Mapping[str, Any]:
-        """The rules of an episode."""
+        """The settings that are rules of an episode, as JSON."""
         return self.settings.model_dump(mode="json", include=set(EpisodeRules.model_fields))
 
     def all_items(self) -> Sequence[Task]:
-        """Return as many episodes of each level."""
+        """Return up to `per_level` episodes of each level."""
         sample = Sample(per_level=self.settings.per_level, seed=self.study.seed)
         return draw_tasks(self.settings.data, sample).tasks
 
     def item(self, cell: Cell, seed: int, language: Language) -> Posed:
-        """Return the episode of a place, in the language of the pages."""
+        """Return the episode of a cell, in the language of the pages."""
         return Posed(self.items[cell], language)
 
     @property

@@ -1,4 +1,4 @@
-"""HandMeThat as a benchmark of the house (`simulator.benchmark`); all is imported when it is needed."""
+"""The declaration of HandMeThat (`simulator.benchmark`). Everything it names is imported on first use."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ BENCHMARK: Final = Benchmark[Any, Any](
     seats=(
         SeatSpec(
             name="robot",
-            role="who is the robot",
+            role="the robot",
             known="offline/asker[:K], offline/partner, offline/heuristic[:changes], offline/random, "
             "offline/expert, provider/model, seq2seq:FILE, drrn:FILE or script:FILE",
             default="offline/asker",
         ),
         SeatSpec(
             name="human",
-            role="who is the human",
+            role="the human",
             known="offline/giver, provider/model or script:FILE",
             default="offline/giver",
         ),
@@ -69,7 +69,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
         ),
         "pack handmethat": Command(
             "simulator.handmethat.checking:pack_handmethat",
-            "Put episodes into one file from which each is read at once: for training in environments.",
+            "Pack episodes into one file with random access, for training in environments.",
         ),
         "generate handmethat": Command(
             "simulator.handmethat.generate_command:generate_command",

@@ -1,6 +1,6 @@
-"""Checking episode files: whether they can be read, and whether what an episode says of itself agrees.
+"""Check episode files: whether they can be read, and whether their contents are consistent.
 
-An episode that does not agree can be played all the same; so these are things worth a look, not errors.
+An inconsistent episode can still be played, so inconsistencies are warnings, not errors.
 States of published files may be stale (spec 10.2), so descriptions are tested against the replayed story.
 """
 
@@ -52,10 +52,11 @@ from trees.faults import Fault
 
 @dataclass(frozen=True)
 class CheckedFiles:
-    """The contents of episode files.
+    """The result of checking episode files.
 
     Attributes:
-        faults: everything that is wrong, with the other files and with the split file.
+        tasks: the tasks that could be read.
+        faults: all faults of episode files and split files.
     """
 
     tasks: tuple[Task, ...]
@@ -63,25 +64,25 @@ class CheckedFiles:
 
 
 Doubt = tuple[str, str]
-"""What does not fit the rest of an episode: whether ``goal``, ``meaning``, ``level``, ``story``, ``demo`` or
-``name``; then the key of the file, and what is odd."""
+"""An inconsistency of an episode: its code (``goal``, ``meaning``, ``level``, ``story``, ``demo``, ``name``)
+and a message that begins with the key in the file."""
 
 
 def check_folder(path: Path) -> CheckedFiles:
-    """Read every episode file in a folder (or one file) and its split file; tell all that is wrong."""
+    """Read all episode files in a folder (or one file) and the split file, and collect all faults."""
     files = [path] if path.is_file() else episode_files(episode_folder(path))
     split_file = None if path.is_file() else find_split(path)
     return check_files(files if split_file is None else [*files, split_file])
 
 
 def check_files(files: Sequence[Path]) -> CheckedFiles:
-    """Read episode files, and compare the split files among them with what lies beside them."""
+    """Read episode files, and compare the split files among them with the episode files next to them."""
     tasks: list[Task] = []
     faults: list[Fault] = []
     for file in files:
         if file.name == SPLIT_FILE:
-            beside = {episode_file.name for episode_file in episode_files(episode_folder(file.parent))}
-            faults += _split_faults(file, beside)
+            names = {episode_file.name for episode_file in episode_files(episode_folder(file.parent))}
+            faults += _split_faults(file, names)
             continue
         task, errors = check_file(file)
         faults += errors
@@ -95,12 +96,12 @@ def check_files(files: Sequence[Path]) -> CheckedFiles:
 
 
 def doubts(task: Task) -> Iterator[Doubt]:
-    """Yield what does not agree, in the order of the file's keys."""
+    """Yield the inconsistencies of a task, in the order of the file's keys."""
     count = len(templates())
     if task.goal_index is not None and not 0 <= task.goal_index < count:
-        yield ("goal", f"goal_idx: {task.goal_index} is no template; they are numbered 0 to {count - 1}")
+        yield ("goal", f"goal_idx: there is no template {task.goal_index}; use 0 to {count - 1}")
     if (level := _level(task)) != task.level:
-        yield ("level", f"level: {task.level}, but the sets of objects make it {level}")
+        yield ("level", f"level: {task.level}, but according to the sets of objects it is {level}")
     state, fault = carry_out(task.world, task.initial, task.actions)
     if fault is not None:
         yield ("story", f"action_list.{fault}")
@@ -124,7 +125,7 @@ def _level(task: Task) -> int:
 
 def _meaning_doubts(task: Task, state: State) -> Iterator[Doubt]:
     if not task.in_meaning:
-        yield ("meaning", "_objects_in_meaning: is empty, so nobody can succeed")
+        yield ("meaning", "_objects_in_meaning: is empty, so success is impossible")
     sets: tuple[tuple[str, str, Meaning, Sequence[Grounding]], ...] = (
         ("_objects_in_meaning", "_meaning", task.meaning, task.in_meaning),
         ("_objects_in_utterance", "utterance", task.utterance, task.in_utterance),
@@ -135,9 +136,9 @@ def _meaning_doubts(task: Task, state: State) -> Iterator[Doubt]:
         if meaning.quest != task.meaning.quest:
             yield ("meaning", f"{name}: is about {meaning.quest}, _meaning about {task.meaning.quest}")
         elif things != {entity for entity, _ in groundings}:
-            yield ("meaning", f"{key}: is not what fits {name}")
+            yield ("meaning", f"{key}: is not the set of objects that match {name}")
         elif meaning.argument and {argument for _, argument in groundings} - {meaning.argument}:
-            yield ("meaning", f"{key}: has other arguments than {name}, {meaning.argument}")
+            yield ("meaning", f"{key}: has other arguments than {meaning.argument}, the one of {name}")
 
 
 def _demo_doubts(task: Task) -> Iterator[Doubt]:
@@ -145,7 +146,7 @@ def _demo_doubts(task: Task) -> Iterator[Doubt]:
     state = game.start()
     for i, command in enumerate(task.demo):
         if state.done:
-            yield ("demo", f"demo_actions.{i}: the episode is over by then")
+            yield ("demo", f"demo_actions.{i}: the episode is over before this command")
             return
         state = game.act(state, command).game
     if task.demo and not state.success:
@@ -155,12 +156,12 @@ def _demo_doubts(task: Task) -> Iterator[Doubt]:
 def _name_doubts(file: Path, task: Task) -> Iterator[Doubt]:
     name = parse_name(file.name)
     if name is not None and name.stratum.level != task.level:
-        message = f"level: the file says {task.level}, its name {name.level}; the file is believed"
+        message = f"level: {task.level} in the file, {name.level} in its name; the file's level is used"
         yield ("name", message)
 
 
 def _goal_doubts(task: Task) -> Iterator[Doubt]:
-    """Yield a strange goal; nothing that is played depends on it."""
+    """Yield faults of the goal, which does not affect the episode."""
     try:
         goal = parse_goal(task.goal)
         to_formula(goal, task.world)
@@ -179,12 +180,12 @@ def _split_faults(path: Path, files: Collection[str]) -> Iterator[Fault]:
         yield Fault(str(path), "", 0, "split", str(error).removeprefix(f"{path}: "))
         return
     listed = {name for groups in (split.levels, split.quests) for names in groups.values() for name in names}
-    for verb, names, where in (
-        ("lists", sorted(listed - set(files)), "not there"),
-        ("does not list", sorted(set(files) - listed), "there"),
+    for problem, names in (
+        ("lists {} files that do not exist", sorted(listed - set(files))),
+        ("does not list {} existing files", sorted(set(files) - listed)),
     ):
         if names:
-            message = f"{verb} {len(names)} files that are {where}, {names[0]} among them"
+            message = f"{problem.format(len(names))}, such as {names[0]}"
             yield Fault(str(path), "", 0, "split", message, "warning")
 
 
@@ -192,7 +193,7 @@ def _split_faults(path: Path, files: Collection[str]) -> Iterator[Fault]:
 
 
 KIND: Final = "HandMeThat episodes (level…_task….json or task-….json) and their split file"
-# Of the first and the second published version (spec 10.3).
+# Numbers of episodes in the first and the second published version (spec 10.3).
 PUBLISHED: Final = (10_000, 116_146)
 LIMITS: Final = Limits(files=200_000, bytes=100_000_000_000)
 _MARK: Final = b'"initial_object_dict"'
@@ -200,7 +201,7 @@ _HEAD: Final = 4096
 
 
 def find_episodes(path: Path) -> tuple[Path, ...]:
-    """Return the episode and split files in a folder and the folders below; a file itself if it is one."""
+    """Return the episode and split files in a folder and its subfolders, or `path` itself if it is one."""
     if path.is_file():
         return (path,) if _is_episode(path) else ()
     files = path.rglob("*.json") if path.is_dir() else ()
@@ -208,19 +209,19 @@ def find_episodes(path: Path) -> tuple[Path, ...]:
 
 
 def checker() -> Checker:
-    """Return what `askback check` does with HandMeThat's episodes."""
+    """Return the checker of HandMeThat's episodes for `askback check`."""
     return Checker(KIND, find_episodes, lambda files: check_files(files).faults)
 
 
 def register(path: str | Path, name: str = BENCHMARK, partial: bool = False) -> Added:
-    """Register the published episodes in a folder and the folders below, or in a zip of one.
+    """Register the published episodes in a folder and its subfolders, or in a zip file of one.
 
-    `path`: holds episodes, in ``HandMeThat_with_expert_demonstration/`` or any folders; all are taken.
+    `path`: contains episodes in ``HandMeThat_with_expert_demonstration/`` or other folders; all are added.
     `partial`: accept a number of episodes other than the published ones.
 
     Raises:
-        InputError: if there are none, one is faulty, they are not all of a published version, or two sets
-            among them have different episodes of one name.
+        InputError: if there are no episodes, one is faulty, their number is not that of a published version,
+            or two folders have different episodes with the same name.
     """
     folders: list[Path] = []
 
@@ -231,17 +232,17 @@ def register(path: str | Path, name: str = BENCHMARK, partial: bool = False) -> 
         if count not in PUBLISHED and not partial:
             versions = " or ".join(str(number) for number in PUBLISHED)
             raise InputError(
-                f"{path}: {count} episodes; {versions} were published (to take them all the same: --partial)"
+                f"{path}: has {count} episodes, but {versions} were published; --partial adds them anyway"
             )
         levels = {f"level {level}": sum(task.level == level for task in checked.tasks) for level in LEVELS}
         return {"episodes": count, **levels, **({"folders": len(folders)} if len(folders) > 1 else {})}
 
-    with TemporaryDirectory() as made:
+    with TemporaryDirectory() as temporary:
 
         def select(folder: Path) -> Mapping[str, Path]:
             sets = _sets(folder)
             folders.extend(sets)
-            return {**_all_of(folder, sets), **_split_of(sets, Path(made))}
+            return {**_merge_episodes(folder, sets), **_merge_splits(sets, Path(temporary))}
 
         return datasets.add(name, BENCHMARK, path, select, check, limits=LIMITS)
 
@@ -253,16 +254,17 @@ def _sets(folder: Path) -> dict[Path, list[Path]]:
     sets = {home: files for home, files in by_home.items() if files}
     if not sets:
         raise InputError(
-            f"{folder}: no folder {FOLDER} or another with files like level3_task0_bring_me_goal59.json in it"
+            f"{folder}: contains no episodes, in a folder {FOLDER} or elsewhere; their names are like "
+            "level3_task0_bring_me_goal59.json"
         )
     return sets
 
 
-def _all_of(folder: Path, sets: Mapping[Path, Sequence[Path]]) -> dict[str, Path]:
-    """Return the files of all sets by their place in the copy; the same episode twice is one.
+def _merge_episodes(folder: Path, sets: Mapping[Path, Sequence[Path]]) -> dict[str, Path]:
+    """Return the files of all sets by their path in the copy, without duplicates.
 
     Raises:
-        InputError: if different episodes have one name: then somebody must choose.
+        InputError: if different episodes have the same name.
     """
     files: dict[str, Path] = {}
     for file in (file for files in sets.values() for file in files):
@@ -270,18 +272,18 @@ def _all_of(folder: Path, sets: Mapping[Path, Sequence[Path]]) -> dict[str, Path
         if other is not file and other.read_bytes() != file.read_bytes():
             listed = ", ".join(f"{home.relative_to(folder)} ({len(files)})" for home, files in sets.items())
             raise InputError(
-                f"{folder}: {len(sets)} sets of episodes, and {file.name} is another one in "
-                f"{other.parent.relative_to(folder)} than in {file.parent.relative_to(folder)}; add them one "
-                f"by one, each with its own --name. The sets: {listed}"
+                f"{folder}: has {len(sets)} sets of episodes, and {file.name} in "
+                f"{other.parent.relative_to(folder)} differs from that in {file.parent.relative_to(folder)}; "
+                f"add each set separately, with its own --name. The sets: {listed}"
             )
     return files
 
 
-def _split_of(sets: Mapping[Path, Sequence[Path]], made: Path) -> dict[str, Path]:
-    places = dict.fromkeys(place / SPLIT_FILE for home in sets for place in (home, home.parent))
-    splits = [file for file in places if file.is_file()]
+def _merge_splits(sets: Mapping[Path, Sequence[Path]], temporary: Path) -> dict[str, Path]:
+    paths = dict.fromkeys(folder / SPLIT_FILE for home in sets for folder in (home, home.parent))
+    splits = [path for path in paths if path.is_file()]
     if len(splits) > 1:
-        merged = made / SPLIT_FILE
+        merged = temporary / SPLIT_FILE
         write_split(merge_splits(splits), merged)
         splits = [merged]
     return {SPLIT_FILE: splits[0]} if splits else {}
@@ -302,10 +304,10 @@ def _is_episode(file: Path) -> bool:
 
 def pack_handmethat(
     data: Annotated[str, typer.Argument(help="builtin, the name of added data, or a path")],
-    out: Annotated[Path, typer.Option(help=f"the file to write; its name ends in {SUFFIX}")],
+    out: Annotated[Path, typer.Option(help=f"file to write; its name must end in {SUFFIX}")],
 ) -> None:
-    """Put episodes into one file from which each is read at once: for training in environments."""
+    """Pack episodes into one file with random access, for training in environments."""
     if out.suffix != SUFFIX:
-        raise InputError(f"--out {out}: its name must end in {SUFFIX}")
+        raise InputError(f"--out {out}: the name must end in {SUFFIX}")
     count = write_packed(load_tasks(data), parts_of(data), out)
     say(Console(), f"{count} episodes are in {out} ({out.stat().st_size / 1e6:.1f} MB).")

@@ -1,7 +1,7 @@
-"""HandMeThat's items: the built-in episodes, registered data, a file or folder of episode files, or a pack.
+"""HandMeThat's items: built-in episodes, registered data, a file or folder of episode files, or a pack.
 
-Wherever they lie, they are a `TaskSource`: numbered tasks, each read when it is asked for. What the name of a
-file tells of it is known before it is read.
+All are read through a `TaskSource`: numbered tasks, each read on demand. The name of a published file gives
+its level, quest type and goal without reading it.
 """
 
 from __future__ import annotations
@@ -37,21 +37,22 @@ from simulator.handmethat.items import (
 from simulator.handmethat.meanings.model import QUESTS
 
 BUILTIN: Final = "builtin"
-_MOST_KEPT: Final = 512
-"""Tasks of a folder that are kept once they have been read."""
+_CACHE_SIZE: Final = 512
+"""Tasks of a folder that are kept in memory."""
 
 
 class NoEpisodeError(InputError):
-    """There are data, and nothing of what was asked for among them."""
+    """Data without an episode that matches the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """Episodes to play, and what they are a sample of.
+    """Episodes to play, and how they were drawn.
 
     Attributes:
         tasks: sorted by level, quest type, goal and number.
-        sample: how; None if they are all that there are.
+        population: number of episodes they were drawn from.
+        sample: the sample; None if all are played.
     """
 
     tasks: tuple[Task, ...]
@@ -65,20 +66,20 @@ class Drawn:
         return iter(self.tasks)
 
     def to_json(self) -> dict[str, Any]:
-        """Return how they were drawn, for the log; empty if they are all that there are."""
+        """Return how they were drawn, for the log; empty if all are played."""
         return {} if self.sample is None else self.sample.to_json(self.population)
 
 
-# ---- where tasks come from
+# ---- sources of tasks
 
 
 class TaskSource:
-    """Numbered tasks, sorted by level, quest type, goal and number, each read when it is asked for.
+    """Numbered tasks, sorted by level, quest type, goal and number, each read on demand.
 
     Args:
-        ids: theirs.
+        ids: ids of the tasks.
         task: returns the task with a number.
-        strata: what each is; where that is not given, what published names of files say.
+        strata: strata of the tasks; by default derived from published file names.
     """
 
     def __init__(
@@ -93,46 +94,45 @@ class TaskSource:
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """Id -> number, of an id that stands twice its first."""
+        """Id -> number; for a duplicate id, its first number."""
         return {name: number for number, name in reversed(list(enumerate(self.ids)))}
 
     @cached_property
     def strata(self) -> Sequence[Stratum | None]:
-        """Level, quest type and goal of each, as far as known without reading it; None if nothing is."""
+        """Level, quest type and goal of each task; None if unknown before it is read."""
         return self._strata or [name and name.stratum for name in map(parse_name, self.ids)]
 
     def named(self, task_id: str) -> Task:
         """Return the task with this id.
 
         Raises:
-            InputError: if there is none.
+            InputError: if the task does not exist.
         """
         if task_id not in self.numbers:
-            raise InputError(f"options task {task_id!r}: no such task; one is {self.ids[0]!r}")
+            raise InputError(f"options task {task_id!r}: no such task; ids are like {self.ids[0]!r}")
         return self.task(self.numbers[task_id])
 
 
 def task_source(data: str | Path | Task | Sequence[Task], split: str | None = None) -> TaskSource:
     """Return the tasks of `data`.
 
-    Args:
-        data: a task, tasks, ``builtin``, the name of registered data (``handmethat``), packed episodes, an
-            episode file, or a folder of them (or the folder above it, which also holds the split file).
-        split: ``train``, ``validate`` or ``test``, as the split file beside the folder says.
+    `data`: a task, tasks, ``builtin``, the name of registered data (``handmethat``), packed episodes, an
+    episode file, or a folder of them (or the folder above it, which also contains the split file). `split`:
+    ``train``, ``validate`` or ``test``, according to the split file next to the folder.
 
     Raises:
-        InputError: if there is no task, or no such split.
+        InputError: if there is no task, or the split does not exist.
     """
     if split is not None and split not in PARTS:
         raise InputError(f"split {split!r}: must be one of {', '.join(PARTS)}")
     if not isinstance(data, str | Path):
         tasks = (data,) if isinstance(data, Task) else tuple(data)
         if not tasks:
-            raise InputError("tasks: there is none; give at least one task, a file or a folder")
+            raise InputError("tasks: the list is empty; give at least one task, a file or a folder")
         return TaskSource((task.id for task in tasks), tasks.__getitem__, map(stratum, tasks))
     if data == BUILTIN:
         if split is not None:
-            raise InputError(f"split {split!r}: the built-in episodes have no split; leave it out")
+            raise InputError(f"split {split!r}: the built-in episodes have no split; leave this option out")
         rows = builtin_rows()
         ids = tuple(rows)
         strata = (stratum_of(row["episode"]) for row in rows.values())
@@ -145,17 +145,19 @@ def task_source(data: str | Path | Task | Sequence[Task], split: str | None = No
     if split is not None:
         split_file = find_split(place)
         if split_file is None:
-            raise InputError(f"{place}: there is no {SPLIT_FILE} here or one folder up that tells the split")
+            raise InputError(
+                f"{place}: there is no {SPLIT_FILE} here or one folder up, so leave out the split {split!r}"
+            )
         names = set(read_split(split_file).part(split))
         files = [file for file in files if file.name in names]
     if not files:
-        raise NoEpisodeError(f"{place}: holds no episode file" + (f" of split {split!r}" if split else ""))
-    read = lru_cache(maxsize=_MOST_KEPT)(read_file)
+        raise NoEpisodeError(f"{place}: contains no episode file" + (f" of split {split!r}" if split else ""))
+    read = lru_cache(maxsize=_CACHE_SIZE)(read_file)
     return TaskSource([file.stem for file in files], lambda number: read(files[number]))
 
 
 def episode_files(folder: Path) -> list[Path]:
-    """Return the episode files of a folder, in the order in which they are loaded."""
+    """Return the episode files of a folder, in the order of loading."""
     files = (file for file in folder.glob("*.json") if file.name != SPLIT_FILE)
     return sorted((file for file in files if file.is_file()), key=_order)
 
@@ -167,13 +169,13 @@ def episode_folder(path: Path) -> Path:
 
 
 def find_split(path: Path) -> Path | None:
-    """Return the split file of an episode file or folder: beside it, or one folder up."""
+    """Return the split file of an episode file or folder: next to it, in it, or one folder up."""
     homes = [path.parent] if path.is_file() else [path, path.parent]
     return next((home / SPLIT_FILE for home in homes if (home / SPLIT_FILE).is_file()), None)
 
 
 def parts_of(data: str | Path) -> dict[str, str]:
-    """Return id of an episode -> its part, as the split file of `data` says; empty without one.
+    """Return episode id -> part according to the split file of `data`; empty without a split file.
 
     Raises:
         InputError: if the data do not exist, or the split file is faulty.
@@ -190,13 +192,13 @@ def _order(file: Path) -> tuple[object, ...]:
     return (0, name.stratum.level, QUESTS.index(name.quest), name.goal, name.number, name.style)
 
 
-# ---- what is taken of them
+# ---- selection of tasks
 
 
 def load_tasks(
     data: str | Path = BUILTIN, *, levels: Iterable[int] | None = None, split: str | None = None
 ) -> tuple[Task, ...]:
-    """Return all episodes of some data, or of some `levels`; see `draw_tasks`."""
+    """Return all episodes of `data`, or those of some `levels`; see `draw_tasks`."""
     return draw_tasks(data, levels=levels, split=split).tasks
 
 
@@ -208,15 +210,15 @@ def draw_tasks(
     split: str | None = None,
     replay: bool = False,
 ) -> Drawn:
-    """Return the episodes to play, sorted by level, quest type, goal and number: a sample, or all.
+    """Return a sample of the episodes, or all, sorted by level, quest type, goal and number.
 
-    Of files with published names only those drawn are read.
+    If all files have published names, only the drawn ones are read.
 
-    `replay`: their current states are made by performing the human's actions, instead of the file's, which
-    keep what the human has undone (stale states).
+    `replay`: recompute current states by carrying out the human's actions, as those in published files may
+    be stale.
 
     Raises:
-        NoEpisodeError: if nothing is left to play.
+        NoEpisodeError: if no episode matches.
         InputError: if the data do not exist, a file is faulty, or an action cannot be performed.
     """
     allowed = frozenset(LEVELS if levels is None else levels)
@@ -224,20 +226,20 @@ def draw_tasks(
         raise InputError(f"level {min(unknown)!r}: must be one of {', '.join(map(str, LEVELS))}")
     source = task_source(data, split)
     strata = source.strata
-    numbers = [number for number, known in enumerate(strata) if known is None or known.level in allowed]
+    numbers = [number for number, entry in enumerate(strata) if entry is None or entry.level in allowed]
 
     def read(chosen: Iterable[int]) -> tuple[Task, ...]:
         tasks = (task for task in map(source.task, chosen) if task.level in allowed)
         return tuple(map(_replay_actions, tasks) if replay else tasks)
 
-    known = [named for number in numbers if (named := strata[number]) is not None]
-    if sample is not None and len(known) == len(numbers):
-        drawn = sample.draw(known)
+    named = [entry for number in numbers if (entry := strata[number]) is not None]
+    if sample is not None and len(named) == len(numbers):
+        drawn = sample.draw(named)
         tasks = read(numbers[i] for i in drawn)
-        # The file need not say its template.
-        if [stratum(task)[:2] for task in tasks] == [known[i][:2] for i in drawn]:
+        # Goals are not compared: a file need not give its template.
+        if [stratum(task)[:2] for task in tasks] == [named[i][:2] for i in drawn]:
             return Drawn(tasks=_require_tasks(tasks, data), population=len(numbers), sample=sample)
-    # All are taken, or names say nothing, or something else than their files: the files are believed.
+    # Read all: no sample was requested, or file names are uninformative or contradict the files.
     tasks = _require_tasks(read(numbers), data)
     if sample is None:
         return Drawn(tasks=tasks, population=len(tasks))
@@ -255,45 +257,44 @@ def _replay_actions(task: Task) -> Task:
 def _require_tasks(tasks: tuple[Task, ...], data: str | Path) -> tuple[Task, ...]:
     if not tasks:
         raise NoEpisodeError(
-            f"data {str(data)!r} hold no episode of the levels and split asked for",
+            f"data {str(data)!r} contain no episode of the requested levels and split",
             code="no_episodes",
             data=str(data),
         )
     return tasks
 
 
-# ---- what pages list
+# ---- episodes for pages
 
 
 def list_episodes(data: str) -> dict[str, Stratum]:
-    """Return name -> what it is, in order, of every episode of which that is known without reading it.
+    """Return id -> stratum of every episode whose stratum is known without reading it, in order.
 
     Raises:
-        InputError: if there are no such data.
+        InputError: if the data do not exist.
     """
     source = task_source(data)
-    return {name: known for name, known in zip(source.ids, source.strata, strict=True) if known is not None}
+    return {name: entry for name, entry in zip(source.ids, source.strata, strict=True) if entry is not None}
 
 
 def load_episode(data: str, name: str) -> Task:
     """Return one episode of a data set.
 
     Raises:
-        InputError: if it is not there or its file is faulty.
+        InputError: if it does not exist or its file is faulty.
     """
     source = task_source(data)
     if name not in source.numbers:
-        raise InputError(
-            f"data {data!r} hold no episode called {name!r}", code="no_episode_in", data=data, episode=name
-        )
+        message = f"data {data!r} contain no episode called {name!r}"
+        raise InputError(message, code="no_episode_in", data=data, episode=name)
     return source.named(name)
 
 
-# ---- The built-in episodes: a hundred of our own, 25 of each level as in the paper's study
+# ---- the built-in episodes: a hundred generated ones, 25 of each level as in the paper's study
 #
-# A line of tables/builtin.jsonl.gz holds the ``episode`` as a row of the log and what help was ``worth`` in
-# it: entity, argument and reward of each grounding. They were made by a rule for ties that is no longer there
-# (`profiles`), so rewards that are worked out anew may be others.
+# A line of tables/builtin.jsonl.gz has the ``episode`` as a row of the log, and under ``worth`` the entity,
+# argument and reward of each grounding. The rewards were computed with a former rule for ties
+# (`profiles.FORMER`), so recomputed ones may differ.
 
 
 @cache
@@ -304,15 +305,15 @@ def builtin_task(name: str) -> Task:
 
 @cache
 def builtin_rows() -> Mapping[str, Mapping[str, Any]]:
-    """Return id -> line of the table."""
+    """Return id -> line of tables/builtin.jsonl.gz."""
     with gzip.open(TABLES / "builtin.jsonl.gz", "rt", encoding="utf-8") as lines:
         return {row["episode"]["id"]: row for row in map(json.loads, lines)}
 
 
-# ---- Many episodes in one file, each found at once: a SQLite table of rows as the log keeps them
+# ---- packs: many episodes in one file with random access, a SQLite table of rows as in the log
 #
-# An environment that draws from thousands of episodes reads one in a fraction of the time that its JSON file
-# takes. What an expert reads before each of its commands is left out.
+# Environments with thousands of episodes read one much faster than from its JSON file. The texts that the
+# expert reads before each command are left out.
 
 
 SUFFIX: Final = ".packed"
@@ -321,9 +322,9 @@ _TABLE: Final = "CREATE TABLE episodes (number INTEGER PRIMARY KEY, id TEXT UNIQ
 
 
 def write_packed(tasks: Iterable[Task], parts: Mapping[str, str], path: Path) -> int:
-    """Write episodes into a new file, whole or not at all; how many.
+    """Write episodes into a new pack atomically, and return their number.
 
-    `parts`: id -> train, validate or test; empty where there is no split.
+    `parts`: id -> train, validate or test; empty without a split.
 
     Raises:
         InputError: if it cannot be written, or two episodes have the same id.
@@ -350,33 +351,33 @@ def write_packed(tasks: Iterable[Task], parts: Mapping[str, str], path: Path) ->
 
 
 class Packed:
-    """The episodes of such a file.
+    """The episodes of a pack.
 
     Raises:
-        InputError: if it is no such file, or has no episode of the split.
+        InputError: if the file is not a pack, or has no episode of the split.
     """
 
     def __init__(self, path: Path, split: str | None = None) -> None:
         self._path = path
         self._open: tuple[int, sqlite3.Connection] | None = None
         where, values = ("", ()) if split is None else ("WHERE part = ?", (split,))
-        rows = self._ask(f"SELECT number, id FROM episodes {where} ORDER BY number", values)
+        rows = self._query(f"SELECT number, id FROM episodes {where} ORDER BY number", values)
         if not rows:
-            raise InputError(f"{path}: holds no episode" + (f" of split {split!r}" if split else ""))
+            raise InputError(f"{path}: contains no episode" + (f" of split {split!r}" if split else ""))
         self._numbers = [number for number, _ in rows]
         self.ids = [str(name) for _, name in rows]
 
     def task(self, number: int) -> Task:
-        """Return the episode with this number, as `ids` has them."""
-        ((row,),) = self._ask("SELECT row FROM episodes WHERE number = ?", (self._numbers[number],))
+        """Return the episode with this index in `ids`."""
+        ((row,),) = self._query("SELECT row FROM episodes WHERE number = ?", (self._numbers[number],))
         return task_from_row(json.loads(row))
 
-    def _ask(self, question: str, values: tuple[str | int, ...]) -> list[tuple[Any, ...]]:
-        # A connection must not be taken along into a forked process.
+    def _query(self, query: str, values: tuple[str | int, ...]) -> list[tuple[Any, ...]]:
+        # A connection must not be used in a forked process.
         if self._open is None or self._open[0] != os.getpid():
             self._open = os.getpid(), _connect(self._path)
         try:
-            return self._open[1].execute(question, values).fetchall()
+            return self._open[1].execute(query, values).fetchall()
         except sqlite3.Error as error:
             raise InputError(f"{self._path}: cannot be read ({error})") from error
 
@@ -396,5 +397,5 @@ def _connect(path: Path) -> sqlite3.Connection:
         raise InputError(f"{path}: cannot be read ({error})") from error
     if mark != _PACKED:
         file.close()
-        raise InputError(f"{path}: is no file of packed episodes; make one with `askback pack handmethat`")
+        raise InputError(f"{path}: is not a file of packed episodes; make one with `askback pack handmethat`")
     return file

@@ -42,7 +42,7 @@ from simulator.whole import write_whole
 BALANCED: Final = "balanced"
 FREE: Final = "free"
 WORTH_WORKERS: Final = 100
-"""Episodes for which processes are started unasked: each takes about a second."""
+"""Episodes from which on several processes are used by default: starting one takes about a second."""
 
 ProfileOption = Annotated[str, typer.Option(help="v1, v2, paper, or v2,strict=true,costs=planner")]
 MixOption = Annotated[
@@ -52,26 +52,27 @@ MixOption = Annotated[
 TemplatesOption = Annotated[
     str | None, typer.Option(help="all, v2, or numbers such as 1-5,8,67; default: the profile's")
 ]
+LevelsOption = Annotated[
+    str, typer.Option(help="balanced, free (whatever is drawn), or shares such as 1:2,2:1")
+]
 WorkersOption = Annotated[
-    int | None, typer.Option(min=1, help="processes; they change nothing but the time; default: one per core")
+    int | None, typer.Option(min=1, help="processes, which affect only the time; default: one per core")
 ]
 
 
 def generate_command(
-    out: Annotated[Path, typer.Option(help="folder for the episodes; made if need be")],
-    episodes: Annotated[int, typer.Option(min=1, help="how many")] = 100,
+    out: Annotated[Path, typer.Option(help="folder for the episodes; created if needed")],
+    episodes: Annotated[int, typer.Option(min=1, help="number of episodes")] = 100,
     profile: ProfileOption = "v2",
-    levels: Annotated[
-        str, typer.Option(help="balanced, free (as they come), or shares such as 1:2,2:1")
-    ] = BALANCED,
+    levels: LevelsOption = BALANCED,
     quest_mix: MixOption = None,
     templates: TemplatesOption = None,
     seed: RootSeedOption = 0,
     workers: WorkersOption = None,
     executor: ExecutorOption = LOCAL,
-    demos: Annotated[bool, typer.Option(help="with expert demonstrations")] = True,
+    demos: Annotated[bool, typer.Option(help="add expert demonstrations")] = True,
     into_log: Annotated[
-        bool, typer.Option("--into-log", help="also write the episodes as items into the log")
+        bool, typer.Option("--into-log", help="also write the episodes to the log, as items")
     ] = False,
     log: LogOption = None,
 ) -> None:
@@ -82,10 +83,10 @@ def generate_command(
     start = time.monotonic()
     path = (log or default_path()) if into_log else None
     try:
-        with _items_into(path, plan, out) as note, progress(console, plan) as tell:
+        with _log_items(path, plan, out) as note, progress(console, plan) as tell:
             tally = generate_folder(plan, out, engine=engine, tell=tell, log=note)
     except KeyboardInterrupt:
-        console.print("Interrupted; the same command continues.")
+        console.print("Interrupted. Run the same command again to continue.")
         raise typer.Exit(130) from None
     counts = statistics([facts for _, facts in tally.kept], tally.rejections)
     print_report(console, statistics_report(counts))
@@ -103,20 +104,19 @@ def make_plan(
     *,
     demos: bool,
 ) -> Plan:
-    """Return what a command line asks for.
+    """Return the generation plan for the options of a command line.
 
     Raises:
         InputError: if an option is wrong.
     """
-    if gone := {part.strip() for part in profile.split(",")}.intersection(FORMER):
-        raise InputError(f"--profile {profile!r}: {min(gone)} is no choice any more; leave it out")
+    if former := {part.strip() for part in profile.split(",")}.intersection(FORMER):
+        raise InputError(f"--profile {profile!r}: {min(former)} is no longer a choice; leave it out")
     rules = load_profile(profile)
-    known = {"all": template_set("all"), "v2": template_set("v2")}
-    chosen = rules.templates
+    sets = {"all": template_set("all"), "v2": template_set("v2")}
     if templates is not None:
-        numbers = parse_templates(templates, known)
+        numbers = parse_templates(templates, sets)
     else:
-        numbers = known[chosen] if isinstance(chosen, str) else chosen
+        numbers = sets[rules.templates] if isinstance(rules.templates, str) else rules.templates
     return Plan(
         profile=profile,
         episodes=episodes,
@@ -133,10 +133,10 @@ def make_plan(
 
 
 def parse_levels(text: str, episodes: int) -> Quotas | None:
-    """Return how many episodes of each level: ``balanced``, ``free`` (None), or shares such as ``1:2,2:1``.
+    """Return the number of episodes per level for ``balanced``, ``free`` (None), or shares like ``1:2,2:1``.
 
     Raises:
-        InputError: if it is none of these.
+        InputError: if `text` has another form.
     """
     if text == FREE:
         return None
@@ -147,34 +147,34 @@ def parse_levels(text: str, episodes: int) -> Quotas | None:
 
 
 def parse_mix(text: str) -> dict[Quest, float]:
-    """Return the weight of each quest type, such as ``bring_me:47,move_to:48,change_state:5``.
+    """Return the weight of each quest type; `text`: like ``bring_me:47,move_to:48,change_state:5``.
 
     Raises:
-        InputError: if it is not of that form.
+        InputError: if `text` has another form.
     """
     shares = _pairs("--quest-mix", text, QUESTS)
     return {quest: shares[quest] for quest in QUESTS if shares.get(quest)}
 
 
 def parse_templates(text: str, sets: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """Return numbers of goal templates: the name of a set, or such as ``1-5,8,67``.
+    """Return numbers of goal templates; `text`: the name of a set, or like ``1-5,8,67``.
 
     Raises:
-        InputError: if a number is not a template's.
+        InputError: if `text` has another form, or there is no such template.
     """
     if text in sets:
         return sets[text]
     numbers = sorted(set(read_ranges("--templates", text, f"1-5,8,67, or {' or '.join(sets)}")))
     if unknown := sorted(set(numbers).difference(sets["all"])):
         top = max(sets["all"])
-        raise InputError(f"--templates {text!r}: {unknown}; templates are numbered 0 to {top}")
+        raise InputError(f"--templates {text!r}: unknown {unknown}; templates are numbered 0 to {top}")
     return tuple(numbers)
 
 
 def share_out(total: int, shares: Mapping[Level, float]) -> dict[Level, int]:
-    """`total` divided by `shares` in whole numbers, the rest by largest remainders, first levels first."""
-    whole = sum(shares.values())
-    exact = {level: total * share / whole for level, share in shares.items()}
+    """Divide `total` by `shares` into integers, by largest remainders; ties go to lower levels."""
+    weight = sum(shares.values())
+    exact = {level: total * share / weight for level, share in shares.items()}
     counts = {level: int(value) for level, value in exact.items()}
     order = sorted(shares, key=lambda level: (counts[level] - exact[level], level))
     for level in order[: total - sum(counts.values())]:
@@ -192,7 +192,9 @@ def _pairs(option: str, text: str, allowed: tuple[str, ...]) -> dict[str, float]
             value = -1.0
         if name not in allowed or not 0 <= value < float("inf") or name in shares:
             example = ",".join(f"{name}:1" for name in allowed)
-            raise InputError(f"{option} {text!r}: give each of {', '.join(allowed)} at most once: {example}")
+            raise InputError(
+                f"{option} {text!r}: give a weight for each of {', '.join(allowed)} at most once: {example}"
+            )
         shares[name] = value
     if not any(shares.values()):
         raise InputError(f"{option} {text!r}: at least one weight must be above 0")
@@ -201,7 +203,7 @@ def _pairs(option: str, text: str, allowed: tuple[str, ...]) -> dict[str, float]
 
 @contextmanager
 def progress(console: Console, plan: Plan) -> Iterator[Report]:
-    """A bar of episodes, and of each level how many there are; yields what is to be told each tally."""
+    """Show a progress bar with counts per level; yield the function to call with each tally."""
     columns = (
         TextColumn("episodes"),
         BarColumn(),
@@ -210,24 +212,24 @@ def progress(console: Console, plan: Plan) -> Iterator[Report]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    filled = dict.fromkeys(LEVELS, 0)
+    counts = dict.fromkeys(LEVELS, 0)
     with Progress(*columns, console=console) as bar:
         task = bar.add_task("episodes", total=plan.episodes, levels="")
 
         def tell(tally: Tally) -> None:
             for _, facts in tally.kept:
-                filled[facts.level] += 1
-            goals = plan.quotas
-            wanted = {level: f"/{goals.get(level, 0)}" if goals else "" for level in LEVELS}
-            words = " ".join(f"L{level} {count}{wanted[level]}" for level, count in filled.items())
-            bar.update(task, completed=sum(filled.values()), levels=words)
+                counts[facts.level] += 1
+            quotas = plan.quotas
+            quota = {level: f"/{quotas.get(level, 0)}" if quotas else "" for level in LEVELS}
+            words = " ".join(f"L{level} {count}{quota[level]}" for level, count in counts.items())
+            bar.update(task, completed=sum(counts.values()), levels=words)
 
         yield tell
 
 
 @contextmanager
-def _items_into(path: Path | None, plan: Plan, out: Path) -> Iterator[Note | None]:
-    """Writes rows of episodes into the log at `path`, and that they were generated."""
+def _log_items(path: Path | None, plan: Plan, out: Path) -> Iterator[Note | None]:
+    """Log the generation at `path`; yield the function that logs rows of episodes. None without `path`."""
     if path is None:
         yield None
         return
@@ -241,30 +243,30 @@ def _items_into(path: Path | None, plan: Plan, out: Path) -> Iterator[Note | Non
 
 
 def _print_costs(console: Console, tally: Tally, wall: float) -> None:
-    kept, made = len(tally.kept), tally.attempts
-    if not made or not tally.cpu:
-        console.print("Everything was there already; nothing was generated.")
+    kept, attempts = len(tally.kept), tally.attempts
+    if not attempts or not tally.cpu:
+        console.print("All episodes existed already; nothing was generated.")
         return
     surplus = sum(tally.surplus.values())
     console.print(
-        f"{kept} episodes out of {made} attempts ({surplus} of levels that were full); "
-        f"CPU {1000 * tally.cpu / kept:.1f} ms per episode, {1000 * tally.cpu / made:.1f} ms per attempt; "
-        f"this command took {wall:.1f} s.",
+        f"{kept} episodes from {attempts} attempts ({surplus} more at levels that were full); "
+        f"CPU {1000 * tally.cpu / kept:.1f} ms per episode, {1000 * tally.cpu / attempts:.1f} ms per attempt;"
+        f" this command took {wall:.1f} s.",
         soft_wrap=True,
     )
 
 
 def stats_command(
     profile: Annotated[
-        str | None, typer.Option(help="of episodes generated for this profile; default: v2")
+        str | None, typer.Option(help="generate episodes with this profile; default: v2")
     ] = None,
     data: Annotated[
-        str | None, typer.Option(help="of these instead: builtin, the name of added data, or a path")
+        str | None, typer.Option(help="use these data instead: builtin, the name of added data, or a path")
     ] = None,
-    episodes: Annotated[int, typer.Option(min=1, help="how many; of data a sample at most")] = 2000,
-    levels: Annotated[
-        str, typer.Option(help="balanced, free (as they come), or shares such as 1:2,2:1")
-    ] = FREE,
+    episodes: Annotated[
+        int, typer.Option(min=1, help="number of episodes; with --data, size of the sample")
+    ] = 2000,
+    levels: LevelsOption = FREE,
     quest_mix: MixOption = None,
     templates: TemplatesOption = None,
     seed: RootSeedOption = 0,
@@ -272,15 +274,15 @@ def stats_command(
     executor: ExecutorOption = LOCAL,
     as_json: JsonOption = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="print CSV")] = False,
-    out: Annotated[Path | None, typer.Option(help="write JSON or CSV into this file instead")] = None,
+    out: Annotated[Path | None, typer.Option(help="write the JSON or CSV to this file")] = None,
 ) -> None:
     """Statistics of HandMeThat episodes: levels, lengths, objects, meanings, utterances, rejections."""
     if data is not None and profile is not None:
-        raise InputError("--data and --profile: give one of them")
+        raise InputError("--data and --profile cannot be used together; drop one of them")
     if as_json and as_csv:
-        raise InputError("--json and --csv: give one of them")
+        raise InputError("--json and --csv cannot be used together; drop one of them")
     if out is not None and not (as_json or as_csv):
-        raise InputError("--out: say --json or --csv too")
+        raise InputError("--out needs a format; add --json or --csv")
     if data is not None:
         sample = Sample(limit=episodes, shares="proportional", seed=seed)
         numbers = statistics([facts_of(task) for task in draw_tasks(data, sample)])

@@ -1,15 +1,15 @@
-r"""The episode as a LangGraph state machine: one graph, whoever sits in its two seats.
+r"""The episode as a LangGraph state machine: one graph for all players of its two seats.
 
 ::
 
     START -> utter -> listen -> act ----> listen -> … -> utter -> END
                          \---> answer ---/
 
-`utter` voices the human: the instruction at first, thanks or a complaint at the end. `listen` hears the
-robot's next move. A question goes to `answer`, where the human's seat is asked; a command to `act`, where the
-household changes and says what came of it. Where a person is due, the invocation ends; the runner invokes the
-graph again with the state rebuilt from the turn log (`rebuild`). So no checkpointer is needed: the log is the
-checkpoint, and the household is where the logged commands have led.
+`utter` speaks for the human: the instruction at the start, thanks or a complaint at the end. `listen` gets
+the robot's next move. A question goes to `answer`, where the human's seat is asked; a command goes to `act`,
+which changes the household and returns an observation. If a person is to move, the invocation ends; the
+runner invokes the graph again with the state rebuilt from the turn log (`rebuild`). So no checkpointer is
+needed: the state of the household follows from the logged commands.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ CLOSING: Final = ("thanks", "complaint")
 
 @dataclass(frozen=True)
 class Table:
-    """The live objects of an episode; travel as the graph's context, never in its state."""
+    """The live objects of an episode, passed as the graph's context, never in its state."""
 
     live: ActiveEpisode
 
@@ -67,14 +67,14 @@ class Table:
 
 
 class State(TypedDict):
-    """Plain values only.
+    """The graph's state, plain values only.
 
     Attributes:
-        lines: ``[seat, kind, text, outcome]`` per turn; the outcome is what the household answers.
-        commands: what the robot did and asked, in order.
-        over: ``success``, ``stopped`` or ``limit`` once the household's part is over.
-        since: when the seat that is due became so (seconds, monotonic).
-        move: the robot's command on its way from `listen` to `act`: the fields of its `Reply`.
+        lines: ``[seat, kind, text, outcome]`` per turn; the outcome is the observation after a command.
+        commands: the robot's commands and questions, in order.
+        over: ``success``, ``stopped`` or ``limit`` once the robot's part has ended.
+        since: when the seat next to move became so (seconds, monotonic).
+        move: the robot's command between `listen` and `act`: the fields of its `Reply`.
     """
 
     lines: Annotated[list[list[str]], operator.add]
@@ -86,11 +86,11 @@ class State(TypedDict):
 
 Update = dict[str, Any]
 Place = Literal["utter", "listen", "answer", "__end__"]
-"""Where the episode goes on after a turn."""
+"""The next node after a turn."""
 
 
 def rebuild(turns: Iterable[Turn]) -> State:
-    """Return the state after `turns`, which must be an episode's, in order."""
+    """Return the state after `turns`: all turns of an episode so far, in order."""
     state = State(lines=[], commands=[], over="", since=monotonic(), move={})
     for turn in task_turns(turns):
         payload = turn.payload
@@ -102,14 +102,14 @@ def rebuild(turns: Iterable[Turn]) -> State:
 
 
 def ending(state: State) -> Literal["completed", "truncated"] | None:
-    """Return how the episode has ended: by success or a stop, at the limit, or (None) not yet."""
+    """Return ``truncated`` for an end at the limit, ``completed`` for success or a stop; None before."""
     if not _is_closed(state):
         return None
     return "truncated" if state["over"] == "limit" else "completed"
 
 
 def due(state: State) -> str | None:
-    """Return the seat that is to move; None when the episode has ended. The human speaks first and last."""
+    """Return the seat next to move; None if the episode has ended. The human speaks first and last."""
     lines = state["lines"]
     if _is_closed(state):
         return None
@@ -119,14 +119,14 @@ def due(state: State) -> str | None:
 
 
 def pending(state: State) -> str | None:
-    """Return the robot's question that waits for an answer; None if none does."""
+    """Return the robot's pending question, or None."""
     lines = state["lines"]
-    waits = lines and lines[-1][1] == "question" and not state["over"]
-    return lines[-1][2] if waits else None
+    is_pending = lines and lines[-1][1] == "question" and not state["over"]
+    return lines[-1][2] if is_pending else None
 
 
 def view_for(table: Table, state: State, seat: str) -> View:
-    """Return all that `seat` may see now. A built-in robot that needs to know more says so (`insider`)."""
+    """Return the view of `seat`. A built-in robot that needs internal data declares it (`insider`)."""
     knows: RobotKnows | InsiderKnows | AskedKnows
     lines, play, number = state["lines"], table.play, len(state["lines"])
     if seat == HUMAN:
@@ -146,7 +146,7 @@ def view_for(table: Table, state: State, seat: str) -> View:
         task=knows,
         seed=derive_seed(table.live.episode.seed, number),
         repeat=table.live.episode.repeat,
-        # The instruction is voiced for the human and is no move.
+        # The instruction is spoken for the human and does not count as a move.
         moves=max(moves - 1, 0) if seat == HUMAN else moves,
         options=table.live.episode.options,
     )
@@ -155,7 +155,7 @@ def view_for(table: Table, state: State, seat: str) -> View:
 def robot_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
     """Return a robot's reply as a turn for the log and an update of the state.
 
-    The payload is the record of asking or acting: ``asks`` says whether the human was asked.
+    The payload records asking or acting: ``asks`` is True for a question.
 
     Raises:
         SeatError: if the reply is empty.
@@ -183,7 +183,7 @@ def answer_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]
     """Return an answer of the human's seat as a turn and an update.
 
     Raises:
-        SeatError: if the answer is empty, or nothing was asked.
+        SeatError: if the answer is empty, or no question is pending.
     """
     text = reply.text.strip()
     if pending(state) is None:
@@ -201,14 +201,14 @@ def answer_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]
 
 
 def utterance_turn(table: Table, state: State) -> tuple[Turn, Update]:
-    """The instruction. Its payload says how the episode is played, so that turns can be scored alone."""
-    logged = ("mode", "protocol", "limit", "max_questions", "longest")
-    payload = {"kind": "utterance", **{name: getattr(table.play.options, name) for name in logged}}
+    """Return the instruction. Its payload has the options, so that the turns are enough for scoring."""
+    names = ("mode", "protocol", "limit", "max_questions", "longest")
+    payload = {"kind": "utterance", **{name: getattr(table.play.options, name) for name in names}}
     return _turn(table, state, HUMAN, Reply(), table.play.game.utterance, payload, {})
 
 
 def closing_turn(table: Table, state: State) -> tuple[Turn, Update]:
-    """Return the human's last words: thanks after success, else a complaint."""
+    """Return the human's closing line: thanks after success, else a complaint."""
     kind = CLOSING[0] if state["over"] == "success" else CLOSING[1]
     random = Random(derive_seed(table.live.episode.seed, "close"))
     return _turn(
@@ -217,7 +217,7 @@ def closing_turn(table: Table, state: State) -> tuple[Turn, Update]:
 
 
 def outcome_text(play: Play, step: Step) -> str:
-    """Return what the household answers to a command; empty for a question, which the human answers."""
+    """Return the observation after a command; empty for a question, which the human answers."""
     if step.refused:
         return _spoken_line(step.refused, play.language)
     if step.question:
@@ -230,9 +230,9 @@ def outcome_text(play: Play, step: Step) -> str:
 
 
 def spent(play: Play, step: Step) -> int:
-    """Return points that a step cost, what success wins left out."""
-    won = play.game.costs.success if step.over == "success" else 0
-    return won - step.outcome.reward
+    """Return the cost of a step in points, without the reward for success."""
+    success = play.game.costs.success if step.over == "success" else 0
+    return success - step.outcome.reward
 
 
 def build_graph() -> StateGraph[State, Table, State, State]:
@@ -247,7 +247,7 @@ def build_graph() -> StateGraph[State, Table, State, State]:
 
 
 async def _start(state: State, runtime: Runtime[Table]) -> Place:
-    # Asynchronous although it waits for nothing: LangGraph hands a plain function to a thread.
+    # Asynchronous because LangGraph runs a plain function in a thread.
     return _next(runtime.context, state)
 
 
@@ -288,15 +288,15 @@ async def _act(state: State, runtime: Runtime[Table]) -> Command[Literal["listen
 
 
 def _step(table: Table, state: State, reply: Reply) -> Step:
-    """Return what a robot's reply leads to.
+    """Return the step of a robot's reply.
 
     Raises:
-        SeatError: if it is empty.
+        SeatError: if the reply is empty.
     """
     command = as_command(reply.text)
     if not command:
         raise SeatError(
-            "The robot did nothing; it gives a command or asks a question.", ROBOT, code="nothing_said"
+            "The robot's reply is empty; it must be a command or a question.", ROBOT, code="nothing_said"
         )
     return table.play.steps([*state["commands"], command])[-1]
 
@@ -306,9 +306,9 @@ def _is_closed(state: State) -> bool:
 
 
 def _hear_question(table: Table, state: State) -> HeardQuestion:
-    """Return what the question that is pending asks; what the human has said before may be said again."""
-    said_before = tuple(text for seat, _, text, _ in state["lines"] if seat == HUMAN)
-    return hear(table.play.task, state["commands"][-1], table.play.language, said_before)
+    """Return the pending question, read together with the human's earlier words."""
+    earlier = tuple(text for seat, _, text, _ in state["lines"] if seat == HUMAN)
+    return hear(table.play.task, state["commands"][-1], table.play.language, earlier)
 
 
 def _history(table: Table, state: State) -> tuple[tuple[str, str], ...]:
@@ -323,7 +323,7 @@ def _history(table: Table, state: State) -> tuple[tuple[str, str], ...]:
 
 
 def _exchange(state: State) -> tuple[tuple[str, str], ...]:
-    """Return questions and answers so far; the one that is pending left out."""
+    """Return the questions and answers so far, without the pending question."""
     pairs = pairwise(state["lines"])
     return tuple((question[2], answer[2]) for question, answer in pairs if answer[1] == "answer")
 
@@ -345,6 +345,6 @@ async def _record(table: Table, state: State, turn: Turn, update: Update) -> Com
 
 
 def _spoken_line(name: str, language: Language, random: Random | None = None) -> str:
-    """Return a line called `name`: any of its wordings, the first without `random`."""
+    """Return a wording of the line `name`: a random one, or without `random` the first."""
     wordings = render(f"handmethat/{name}", language, {}).text.splitlines()
     return wordings[int(random.random() * len(wordings)) if random else 0]

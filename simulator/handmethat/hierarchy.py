@@ -1,6 +1,6 @@
-"""The types of things in a household: class, subclass, abilities (tables/objects.yaml; spec 1.1 to 1.3).
+"""Types of things in a household: class, subclass, abilities (tables/objects.yaml; spec 1.1 to 1.3).
 
-Beside them stand the words that people read for identifiers (tables/words.<language>.yaml).
+Also the words shown to people in place of identifiers (tables/words.<language>.yaml).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def read_table(name: str) -> Mapping[str, Any]:
 
 
 CLASSES: Final = ("LOCATION", "RECEPTACLE", "FOOD", "TOOL", "THING")
-# Dynamic states in the order in which texts and descriptions name them; colour and size come last there.
+# Dynamic states in the order of texts and descriptions, where colour and size follow them.
 STATES: Final = ("open", "cooked", "frozen", "sliced", "soaked", "toggled", "dusty", "stained")
 STATE_OF_ABILITY: Final = MappingProxyType(
     {
@@ -50,11 +50,12 @@ class Kind:
 
     Attributes:
         cls: LOCATION, RECEPTACLE, FOOD, TOOL or THING.
-        subclass: its subclass; for a location how things are placed there (``ontop`` or ``inside``).
-        abilities: as the published files list them, ``<tool>-cleanable`` included.
-        states: the dynamic states that it can have, in the order of `STATES`.
-        relation: how it holds things; None if it holds none.
-        role: of an appliance: ``heats``, ``cools`` or ``soaks`` when it is on; else empty.
+        subclass: its subclass; for a location, how things are placed there (``ontop`` or ``inside``).
+        abilities: as the published files list them, including ``<tool>-cleanable``.
+        states: the dynamic states it can have, in the order of `STATES`.
+        cleaners: types of the tools that clean it.
+        relation: how it holds things; None if it cannot.
+        role: effect of an appliance that is on: ``heats``, ``cools`` or ``soaks``; else empty.
     """
 
     name: str
@@ -68,25 +69,25 @@ class Kind:
 
     @property
     def movable(self) -> bool:
-        """Return True if it can be carried: everything but a location can."""
+        """True if it can be carried, i.e. is not a location."""
         return self.cls != "LOCATION"
 
     @property
     def receptacle(self) -> bool:
-        """Return True if other things can lie in or on it."""
+        """True if other things can lie in or on it."""
         return self.cls in ("LOCATION", "RECEPTACLE")
 
 
 @dataclass(frozen=True, slots=True)
 class Subclass:
-    """The numbers of a subclass's things that a scene draws, and where they lie at first (spec 1.3).
+    """How many things of a subclass a scene draws, and where they start (spec 1.3).
 
     Attributes:
         kinds: least and most types drawn.
-        instances: by rules: least and most instances of each drawn type.
-        single: the same when only one type was drawn.
-        places: where an instance may lie, a location or a movable container's type.
-        inert: places that the published file lists and the published program never uses.
+        instances: least and most instances of each drawn type, by rules.
+        single: the same if only one type was drawn.
+        places: where an instance may start: a location or the type of a movable container.
+        inert: places that the published file lists but the published program never uses.
     """
 
     name: str
@@ -101,12 +102,13 @@ class Subclass:
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """Everything of tables/objects.yaml.
+    """The content of tables/objects.yaml.
 
     Attributes:
         kinds: type -> kind, locations first, in the order of the table.
-        locations: those of the locations, which every scene has once each.
-        subclasses: those of movable things, in the order of sampling.
+        locations: types of the locations; every scene has one of each.
+        subclasses: name -> subclass of movable things, in the order of sampling.
+        starts_on: locations that are switched on at the start.
     """
 
     kinds: Mapping[str, Kind]
@@ -137,7 +139,7 @@ def hierarchy() -> Hierarchy:
 
 
 def _make_kind(name: str, cls: str, subclass: str, abilities: tuple[str, ...], role: str = "") -> Kind:
-    """Return a kind out of its abilities, as the published files list them."""
+    """Return a kind, given its abilities as the published files list them."""
     relation: Relation | None = None
     if "has-inside" in abilities:
         relation = "inside"
@@ -159,7 +161,7 @@ def _make_kind(name: str, cls: str, subclass: str, abilities: tuple[str, ...], r
 
 @lru_cache(maxsize=4096)
 def kind_as_listed(name: str, cls: str, subclass: str, abilities: tuple[str, ...]) -> Kind:
-    """Return the kind of a file that lists its abilities: our own where they agree."""
+    """Return the kind for a file's class, subclass and abilities: the table's own kind if they agree."""
     known = hierarchy().kinds.get(name)
     if known and (known.cls, known.subclass, known.abilities) == (cls, subclass, abilities):
         return known
@@ -172,13 +174,13 @@ def _locations(table: Mapping[str, Any], order: list[str]) -> list[Kind]:
     kinds = []
     for relation in ("ontop", "inside"):
         for name in rows[relation]:
-            has = {
+            present = {
                 f"has-{relation}",
                 *rows["abilities"],
                 *(f"{tool}-cleanable" for tool in rows["cleaned_by"]),
             }
-            has |= {ability for ability in ("openable", "toggleable") if name in rows[ability]}
-            abilities = tuple(ability for ability in order if ability in has)
+            present |= {ability for ability in ("openable", "toggleable") if name in rows[ability]}
+            abilities = tuple(ability for ability in order if ability in present)
             kinds.append(_make_kind(name, "LOCATION", relation, abilities, roles.get(name, "")))
     return kinds
 
@@ -186,8 +188,8 @@ def _locations(table: Mapping[str, Any], order: list[str]) -> list[Kind]:
 def _movables(table: Mapping[str, Any], order: list[str]) -> list[Kind]:
     kinds = []
     for subclass, row in table["subclasses"].items():
-        has = {*row.get("abilities", ()), *(f"{tool}-cleanable" for tool in row.get("cleaned_by", ()))}
-        abilities = tuple(ability for ability in order if ability in has)
+        present = {*row.get("abilities", ()), *(f"{tool}-cleanable" for tool in row.get("cleaned_by", ()))}
+        abilities = tuple(ability for ability in order if ability in present)
         kinds += [_make_kind(name, row["class"], subclass, abilities) for name in row["types"]]
     return kinds
 
@@ -212,10 +214,10 @@ def _ranges(value: Any) -> dict[Rules, tuple[int, int]]:
     return {rules: (low, high) for rules, (low, high) in value.items()}
 
 
-# ---- words that people read
+# ---- words shown to people
 #
-# A key is an identifier of the hierarchy (``gym_shoe``, ``footwear``, ``THING``), a state (``open``; with
-# ``not`` in front its opposite, ``not open``), a colour, a size, or ``h`` for the human.
+# A key is an identifier of the hierarchy (``gym_shoe``, ``footwear``, ``THING``), a state or its negation
+# (``open``, ``not open``), a colour, a size, or ``h`` for the human.
 
 
 LANGUAGES: Final = ("en", "zh")
@@ -225,19 +227,19 @@ def word(key: str, language: str) -> str:
     """Return the word for `key`.
 
     Raises:
-        InputError: if there is no such language, or no word for `key`.
+        InputError: if the language or the key is unknown.
     """
     words = all_words(language)
     if key not in words:
         raise InputError(
-            f"There is no word for {key!r} in {TABLES.name}/words.{language}.yaml; it has words for the "
+            f"There is no word for {key!r} in {TABLES.name}/words.{language}.yaml, which has words for the "
             "types, subclasses, classes, states, colours and sizes of tables/objects.yaml."
         )
     return words[key]
 
 
 def state_word(state: str, value: bool, language: str) -> str:
-    """Return the word for a state that holds or does not: ``open`` or ``closed``.
+    """Return the word for a state or its negation: ``open`` or ``closed``.
 
     Raises:
         InputError: as `word` does.
@@ -250,10 +252,10 @@ def all_words(language: str) -> Mapping[str, str]:
     """Return key -> word.
 
     Raises:
-        InputError: if there is no such language.
+        InputError: if the language is unknown.
     """
     if language not in LANGUAGES:
-        raise InputError(f"No words in the language {language!r}; there are {' and '.join(LANGUAGES)}.")
+        raise InputError(f"There are no words in the language {language!r}; use {' or '.join(LANGUAGES)}.")
     table = dict(read_table(f"words.{language}"))
     words: dict[str, str] = {}
     for state, (true, false) in table.pop("states").items():

@@ -1,6 +1,6 @@
-"""The household as its robot sees it, drawn: which picture a thing has, what lies together, what can be done.
+"""The drawing of the household as the robot sees it: pictures, piles of things, and possible commands.
 
-Where the furniture stands is these pages' own; the data say only that there are such places.
+The positions of the furniture are made up for the pages; the data only list the places.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simulator.blocks import Words, message
-from simulator.handmethat.env.observe import traits_of, truths, visible
-from simulator.handmethat.env.observe import wording as observed
+from simulator.handmethat.env.observe import state_values, traits_of, visible
+from simulator.handmethat.env.observe import wording as observation_wording
 from simulator.handmethat.hierarchy import hierarchy, read_table, state_word, word
 from simulator.handmethat.meanings.render import label
 from simulator.handmethat.playing import Play
@@ -25,7 +25,7 @@ _CLASSES: Final[Mapping[str, Tone]] = {
     "RECEPTACLE": "clay",
     "other": "",
 }
-"""Classes of things in the order in which they are listed, with the colours of their pictures."""
+"""Classes of things in the order of listing, with the colours of their pictures."""
 _TONES: Final[Mapping[str, Tone]] = {
     **{"dusty": "gold", "stained": "gold", "toggled": "accent", "frozen": "water", "cooked": "clay"},
     **{"red": "red", "green": "green", "blue": "blue"},
@@ -43,12 +43,12 @@ def wording(language: Language) -> Mapping[str, Any]:
 
 
 def sentence(text: str) -> str:
-    """Return a text with a capital letter."""
+    """Return a text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
 def offer(play: Play, text: str) -> Offer:
-    """Return a command in words."""
+    """Return the offer of a command, with its label in words."""
     command = play.game.reader.read(text)
     names = [label(play.task.world, entity, play.language) for entity in command.args]
     key = "move-human" if command.verb == "move" and command.args[0] == HUMAN else command.verb
@@ -56,33 +56,33 @@ def offer(play: Play, text: str) -> Offer:
 
 
 def glyph_of(kind: str) -> str:
-    """Return the picture of a type: that of its subclass."""
-    known = hierarchy().kinds.get(kind)
-    return known.subclass if known is not None and known.movable else "thing"
+    """Return the name of the picture of a type: its subclass, or ``thing``."""
+    entry = hierarchy().kinds.get(kind)
+    return entry.subclass if entry is not None and entry.movable else "thing"
 
 
 class House:
-    """The household at some moment."""
+    """The household in one state, with the commands that are offered."""
 
     def __init__(self, play: Play, state: State, commands: Sequence[str] = ()) -> None:
         self._play, self._state, self._world = play, state, play.task.world
         self._full = play.options.mode == "full"
         self._seen = visible(self._world, state, play.options.mode)
         self._traits = traits_of(self._world)
-        self._about: dict[int, list[Offer]] = {}
-        self._ways: dict[int, Offer] = {}
+        self._offers: dict[int, list[Offer]] = {}
+        self._moves: dict[int, Offer] = {}
         for text in commands:
             command = play.game.reader.read(text)
             if command.verb == "move":
-                self._ways[command.args[0]] = offer(play, text)
+                self._moves[command.args[0]] = offer(play, text)
             else:
                 for entity in dict.fromkeys(command.args):
-                    self._about.setdefault(entity, []).append(offer(play, text))
+                    self._offers.setdefault(entity, []).append(offer(play, text))
 
     @property
     def to_human(self) -> Offer | None:
-        """The command that leads to the human, if it can be given now."""
-        return self._ways.get(HUMAN)
+        """The move to the human, if it is offered."""
+        return self._moves.get(HUMAN)
 
     @property
     def given(self) -> tuple[Thing, ...]:
@@ -90,20 +90,20 @@ class House:
         return tuple(map(self._make_thing, entities(self._state.given)))
 
     def plan(self, notes: Sequence[Words] = ()) -> Places:
-        """Return it all as a block; `notes` stand above it."""
-        drawn, held = pictures(), self._state.holding
+        """Return the house as a block, with `notes` above it."""
+        table, held = pictures(), self._state.holding
         names = {self._world.names[place]: place for place in self._world.locations}
-        places = [self._place(names[name]) for name in drawn["at"] if name in names]
+        places = [self._place(names[name]) for name in table["at"] if name in names]
         hand = None if held == NOTHING else self._piles([held])[0]
-        seen = {glyph for place in places for glyph, _ in place.marks} | ({hand.glyph} if hand else set())
+        used = {glyph for place in places for glyph, _ in place.marks} | ({hand.glyph} if hand else set())
         return Places(
             areas=[
-                Area(message(f"rooms.{room}"), of_room["floor"], tuple(of_room["at"]))
-                for room, of_room in drawn["rooms"].items()
+                Area(message(f"rooms.{room}"), row["floor"], tuple(row["at"]))
+                for room, row in table["rooms"].items()
             ],
             places=places,
-            # No page names what cannot be seen.
-            glyphs={name: path for name, path in drawn["glyphs"].items() if name in seen},
+            # A page must not name things that cannot be seen.
+            glyphs={name: path for name, path in table["glyphs"].items() if name in used},
             notes=notes,
             hand=hand,
             beside=message("beside_human") if self._state.at == HUMAN else "",
@@ -113,12 +113,12 @@ class House:
     def _place(self, place: int) -> Place:
         name = self._world.names[place]
         here = self._state.at == place
-        known = here or self._full
-        keys = self._keys(place) if known else {}
-        lid = self._lid(place) if known else None
+        in_view = here or self._full
+        keys = self._keys(place) if in_view else {}
+        lid = self._lid(place) if in_view else None
         tags = {key: Trait(text, _TONES.get(key, "")) for key, text in keys.items()}
         quiet = [tag for key, tag in tags.items() if key == "not-toggled"]
-        groups = self._groups(place) if known else None
+        groups = self._groups(place) if in_view else None
         return Place(
             name=name,
             label=label(self._world, place, self._play.language),
@@ -130,8 +130,8 @@ class House:
             tags=[tag for tag in tags.values() if tag not in quiet],
             more_tags=[*([lid] if lid else []), *quiet],
             groups=groups,
-            go=None if here else self._ways.get(place),
-            offers=self._about.get(place, ()),
+            go=None if here else self._moves.get(place),
+            offers=self._offers.get(place, ()),
         )
 
     def _make_thing(self, entity: int) -> Thing:
@@ -145,7 +145,7 @@ class House:
             label=text,
             number=sign + number if sign and text.rstrip().endswith(sign + number) else "",
             tags=[*tags, *([lid] if lid else [])],
-            offers=self._about.get(entity, ()),
+            offers=self._offers.get(entity, ()),
             piles=None if contents is None else self._piles(contents),
         )
 
@@ -153,8 +153,8 @@ class House:
         contents = self._contents(place)
         if contents is None:
             return None
-        kinds = {name: [each for each in contents if self._class(each) == name] for name in _CLASSES}
-        return [(message(f"classes.{name}"), self._piles(mine)) for name, mine in kinds.items() if mine]
+        classes = {name: [thing for thing in contents if self._class(thing) == name] for name in _CLASSES}
+        return [(message(f"classes.{name}"), self._piles(group)) for name, group in classes.items() if group]
 
     def _piles(self, things: Sequence[int]) -> list[Pile]:
         by_kind: dict[str, list[int]] = {}
@@ -164,29 +164,30 @@ class House:
             Pile(
                 word(kind, self._play.language) if kind in hierarchy().kinds else kind,
                 glyph_of(kind),
-                [*map(self._make_thing, each)],
-                _CLASSES[self._class(each[0])],
+                [*map(self._make_thing, group)],
+                _CLASSES[self._class(group[0])],
             )
-            for kind, each in by_kind.items()
+            for kind, group in by_kind.items()
         ]
 
     def _class(self, thing: int) -> str:
-        known = hierarchy().kinds.get(self._world.kinds[thing].name)
-        return known.cls if known is not None and known.cls in _CLASSES else "other"
+        kind = hierarchy().kinds.get(self._world.kinds[thing].name)
+        return kind.cls if kind is not None and kind.cls in _CLASSES else "other"
 
     def _keys(self, entity: int) -> dict[str, str]:
         traits, language = self._traits[entity], self._play.language
         values = (value for value in (traits.color, traits.size) if value)
-        words = {value: observed(language)["value_words"][value] for value in values}
-        for field, truth in zip(traits.states, truths(self._state, traits, entity), strict=True):
-            name, holds = State._fields[field], bool(truth)
-            is_worded = holds in observed(language)["state_words"][name]
+        table = observation_wording(language)
+        words = {value: table["value_words"][value] for value in values}
+        for field, value in zip(traits.states, state_values(self._state, traits, entity), strict=True):
+            name, holds = State._fields[field], bool(value)
+            is_worded = holds in table["state_words"][name]
             if is_worded and not (name == "open" and self._lid(entity) is not None):
                 words[name if holds else f"not-{name}"] = state_word(name, holds, language)
         return words
 
     def _lid(self, entity: int) -> Trait | None:
-        """Return the label that says of what opens whether it is open."""
+        """Return the trait ``open`` or ``closed``; None for a thing that cannot be opened."""
         if not self._world.of("openable") >> entity & 1:
             return None
         is_open = is_unlocked(self._world, self._state, entity)
@@ -199,7 +200,7 @@ class House:
         return tuple(content for content in self._state.contents(container) if self._shows(content))
 
     def _shows(self, entity: int) -> bool:
-        # What is in the robot's hand or with the human is in its sight wherever it is.
+        # The contents of a thing in the hands of the robot or the human are always in view.
         return bool(self._seen >> entity & 1) or self._in_hands(entity)
 
     def _in_hands(self, entity: int) -> bool:

@@ -1,8 +1,8 @@
-"""HandMeThat's items: the household, what the human did, said and meant; how they are sampled.
+"""HandMeThat's items, with the household, the human's actions, utterance and meaning; sampling of items.
 
-In Askback's words it is an item; the published files call it an episode (spec 10.1). A row of the log holds
-what is needed to play and score it again, compactly. Left out is what an expert reads before each of its
-commands (the environment makes it again).
+Askback's item is the published files' episode (spec 10.1). A row of the log contains, in compact form,
+all that is needed to play and score it again. It leaves out the texts that the expert reads before each
+command, which the environment can recompute.
 """
 
 from __future__ import annotations
@@ -35,36 +35,36 @@ Level = Literal[1, 2, 3, 4]
 LEVELS: Final[tuple[Level, ...]] = (1, 2, 3, 4)
 
 
-# ---- a household in a row of the log: names, and numbers of entities where there are many
+# ---- a household in a row of the log: entities by name, or by number in long lists
 
 
 def _write_world(world: World) -> dict[str, Any]:
-    known = hierarchy().kinds
+    table = hierarchy().kinds
     kinds = {
         name: [kind.cls, kind.subclass, list(kind.abilities)]
         for name, kind in zip(world.names, world.kinds, strict=True)
-        if known.get(kind.name) != kind
+        if table.get(kind.name) != kind
     }
-    written: dict[str, Any] = {
+    data: dict[str, Any] = {
         "names": list(world.names),
-        "colors": _known_values(world.names, world.colors),
-        "sizes": _known_values(world.names, world.sizes),
+        "colors": _drop_missing(world.names, world.colors),
+        "sizes": _drop_missing(world.names, world.sizes),
     }
-    return {**written, "kinds": kinds} if kinds else written
+    return {**data, "kinds": kinds} if kinds else data
 
 
-def _known_values(names: Sequence[str], values: Sequence[str | None]) -> dict[str, str]:
+def _drop_missing(names: Sequence[str], values: Sequence[str | None]) -> dict[str, str]:
     return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
 
 def _read_world(data: Mapping[str, Any]) -> World:
     names = tuple(data["names"])
-    known, own = hierarchy().kinds, {}
+    table, listed = hierarchy().kinds, {}
     for name, (cls, subclass, abilities) in data.get("kinds", {}).items():
-        own[name] = kind_as_listed(name.partition("#")[0], cls, subclass, tuple(abilities))
+        listed[name] = kind_as_listed(name.partition("#")[0], cls, subclass, tuple(abilities))
     return World(
         names=names,
-        kinds=tuple(own.get(name) or known[name.partition("#")[0]] for name in names),
+        kinds=tuple(listed.get(name) or table[name.partition("#")[0]] for name in names),
         colors=tuple(data["colors"].get(name) for name in names),
         sizes=tuple(data["sizes"].get(name) for name in names),
     )
@@ -111,7 +111,7 @@ def _read_by(read: Callable[..., Any], value: Any, *args: Any) -> Any:
 
 def _read_in_world(read: Callable[..., Any]) -> PlainValidator:
     def read_field(value: Any, info: ValidationInfo) -> Any:
-        # Without a world, it is the world that is at fault.
+        # Without a world, the fault is reported for the world.
         return _read_by(read, value, info.data["world"]) if "world" in info.data else None
 
     return PlainValidator(read_field)
@@ -122,31 +122,33 @@ _MeaningField = Annotated[
     Meaning, PlainValidator(partial(_read_by, _read_meaning)), PlainSerializer(Meaning.to_json)
 ]
 _WorldField = Annotated[World, PlainValidator(partial(_read_by, _read_world)), PlainSerializer(_write_world)]
-# A state and actions are written by `Task`, which knows their world.
+# States and actions are serialized by `Task`, since they need its world.
 _StateField = Annotated[State, _read_in_world(_read_state), _NOT_LOGGED]
 _ActionsField = Annotated[tuple[Action, ...], _read_in_world(_read_actions), _NOT_LOGGED]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """One item.
+    """A HandMeThat item.
 
     Attributes:
         id: the file's name without ``.json``.
         goal_index: number of the goal's template; None if unknown.
         task_index: running number within goal and quest type; None if unknown.
-        current: its state when the human asks, correct, or as the file gives it (stale states).
+        initial: the first state.
+        current: the state when the human asks: correct, or as given in the file (stale states).
+        goal: formula of the goal.
         subgoal: formula of the subgoal that the request serves; None if unknown.
-        actions: what the human did, T of them.
-        solution: the human's whole plan.
-        meaning: m; `utterance` u, and `heard` r, what a pragmatic listener takes u to mean.
-        in_meaning: A(m); `in_utterance` A(u), `useful` A(G), `in_heard` A(r).
-        demo: expert commands; empty if there is none.
-        demo_full: what the expert reads before each command, fully observable; `demo_partial` otherwise.
-        description: the published rendering of the story and the utterance; None if there is none.
-        seed: the wording of the utterance descends from it.
-        profile: the profile it was generated with, ``official`` for a published file.
-        listener: L(m' | u) of the ten likeliest readings, likeliest first; empty if unknown.
+        actions: the T actions of the human before asking.
+        solution: the human's complete plan.
+        meaning: m; `utterance`: u; `heard`: r, the pragmatic listener's reading of u.
+        in_meaning: A(m); `in_utterance`: A(u); `useful`: A(G); `in_heard`: A(r).
+        demo: the expert's commands; empty without a demonstration.
+        demo_full: the text before each of these commands in full mode; `demo_partial`: in partial mode.
+        description: the published rendering of the story and the utterance, if any.
+        seed: determines the wording of the utterance.
+        profile: the profile it was generated with; ``official`` for a published file.
+        listener: the ten likeliest readings with L(m' | u), likeliest first; empty if unknown.
     """
 
     id: str
@@ -186,27 +188,27 @@ class Task:
         }
 
 
-# ---- the task as a row of the log, whole enough to be played and scored again from the row alone
+# ---- the task as a row of the log, from which it can be played and scored again
 
 
 BENCHMARK: Final = "handmethat"
-# Texts of an episode are made in the language in which it is played; the item itself has names only.
+# An item contains only names; texts are made in the language of the episode.
 _LANGUAGE: Final = "en"
 _TASKS: Final = Codec[Task](Task)
 task_to_row = _TASKS.write
 
 
 def item_row(task: Task | dict[str, Any]) -> Item:
-    """The task, or what `task_to_row` made of it, as a row of the log, named by the hash of its content."""
+    """Return a task, or its `task_to_row`, as an item of the log, with the hash of its content."""
     data = task_to_row(task) if isinstance(task, Task) else task
     return Item(hash=content_hash(data), benchmark=BENCHMARK, name=data["id"], language=_LANGUAGE, data=data)
 
 
 def task_from_row(row: Item | Mapping[str, Any]) -> Task:
-    """Return the task out of a row of the log, or of what `task_to_row` made.
+    """Return the task of an item of the log, or of the result of `task_to_row`.
 
     Raises:
-        InputError: if it is not of that form.
+        InputError: if the row is malformed.
     """
     try:
         return _TASKS.read(row.data if isinstance(row, Item) else row, "not a HandMeThat item")
@@ -214,7 +216,7 @@ def task_from_row(row: Item | Mapping[str, Any]) -> Task:
         raise InputError(f"{error}; it must come from this log's items") from error
 
 
-# ---- samples of tasks: how they are drawn, and how runs, trainings and reports tell of it
+# ---- samples of tasks, and their descriptions in runs, trainings and reports
 
 
 class Stratum(NamedTuple):
@@ -226,24 +228,24 @@ class Stratum(NamedTuple):
 
 
 def stratum(task: Task) -> Stratum:
-    """Return what a task is."""
+    """Return the stratum of a task."""
     return Stratum(task.level, task.meaning.quest, task.goal_index)
 
 
 def stratum_of(row: Mapping[str, Any]) -> Stratum:
-    """Return what a task is, out of what `task_to_row` made of it."""
+    """Return the stratum of a task, given its `task_to_row`."""
     return Stratum(row["level"], row["meaning"][0], row["goal_index"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """A way of drawing some of many episodes.
+    """A stratified sample of episodes.
 
     Attributes:
-        limit: how many in all at most; None for as many as there are.
-        per_level: how many of each level at most; None for as many as there are.
-        shares: of levels: ``equal``, or ``proportional`` as the data have them (then only `limit` counts).
-            Within a level quest types, and templates within them, are always in proportion.
+        limit: largest number of episodes; None: no limit.
+        per_level: largest number of episodes per level; None: no limit.
+        shares: shares of levels: ``equal``, or ``proportional`` to the data (then `per_level` is ignored).
+            Quest types within a level, and templates within these, are always in proportion.
         seed: equal seeds draw equal samples from equal data.
     """
 
@@ -258,26 +260,23 @@ class Sample:
                 raise InputError(f"limit {count}: must be 1 or more")
 
     def draw(self, strata: Sequence[Stratum]) -> tuple[int, ...]:
-        """Return the numbers of those drawn, in order, out of episodes of these strata."""
-        chosen = range(len(strata))
-        most = len(strata) if self.limit is None else self.limit
+        """Return the indices of the drawn episodes, ascending, given the strata of all."""
+        indices = range(len(strata))
+        count = len(strata) if self.limit is None else self.limit
         if self.shares == "proportional":
-            return stratified(chosen, most, lambda i: strata[i], self.seed)
+            return stratified(indices, count, lambda i: strata[i], self.seed)
         if self.per_level is not None:
             levels = Counter(stratum.level for stratum in strata)
-            most = min(most, sum(min(self.per_level, size) for size in levels.values()))
-        return balanced(chosen, most, lambda i: strata[i].level, lambda i: strata[i][1:], self.seed)
+            count = min(count, sum(min(self.per_level, size) for size in levels.values()))
+        return balanced(indices, count, lambda i: strata[i].level, lambda i: strata[i][1:], self.seed)
 
     def to_json(self, population: int) -> dict[str, Any]:
-        """Return how it was drawn, for the log, out of so many."""
+        """Return the sample as JSON for the log; `population`: number of episodes it was drawn from."""
         return {**asdict(self), "population": population}
 
 
 def makeup(strata: Iterable[Stratum]) -> dict[str, Any]:
-    """Return how many episodes of these strata are of each level and quest type, and of how many templates.
-
-    Those of unknown templates are not counted there.
-    """
+    """Return the number of episodes per level and quest type, and the number of known templates."""
     levels, quests, goals = Counter[int](), Counter[str](), set[int | None]()
     for level, quest, goal in strata:
         levels[level] += 1
@@ -291,20 +290,20 @@ def makeup(strata: Iterable[Stratum]) -> dict[str, Any]:
 
 
 def describe_sample(episodes: Mapping[str, Any], drawn: Mapping[str, Any]) -> str:
-    """Return what episodes are (`makeup`), and of what they are a sample, if they are one, in one line.
+    """Describe the makeup of episodes in one line, and how they were sampled, if they were.
 
-    `drawn`: see `Sample.to_json`.
+    `drawn`: see `Sample.to_json`; may be empty.
     """
     count, templates = sum(episodes["levels"].values()), episodes["templates"]
-    levels = ", ".join(f"{many} of level {level}" for level, many in episodes["levels"].items())
-    quests = ", ".join(f"{many} {quest}" for quest, many in episodes["quests"].items())
+    levels = ", ".join(f"{number} of level {level}" for level, number in episodes["levels"].items())
+    quests = ", ".join(f"{number} {quest}" for quest, number in episodes["quests"].items())
     text = (
         f"{count} episode{'s'[: count != 1]}: {levels}; {quests}; {templates} template{'s'[: templates != 1]}"
     )
     if not drawn:
         return text
     counts = {"per_level": "of each level", "limit": "in all"}
-    parts = [f"{drawn[key]} {what}" for key, what in counts.items() if drawn[key] is not None]
+    parts = [f"{drawn[key]} {unit}" for key, unit in counts.items() if drawn[key] is not None]
     parts.append(f"{drawn['shares']} shares of levels")
     return (
         f"{text}; a sample of {drawn['population']} episodes ({', '.join(parts)}; quest types and templates "

@@ -1,4 +1,4 @@
-"""HandMeThat as the runner sees it, and who sits in its seats under which name."""
+"""HandMeThat's `EpisodeMachine`, and the players of its seats by name."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
     every other ``provider/model`` is a language model.
 
     Raises:
-        InputError: if an offline name means nothing in that seat, or a checkpoint cannot be read.
+        InputError: if an offline name does not exist for that seat, or a checkpoint cannot be read.
         ModelError: if the model cannot be loaded.
     """
     if seat == HUMAN and name == OfflineGiver.name:
         return OfflineGiver()
     if seat != HUMAN and name in _ROBOTS:
         return _ROBOTS[name]()
-    base, _, many = name.partition(":")
-    if seat != HUMAN and base == "offline/asker" and many.isdigit():
-        return AskingRobot(int(many))
+    base, _, argument = name.partition(":")
+    if seat != HUMAN and base == "offline/asker" and argument.isdigit():
+        return AskingRobot(int(argument))
     refuse_unknown(seat, name, DECLARED.seat(seat).known)
     if seat == HUMAN:
         return ModelGiver(models(name))
@@ -58,7 +58,7 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
 
 
 class HandMeThatMachine(EpisodeMachine[graph.Table, graph.State]):
-    """See `simulator.runner.machines.EpisodeMachine`. Its items are `Posed`."""
+    """HandMeThat's machine (see `simulator.runner.machines.EpisodeMachine`); its items are `Posed`."""
 
     name = BENCHMARK
     seats: tuple[str, ...] = (ROBOT, HUMAN)
@@ -69,13 +69,13 @@ class HandMeThatMachine(EpisodeMachine[graph.Table, graph.State]):
     scored = staticmethod(
         lambda id, item, turns, judgments, options: score_rows(id, score_episode(item.task, turns))
     )
-    # Instruction and last words, and two steps per move.
+    # Two steps per move, and some for the instruction and the closing line.
     steps = staticmethod(lambda table: 2 * table.play.options.limit + 6)
     seat_due = staticmethod(lambda table, state: graph.due(state))
     status = staticmethod(lambda table, state: graph.ending(state))
 
     def item_row(self, item: Posed) -> Item:
-        """Return the task as a row of the log; in another language than English it is another item."""
+        """Return the task as a row of the log; the row of a Chinese item has a hash of its own."""
         row = item_row(item.task)
         if item.language == row.language:
             return row
@@ -83,22 +83,22 @@ class HandMeThatMachine(EpisodeMachine[graph.Table, graph.State]):
         return replace(row, hash=content_hash(data), language=item.language, data=data)
 
     def read_item(self, row: Item) -> Posed:
-        """Return the task out of its row."""
+        """Return the item of a row of the log."""
         return Posed(task_from_row(row), cast(Language, row.language))
 
     def take(self, seat: str) -> Take[graph.Table, graph.State]:
-        """Return what makes a turn of a reply of `seat`."""
+        """Return the function that converts a reply of `seat` to a turn."""
         return graph.robot_turn if seat == ROBOT else graph.answer_turn
 
     def view(
         self, live: ActiveEpisode, state: graph.State, seat: str, ending: Ending | None, warning: str | None
     ) -> SeatPage:
-        """Return what a person in `seat` may see now."""
+        """Return the page for a person in `seat`."""
         table = self.table(live)
         return show.seat_page(table, state, seat, ending, warning, first=live.first, stage=live.stage)
 
     def replay(self, item: Posed, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay:
-        """Return an ended episode, with what was meant."""
+        """Return a finished episode for its last page."""
         return replay(item.task, item.language, turns)
 
 

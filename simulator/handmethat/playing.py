@@ -1,8 +1,8 @@
-"""An episode as it is played: what may be done under which protocol, and where its commands have led.
+"""The rules of an episode, and the replay of its commands.
 
-Two protocols. ``free``: anything goes until the limit. ``paper``: the paper's study with people: one thing
-may be taken, nothing may be asked, and the episode is over once the robot has carried the instruction out,
-rightly or not.
+There are two protocols. ``free``: every command until the limit. ``paper``, as in the paper's study with
+people: the robot may take one thing and ask nothing, and the episode ends once it has carried the instruction
+out, rightly or wrongly.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from simulator.handmethat.env.observe import Mode, visible
 from simulator.handmethat.items import Task
 from trees import Language
 
-# Why a command was not even tried: questions are not allowed (any more), or one thing has been taken already.
+# Why a command was not executed: no (more) questions are allowed, or one thing has been taken already.
 Refusal = Literal["", "no_questions", "no_more_questions", "one_thing"]
 Over = Literal["", "success", "stopped", "limit"]
 Protocol = Literal["free", "paper"]
@@ -30,9 +30,9 @@ HUMAN: Final = "human"
 GIVER: Final = "offline/giver"
 """The built-in human."""
 PARTNER: Final = "offline/partner"
-"""With whom a person who gives the instruction plays, unless somebody else is chosen."""
+"""The default partner of a person who gives the instruction."""
 _QUESTION: Final = re.compile(r"\s*(?:question|问题|提问)\s*[:：]\s*", re.IGNORECASE)
-# verbs of commands that carry an instruction out; of change_state they depend on its argument
+# quest type, or argument of change_state -> verbs of the commands that carry the instruction out
 _EXECUTES: Final[Mapping[str, frozenset[str]]] = {
     "bring_me": frozenset({"give"}),
     "move_to": frozenset({"put-inside", "put-ontop"}),
@@ -46,9 +46,10 @@ class EpisodeRules(Fields):
     """Rules of episodes that a run and a study can set.
 
     Attributes:
-        mode: what the robot sees; of a run its selection says it.
-        limit: commands and questions after which the episode is cut.
-        max_questions: None for as many as are asked.
+        mode: what the robot sees; set by the selection of a run.
+        limit: number of commands and questions after which the episode is truncated.
+        protocol: see the module docstring.
+        max_questions: largest number of questions; None: no limit.
         append_view: see spec 12.1 #26.
         commands: valid commands as published (``listed``) or exactly the applicable ones (``strict``).
     """
@@ -59,16 +60,16 @@ class EpisodeRules(Fields):
     )
     protocol: Protocol = Field(default="free", description="free, or paper: one thing, no questions, one try")
     max_questions: Annotated[int | None, Option(name="questions"), Field(ge=0)] = Field(
-        default=None, description="questions that are answered; default: any number"
+        default=None, description="largest number of questions; default: no limit"
     )
-    append_view: bool = Field(default=False, description="say what is seen after each command")
+    append_view: bool = Field(default=False, description="show the view after each command")
     commands: CommandList = Field(
-        default="listed", description="commands that are offered: listed as published, or strict"
+        default="listed", description="commands offered: listed (as published) or strict"
     )
 
     @property
     def questions(self) -> int | None:
-        """Questions that are answered; None for as many as are asked."""
+        """The largest number of questions under the protocol; None: no limit."""
         return 0 if self.protocol == "paper" else self.max_questions
 
 
@@ -76,19 +77,18 @@ class Options(EpisodeRules, EpisodeOptions):
     """Options of an episode.
 
     Attributes:
-        longest: characters of a command or question that are read; None for any number, as in logs that do
-            not say.
+        longest: largest number of characters of a command or question; None: no limit, as in older logs.
     """
 
     longest: Annotated[int | None, HIDDEN] = LONGEST_COMMAND
 
 
 class Step(NamedTuple):
-    """A command or a question and what it led to.
+    """A command or a question, and its outcome.
 
     Attributes:
-        refused: why it was not tried; empty if it was.
-        over: how the episode was over after it; empty if it was not.
+        refused: why it was not executed; empty if it was.
+        over: how the episode ended with it; empty if it goes on.
     """
 
     command: str
@@ -98,26 +98,26 @@ class Step(NamedTuple):
 
     @property
     def game(self) -> GameState:
-        """Return where the episode stands afterwards."""
+        """The state of the game afterwards."""
         return self.outcome.game
 
     @property
     def question(self) -> bool:
-        """Return True if the human was asked."""
+        """True if it is a question to the human."""
         return self.outcome.kind == "question"
 
 
 class Posed(NamedTuple):
-    """A task and the language in which it is played: what the runner calls an item."""
+    """A task with the language of its dialogue: the runner's item."""
 
     task: Task
     language: Language
 
 
 class Play:
-    """One task under given options. What it keeps only spares it replaying; it decides nothing.
+    """One task under given options. Its cached steps only save replaying them.
 
-    `text`: whether outcomes have words; scores need none.
+    `text`: whether outcomes have texts; scores do not need them.
     """
 
     def __init__(self, task: Task, language: Language, options: Options, *, text: bool = True) -> None:
@@ -133,28 +133,28 @@ class Play:
         self._steps: list[Step] = []
 
     def steps(self, commands: Sequence[str]) -> tuple[Step, ...]:
-        """Return the steps that `commands` (see `as_command`) make, up to the one that ends the episode."""
-        kept = 0
+        """Return the steps of `commands` (see `as_command`), up to the one that ends the episode."""
+        common = 0
         for step, command in zip(self._steps, commands, strict=False):
             if step.command != command:
                 break
-            kept += 1
-        del self._steps[kept:]
-        for command in commands[kept:]:
+            common += 1
+        del self._steps[common:]
+        for command in commands[common:]:
             if self._steps and self._steps[-1].over:
                 break
             self._steps.append(self._step(command))
         return tuple(self._steps)
 
     def after(self, commands: Sequence[str]) -> GameState:
-        """Return where the episode stands after `commands`."""
+        """Return the state of the game after `commands`."""
         steps = self.steps(commands)
         return steps[-1].game if steps else self.game.start()
 
     def valid(self, game: GameState) -> tuple[str, ...]:
-        """Return the commands that are offered: those that name nothing which the robot cannot see.
+        """Return the commands that are offered: the valid ones about things that the robot can see.
 
-        The published list names what is inside a shut appliance that is on (spec 9.4).
+        The published list also names the contents of a shut appliance that is on (spec 9.4).
         """
         if self.options.mode == "full":
             return self.game.valid(game, self.options.commands)
@@ -167,9 +167,9 @@ class Play:
         )
 
     def questions_left(self, asked: int) -> int | None:
-        """Return questions that will still be answered; None for any number."""
-        most = self.options.questions
-        return None if most is None else max(most - asked, 0)
+        """Return the number of questions left; None: no limit."""
+        limit = self.options.questions
+        return None if limit is None else max(limit - asked, 0)
 
     def _step(self, command: str) -> Step:
         before = self._steps[-1].game if self._steps else self.game.start()
@@ -191,25 +191,25 @@ class Play:
                 return "no_more_questions" if self.options.questions else "no_questions"
         changes = self.task.utterance.quest == "change_state"
         if self.options.protocol == "paper" and command.verb in _TAKES and not changes:
-            done = (step.outcome.command for step in self._steps if step.outcome.action)
-            taken = next((before.args[0] for before in done if before.verb in _TAKES), None)
+            executed = (step.outcome.command for step in self._steps if step.outcome.action)
+            taken = next((earlier.args[0] for earlier in executed if earlier.verb in _TAKES), None)
             if taken not in (None, command.args[0]):
                 return "one_thing"
         return ""
 
     def carried_out(self, outcome: Outcome) -> bool:
-        """Return True if by this the instruction has been carried out with some thing, rightly or not."""
+        """Return True if the command carries the instruction out, with the right thing or a wrong one."""
         if outcome.action is None:
             return False
         quest, argument = self.task.utterance.quest, self.task.utterance.argument
         key = quest if quest != "change_state" else str(argument)
-        # Cleaning the table on the way is not what was asked for.
+        # Cleaning a location on the way does not count.
         movable = self.task.world.kinds[outcome.command.args[0]].movable
         return movable and outcome.command.verb in _EXECUTES[key]
 
 
 def as_command(text: str) -> str:
-    """Return what somebody wrote, as the game reads it: words that ask something are put as a question."""
+    """Return a person's or model's text as a command; a question gets the prefix ``question:``."""
     line = " ".join(text.split())
     if mark := _QUESTION.match(line):
         return f"question: {line[mark.end() :]}"
@@ -217,13 +217,13 @@ def as_command(text: str) -> str:
 
 
 def bare_question(text: str) -> str:
-    """Return a question without the word that marks it as one."""
+    """Return a question without the prefix ``question:``."""
     mark = _QUESTION.match(text)
     return text[mark.end() :] if mark else text
 
 
 def ending_of(game: GameState) -> Over:
-    """Return how an episode is over; empty if it is not."""
+    """Return how an episode has ended; empty if it goes on."""
     if game.success:
         return "success"
     if game.stopped:

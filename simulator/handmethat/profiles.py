@@ -1,4 +1,4 @@
-"""How episodes are generated: every choice of spec section 12, and named sets of them."""
+"""Profiles of generation: the choices of spec section 12, and named sets of them."""
 
 from __future__ import annotations
 
@@ -20,29 +20,28 @@ class Profile:
     """Choices, numbered as in spec 12.1 and 12.2.
 
     Attributes:
-        name: its name.
+        name: name of the profile.
         templates: ``all`` (69) or ``v2`` (25), or numbers (3).
         scene: how households are drawn (B1, B2, counts of 12.3).
-        distractors: targets include everything of the subclass of a wanted type (5.1, V2).
-        whole_plan: subgoals in the best of several orders instead of a drawn one; no joint optimum (5).
+        distractors: targets include everything in the subclass of a wanted type (5.1, V2).
+        whole_plan: take the best of several orders of the subgoals, not a random one; no joint optimum (5).
         truncation: when the human stops and asks (6).
-        least_shown: fewest actions that the human has done by then.
-        costs: what the cost-to-go is (7): the FF ``estimate``; the length of a plan for the whole goal by
-            our ``planner``, which is near the shortest; or that of a shortest one by exact ``search``, which
-            gives up on large goals. Of equally early operators and options an estimate counts those that come
-            first in an order drawn from the episode's seed, as in published programs, whose lists are sets
-            (B20).
-        broken_plans: the human's plan may break what it has achieved (5).
+        least_shown: fewest actions before the human asks.
+        costs: the cost-to-go (7): the FF ``estimate``; the length of a plan for the complete goal by
+            our ``planner``, near the shortest; or of a shortest plan by exact ``search``, which
+            fails on large goals. The estimate breaks ties between operators and options by an order drawn
+            from the episode's seed, as in the published programs, whose lists are sets (B20).
+        broken_plans: allow plans of the human that undo earlier subgoals (5).
         bring_bonus: added to the reward of bring_me (7).
-        strict: useful only if it shortens the way, not if it keeps it (10).
+        strict: help is useful only if it reduces the cost-to-go, not if it leaves it equal (10).
         untargeted_may_help: the corner case of the published code (9).
-        all_meanings: every meaning may be meant, not only those with A(m) within A(G) (11).
+        all_meanings: allow every meaning, not only those with A(m) within A(G) (11).
         joint_quests: one pool of meanings over all quest types, with their offsets (13).
-        plain_cost: an utterance costs its specifiers, without surcharges (14).
-        literal_sets: a literal listener compares sets of objects, not specifiers (15).
-        sampled_reading: r is drawn from the listener, not its best reading (17).
+        plain_cost: the cost of an utterance is its number of specifiers, without surcharges (14).
+        literal_sets: the literal listener compares sets of objects, not specifiers (15).
+        sampled_reading: r is drawn from the listener, instead of being its best reading (17).
         useful_reading: level 3 compares with A(r) within A(G) (18).
-        strict_level4: episodes that fit no level of the paper are dropped (19).
+        strict_level4: drop episodes without a level in the paper's definition (19).
         subclasses_everywhere: subclass meanings for move_to and change_state (B3 fixed).
         substring_targets: names that contain a target's name are targets (B4 kept).
         locations_count: locations may veto or dilute a meaning (B5 kept).
@@ -75,18 +74,18 @@ class Profile:
 
     @property
     def style(self) -> Rules:
-        """Whose file names its episodes have."""
+        """The style of its episodes' file names."""
         return "v2" if self.name.startswith("v2") else "v1"
 
 
-# What may be changed in a profile by name: of the profile itself, and of its scenes.
+# Choices of a profile and its scenes that can be changed by name, with their values.
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "truncation": get_args(Truncation),
     "costs": get_args(Costs),
     "counts": get_args(Rules),
 }
 FORMER: Final = ("ties=seeded", "ties=fewest")
-"""Choices that there were: names of profiles in logs and files may have them, and they change nothing."""
+"""Former choices without effect; names of profiles in old logs and files may contain them."""
 _NUMBERS: Final = ("least_shown", "bring_bonus")
 _SWITCHES: Final = tuple(
     field.name for kind in (Profile, SceneRules) for field in fields(kind) if field.type == "bool"
@@ -95,10 +94,10 @@ _SWITCHES: Final = tuple(
 
 @cache
 def load_profile(name: str) -> Profile:
-    """Return the profile called `name`, one of `load_profiles`, with choices changed by ``v2,strict=true,…``.
+    """Return the profile called `name`: one of `load_profiles`, maybe with changes (``v2,strict=true,…``).
 
     Raises:
-        InputError: if there is no such profile, no such choice, or it cannot be chosen so.
+        InputError: if the profile, a choice or its value is unknown.
     """
     base, *changes = (part.strip() for part in name.split(","))
     if base not in load_profiles():
@@ -108,15 +107,15 @@ def load_profile(name: str) -> Profile:
         if change in FORMER:
             continue
         key, _, value = (part.strip() for part in change.partition("="))
-        chosen = _option_called(name, key, value)
+        option = _parse_option(name, key, value)
         if key in {field.name for field in fields(SceneRules)}:
-            profile = replace(profile, scene=replace(profile.scene, **{key: chosen}))
+            profile = replace(profile, scene=replace(profile.scene, **{key: option}))
         else:
-            profile = replace(profile, **{key: chosen})
+            profile = replace(profile, **{key: option})
     return replace(profile, name=name)
 
 
-def _option_called(name: str, key: str, value: str) -> Any:
+def _parse_option(name: str, key: str, value: str) -> Any:
     if key in _WORDS:
         options: dict[str, Any] = dict(zip(_WORDS[key], _WORDS[key], strict=True))
     elif key in _SWITCHES:
@@ -125,16 +124,16 @@ def _option_called(name: str, key: str, value: str) -> Any:
         options = {str(number): number for number in range(100)}
     else:
         known = ", ".join((*_WORDS, *_NUMBERS, *_SWITCHES))
-        raise InputError(f"profile {name!r}: there is no choice {key!r}; there are: {known}")
+        raise InputError(f"profile {name!r}: there is no choice {key!r}; choices are: {known}")
     if value not in options:
-        shown = "a whole number up to 99" if key in _NUMBERS else ", ".join(options)
-        raise InputError(f"profile {name!r}: {key} must be {shown}, not {value!r}")
+        allowed = "an integer from 0 to 99" if key in _NUMBERS else f"one of {', '.join(options)}"
+        raise InputError(f"profile {name!r}: {key} must be {allowed}, not {value!r}")
     return options[value]
 
 
 @cache
 def load_profiles() -> Mapping[str, Profile]:
-    """Return the named profiles, those of tables/profiles.yaml."""
+    """Return the named profiles of tables/profiles.yaml."""
     table = read_table("profiles")
     return {
         name: Profile(name=name, **{**choices, "scene": SceneRules(**choices["scene"])})

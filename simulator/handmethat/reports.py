@@ -1,7 +1,7 @@
-"""Reports on runs: the shape of the paper's Table 2, results by level and by questions, what these bring.
+"""Reports on runs: the paper's Table 2, results by level and by questions asked, and gains per question.
 
-Which episodes count, and whose they are, is the shared frame's word (`simulator.frames`); scores are computed
-from the logged turns, not taken from the score rows, which are a copy.
+The shared frame (`simulator.frames`) decides which episodes count. Scores are computed from the logged turns,
+not read from the score rows, which are a copy.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from simulator.runner.logged import PERSON
 from simulator.stats import Interval, bootstrap_mean, paired_bootstrap, share
 
 ALL: Final = "all"
-"""Stands for all levels together."""
+"""The label of all levels together."""
 _SUCCESS: Final = Column("success", 1, times=100)
 _NUMBERS: Final = ("n", Column("score", 1), _SUCCESS, Column("moves", 1), Column("raw_sum", 1))
 _SHARED: Final = ["run", "episode", "item", "language", "repeat", "participant", "status", "seat.human"]
-"""Columns of the shared frame that are used here."""
+"""The columns of the shared frame that are used."""
 _SETTING: Final = ["robot", "mode", "protocol", "allowed"]
 
 
 def run_sections(source: Frames) -> Iterator[Section]:
-    """Yield what the items are, results by level and by questions asked, the gain per question allowed."""
+    """Yield the sections on items, results by level and by questions asked, and gains per question."""
     episodes = scored_episodes(source.reader, source.runs, exclude_aborted=source.exclude_aborted)
     yield items_section(source, len(episodes))
     if len(episodes):
@@ -48,21 +48,21 @@ def run_sections(source: Frames) -> Iterator[Section]:
 
 
 def scored_episodes(reader: LogReader, runs: Sequence[str], *, exclude_aborted: bool = False) -> pd.DataFrame:
-    """Return the shared frame's episodes with their scores, in the order in which tables show the robots.
+    """Return the shared frame's episodes with their scores, in the order of robots in the tables.
 
-    Beside that frame's columns and those of `EpisodeScores` there are ``robot``, who sat there (without the
-    number of questions in its name), ``allowed``, the questions that it might ask at most (missing: any
-    number), and ``hash``, the item's. People come first, then robots by name; partial observability before
-    full. What a failing seat aborted is a failure.
+    Columns: those of the shared frame (`_SHARED`) and of `EpisodeScores`; ``robot``, the player's name
+    without a number of questions; ``allowed``, the largest number of questions (missing: no limit);
+    ``hash``, the item's hash. People come first, then robots by name; partial observability before
+    full. An episode aborted by a failing seat is a failure.
     """
     names, rows = [field.name for field in fields(EpisodeScores)], []
     counted = frames.episodes(reader, runs, exclude_aborted=exclude_aborted)
     counted = counted.reindex(columns=_SHARED).astype({"episode": object})
-    counting = set(counted["episode"])
+    counted_ids = set(counted["episode"])
     for run in runs:
         tasks = {item.hash: task_from_row(item) for item in reader.items(run)}
         for episode, turns in reader.turns_of_run(run):
-            if episode.id in counting:
+            if episode.id in counted_ids:
                 scores = score_episode(tasks[episode.item_hash], turns, episode.options)
                 robot, allowed = _asking_robot(episode.seats["robot"], episode.options.get("max_questions"))
                 allowed = 0 if scores.protocol == "paper" else allowed
@@ -75,14 +75,14 @@ def scored_episodes(reader: LogReader, runs: Sequence[str], *, exclude_aborted: 
         most=frame["allowed"].fillna(-1).astype(int),
         place=frame["run"].map({run: place for place, run in enumerate(runs)}),
     )
-    # Intervals are resampled, and must not depend on which episode happened to end first.
+    # A fixed order, since resampled intervals must not depend on the order in which episodes ended.
     within = ["place", "level", "item", "language", "repeat"]
     order = order.sort_values(["robots", "robot", "full", "protocol", "most", *within])
     return order[[*frame]].reset_index(drop=True)
 
 
 def _asking_robot(name: str, most: int | None) -> tuple[str, int | None]:
-    """Return a robot's name without the number of its questions, and how many it might ask at most."""
+    """Return a robot's name without its number of questions, and the largest number of questions."""
     base, _, number = name.partition(":")
     if base == "offline/asker" and number.isdigit():
         return base, int(number) if most is None else min(int(number), most)
@@ -90,21 +90,21 @@ def _asking_robot(name: str, most: int | None) -> tuple[str, int | None]:
 
 
 def items_section(source: Frames, scored: int) -> Section:
-    """Return what the items of runs are, how they were drawn, and how many episodes have no scores."""
+    """Return the section on the items of runs: composition, samples, and number of unscored episodes."""
     reader = source.reader
     makeups = {run: makeup(stratum_of(item.data) for item in reader.items(run)) for run in source.runs}
     samples = {run: drawn for run in source.runs if (drawn := reader.run(run).config.get("sample"))}
-    begun = sum(len(reader.episodes(run, latest=True)) for run in source.runs)
+    started = sum(len(reader.episodes(run, latest=True)) for run in source.runs)
     return Section(
         name="items",
         title="Items",
-        remarks=[f"{run}: {describe_sample(made, samples.get(run, {}))}" for run, made in makeups.items()],
-        data={"items": makeups, "samples": samples, "unscored": begun - scored},
+        remarks=[f"{run}: {describe_sample(row, samples.get(run, {}))}" for run, row in makeups.items()],
+        data={"items": makeups, "samples": samples, "unscored": started - scored},
     )
 
 
 def levels_section(episodes: pd.DataFrame) -> Section:
-    """Return the table of the paper, and the same by level with intervals."""
+    """Return the section with the paper's table, and the results by level with intervals."""
     results = level_results(episodes)
     columns: list[Column | str] = ["level", *_SETTING, "label", *_NUMBERS]
     return Section(
@@ -116,38 +116,37 @@ def levels_section(episodes: pd.DataFrame) -> Section:
 
 
 def level_results(episodes: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per robot, mode, protocol and number of questions allowed at each level, then at all.
+    """Return a row per robot, mode, protocol and allowed questions, for each level and then for all.
 
-    Beside these (``level`` is a text) it has a ``label`` as the paper has it, and `summarise`'s columns.
+    Columns: these (``level`` as a string), the paper's ``label``, and those of `summarise`.
     """
     rows = []
     for (robot, mode, protocol, most), group in _groups(episodes, _SETTING):
         allowed = None if pd.isna(most) else int(most)
         label = _label(robot, mode, protocol, allowed)
         for level, at_level in _levels(group, last=True):
-            who = {"robot": robot, "mode": mode, "protocol": protocol, "allowed": allowed}
-            rows.append(
-                {**who, "level": ALL if level is None else str(level), "label": label, **summarise(at_level)}
-            )
+            setting = {"robot": robot, "mode": mode, "protocol": protocol, "allowed": allowed}
+            name = ALL if level is None else str(level)
+            rows.append({**setting, "level": name, "label": label, **summarise(at_level)})
     return pd.DataFrame(rows).astype(object)
 
 
 def summarise(episodes: pd.DataFrame) -> dict[str, Any]:
-    """Return what some episodes come to, at least one.
+    """Return the means of at least one episode, with intervals.
 
     Returns:
-        ``n`` items; ``score`` and ``moves`` (of the successes; None without any) with bootstrap intervals,
-        ``success`` with Wilson's, or of items played several times a bootstrap interval over items;
-        ``raw_sum``, the running sum of rewards, as the score.
+        ``n`` items; ``score``, ``raw_sum`` and ``moves`` (of the successes; None without any) with bootstrap
+        intervals; ``success`` with Wilson's interval, or a bootstrap interval over items if these were played
+        several times.
     """
-    items, moved = episodes["hash"].tolist(), episodes.dropna(subset="moves_of_success")
+    items, successes = episodes["hash"].tolist(), episodes.dropna(subset="moves_of_success")
     success = share(episodes["success"].astype(bool).tolist(), items)
-    moves = moved["moves_of_success"].astype(float).tolist()
+    moves = successes["moves_of_success"].astype(float).tolist()
     return {
         "n": success.n,
         "score": bootstrap_mean(episodes["score"].tolist(), items, bounds=None),
         "success": success,
-        "moves": bootstrap_mean(moves, moved["hash"].tolist(), bounds=None) if moves else None,
+        "moves": bootstrap_mean(moves, successes["hash"].tolist(), bounds=None) if moves else None,
         "raw_sum": bootstrap_mean(episodes["raw_sum"].astype(float).tolist(), items, bounds=None),
     }
 
@@ -165,15 +164,15 @@ def paper_table(results: pd.DataFrame) -> Table:
 
 
 def paper_cell(result: Any, person: bool = False) -> str:
-    """Return a cell as the paper prints it: ``88.9 (94.9, 4.2)``; of people only success and moves."""
+    """Return a cell as the paper prints it: ``88.9 (94.9, 4.2)``; for people only success and moves."""
     success, moves = f"{100 * result['success'].value:.1f}", result["moves"]
     inner = success if moves is None else f"{success}, {moves.value:.1f}"
-    # PAPER has no scores of people, who are not told about points.
+    # The paper has no scores of people, who do not see points.
     return f"({inner})" if person else f"{result['score'].value:.1f} ({inner})"
 
 
 def asked_table(episodes: pd.DataFrame) -> Table:
-    """By robot and mode, of all levels and of each: a row per number of questions asked and answered."""
+    """Return a row per number of questions asked, by robot and mode, for all levels and for each."""
     rows: list[list[Cell]] = []
     for (robot, mode), group in _groups(episodes, ["robot", "mode"]):
         for level, at_level in _levels(group):
@@ -184,7 +183,7 @@ def asked_table(episodes: pd.DataFrame) -> Table:
 
 
 def gains_table(episodes: pd.DataFrame) -> Table:
-    """Return what each further question allowed brings, paired over items (and repeats) that both had.
+    """Return the gain of each additional allowed question, paired over common items (and repeats).
 
     Success and score are mean differences per question, with a bootstrap interval over pairs.
     """
@@ -203,7 +202,7 @@ def gains_table(episodes: pd.DataFrame) -> Table:
 
 
 _PAIRED: Final = ["item", "language", "repeat", "seat.human"]
-"""What is the same of two episodes that a gain is the difference of."""
+"""The columns in which the two episodes of a pair agree."""
 
 
 def _gain(pairs: pd.DataFrame, measure: str, questions: int) -> Interval:
@@ -212,13 +211,13 @@ def _gain(pairs: pd.DataFrame, measure: str, questions: int) -> Interval:
 
 
 def _groups(episodes: pd.DataFrame, by: list[str]) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
-    """Yield the groups of episodes in the order in which they come, those with missing values, too."""
+    """Yield the groups of episodes in order of appearance, including those with missing values."""
     groups: Any = episodes.groupby(by, sort=False, dropna=False)
     yield from groups
 
 
 def _levels(episodes: pd.DataFrame, *, last: bool = False) -> Sequence[tuple[Any, pd.DataFrame]]:
-    """Return episodes of each level, and those of all, whose level is None, first or `last`."""
+    """Return the episodes of each level, and all episodes (level None) first or `last`."""
     by_level = [
         (level, at_level) for level in LEVELS if len(at_level := episodes[episodes["level"] == level])
     ]
@@ -226,7 +225,7 @@ def _levels(episodes: pd.DataFrame, *, last: bool = False) -> Sequence[tuple[Any
 
 
 def _label(robot: str, mode: str, protocol: str, allowed: int | None) -> str:
-    """Return a robot as the paper names it: with an asterisk for full observability."""
+    """Return the paper's label of a robot, with an asterisk for full observability."""
     name = f"{robot}{'*' if mode == 'full' else ''}"
     if protocol == "paper":
         return f"{name}, one try"

@@ -1,4 +1,4 @@
-"""Researchers' view of HandMeThat: an episode turn by turn in its house, and the episodes of data sets."""
+"""Researchers' pages of HandMeThat: an episode turn by turn in its house, and the episodes of data sets."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from trees import Language
 
 _LEAST: Final = 0.005
 _MOST: Final = 0.5
-"""Probabilities below the one are set back, from the other on set off."""
+"""Probabilities below the first are muted; from the second on they are emphasised."""
 
 
 def episode(look: Look, id: str) -> Sequence[Block]:
-    """Return an episode as it stood after the turn that was chosen; nothing before the instruction."""
+    """Return an episode as it was after the chosen turn; no blocks before the instruction."""
     row, turns = look.reader.episode(id), task_turns(look.reader.turns(id))
     if not turns:
         return ()
@@ -52,7 +52,7 @@ def _language(language: str) -> Language:
 
 
 def entries(data: str) -> list[Entry]:
-    """Return the episodes of a data set."""
+    """Return an entry for each episode of a data set."""
     return [
         Entry(
             name,
@@ -63,8 +63,8 @@ def entries(data: str) -> list[Entry]:
     ]
 
 
-def shown(data: str, name: str, language: str) -> Sequence[Block]:
-    """Return an episode of a data set with everything that it holds."""
+def show_episode(data: str, name: str, language: str) -> Sequence[Block]:
+    """Return an episode of a data set with all its content."""
     task, spoken = load_episode(data, name), _language(language)
     goal = "\n\n".join(show.goal_lines(task, spoken))
     return (
@@ -79,7 +79,7 @@ def shown(data: str, name: str, language: str) -> Sequence[Block]:
 
 
 def _rsa(task: Task, language: Language) -> Sequence[Block]:
-    """Return who would say what and be understood how; why not where it cannot be reckoned."""
+    """Return the speaker's and listener's tables, or a note if they cannot be computed."""
     try:
         tables = rsa_view(task)
     except AskbackError:
@@ -88,13 +88,15 @@ def _rsa(task: Task, language: Language) -> Sequence[Block]:
         (f"m{place}", render_meaning(task.world, meaning, language), percent(float(prior)))
         for place, (meaning, prior) in enumerate(zip(tables.meanings, tables.prior, strict=True), start=1)
     ]
-    said = [
+    spoken = [
         (f"u{place}", render_utterance(task.world, utterance, language, task.seed))
         for place, utterance in enumerate(tables.utterances, start=1)
     ]
     names = ("", message("result.reading"), message("research.prior"))
     return (
-        Card(message("research.rsa"), [Table(meanings, names), Table(said, ("", message("research.said")))]),
+        Card(
+            message("research.rsa"), [Table(meanings, names), Table(spoken, ("", message("research.said")))]
+        ),
         *(
             Card(
                 message(f"research.{part}"), [Text(message(f"research.{part}_note"), "muted"), _grid(values)]
@@ -118,5 +120,5 @@ def _chance(value: float) -> str | Cell:
 RESEARCH: Final = ResearchPages(
     episode=episode,
     settings=lambda look: (Setting("seen", ("all", "robot"), "all"),),
-    data=DataPages(entries=entries, show=shown),
+    data=DataPages(entries=entries, show=show_episode),
 )

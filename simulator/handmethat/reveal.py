@@ -1,4 +1,4 @@
-"""The last page of an episode: what was meant, how hard it was and why, what came of it."""
+"""The last page of an episode: outcome, meaning, hardness and log."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from simulator.runner.machines import Result
 from trees import Language
 
 _LEAST: Final = 0.015
-"""The least share of a bar, so that it can be seen."""
+"""The smallest share of a bar, so that it is visible."""
 
 
 class Replay(NamedTuple):
-    """An ended episode, out of its logged turns."""
+    """A finished episode, rebuilt from its logged turns."""
 
     play: Play
     steps: Sequence[Step]
@@ -33,22 +33,22 @@ class Replay(NamedTuple):
 
 
 def replay(task: Task, language: Language, turns: Sequence[Turn]) -> Replay:
-    """Return an ended episode, played again."""
+    """Replay a finished episode from its turns."""
     play = Play(task, language, options_of(turns), text=False)
     return Replay(play, play.steps(graph.rebuild(turns)["commands"]), turns)
 
 
 def result(replay: Replay, seat: str, *, in_study: bool) -> Result:
-    """Return what somebody who sat in `seat` sees of an ended episode.
+    """Return the last page of an episode for the person in `seat`.
 
-    `in_study`: True if what was meant is folded away: more of its episodes may follow.
+    `in_study`: fold the explanation away, as more episodes may follow.
     """
-    revealed = tuple(_explanation_blocks(replay))
+    explanation = tuple(_explanation_blocks(replay))
     if in_study:
         note = Text(message("result.reveal_note"), "muted")
-        revealed = (Card(message("result.reveal"), [note, *revealed], True),)
-    did = tuple(_told_to_human(replay)) if seat == HUMAN else ()
-    return Result(language=replay.play.language, moves=(), blocks=(_verdict(replay), *did, *revealed))
+        explanation = (Card(message("result.reveal"), [note, *explanation], True),)
+    summary = tuple(_summary_for_human(replay)) if seat == HUMAN else ()
+    return Result(language=replay.play.language, moves=(), blocks=(_verdict(replay), *summary, *explanation))
 
 
 def _carried_out(replay: Replay) -> list[str]:
@@ -56,9 +56,9 @@ def _carried_out(replay: Replay) -> list[str]:
 
 
 def _ending_kind(replay: Replay) -> str:
-    """Return how it ended; empty if before its time."""
+    """Return how the episode ended; empty if it broke off."""
     over = replay.steps[-1].over if replay.steps else ""
-    # A robot that stops thinks it is done, or has given up.
+    # A robot that stops without having done anything has given up.
     return "gave_up" if over == "stopped" and not _carried_out(replay) else over
 
 
@@ -84,16 +84,16 @@ def _verdict(replay: Replay) -> Verdict:
     )
 
 
-def _told_to_human(replay: Replay) -> Iterator[Block]:
-    """Yield why it was over, and what the robot did and asked, with the human's answers."""
-    play, carried = replay.play, _carried_out(replay)
-    deed = _in_words(play, carried[-1]) if carried else ""
+def _summary_for_human(replay: Replay) -> Iterator[Block]:
+    """Yield why the episode ended, and the robot's commands and questions with the human's answers."""
+    play, carried_out = replay.play, _carried_out(replay)
+    deed = _in_words(play, carried_out[-1]) if carried_out else ""
     why = message(f"result.over_{_ending_kind(replay) or 'early'}", deed=deed, limit=play.options.limit)
     yield Card(message("result.why_over"), [Text(why)])
-    said = graph.rebuild(replay.turns)["lines"]
-    turns = enumerate(pairwise(said))
+    lines = graph.rebuild(replay.turns)["lines"]
+    turns = enumerate(pairwise(lines))
     answers = {number: answer[2] for number, (_, answer) in turns if answer[1] == "answer"}
-    moves = (number for number, line in enumerate(said) if line[0] == ROBOT)
+    moves = (number for number, line in enumerate(lines) if line[0] == ROBOT)
     rows: list[list[Words]] = []
     for number, step in zip(moves, replay.steps, strict=False):
         if step.question:
@@ -109,10 +109,10 @@ def _told_to_human(replay: Replay) -> Iterator[Block]:
 
 
 def _in_words(play: Play, command: str) -> str:
-    read = play.game.reader.read(command)
-    if read.kind == "action":
+    kind = play.game.reader.read(command).kind
+    if kind == "action":
         return offer(play, command).label
-    return sentence(str(wording(play.language)["plain"].get(read.kind, command)))
+    return sentence(str(wording(play.language)["plain"].get(kind, command)))
 
 
 def _explanation_blocks(replay: Replay) -> Iterator[Block]:
@@ -122,21 +122,21 @@ def _explanation_blocks(replay: Replay) -> Iterator[Block]:
     yield counts_card(task)
     title = "" if task.goal_index is None else activity_title(task.goal_index, language)
     goal = "\n\n".join(part for part in (title, *show.goal_lines(task, language)) if part)
-    behind = [Detail(message("result.goal"), Text(goal))] if goal else []
-    yield Card(message("before"), [show.story(task, language), *behind])
+    detail = [Detail(message("result.goal"), Text(goal))] if goal else []
+    yield Card(message("before"), [show.story(task, language), *detail])
     yield demo_card(task)
     yield Card(message("result.log"), [Talk(show.lines(graph.rebuild(replay.turns)))], folded=True)
 
 
 def demo_card(task: Task) -> Card:
-    """Return the expert's commands, which are English words in either language."""
+    """Return a card with the expert's commands, which are English in either language."""
     commands = [(str(number), command) for number, command in enumerate(task.demo, start=1)]
     none = Text(message("result.demo_none"), "muted")
     return Card(message("result.demo"), [Facts(commands, language="en") if commands else none])
 
 
 def readings_card(task: Task, language: Language) -> Card:
-    """Return the meanings that the words left open, with their probabilities where these are known."""
+    """Return a card with the listener's readings and their probabilities, if known."""
     title = message("result.readings")
     if not task.listener:
         return Card(title, (Text(message("result.no_readings"), "muted"),))
@@ -161,7 +161,7 @@ def readings_card(task: Task, language: Language) -> Card:
 
 
 def counts_card(task: Task) -> Card:
-    """Return the sizes of A(G), A(u), A(r) and A(m) as bars on one scale."""
+    """Return a card with the sizes of A(G), A(u), A(r) and A(m) as bars on one scale."""
     sets = {"g": task.useful, "u": task.in_utterance, "r": task.in_heard, "m": task.in_meaning}
     most = max(map(len, sets.values())) or 1
     rows = [
@@ -178,7 +178,7 @@ def counts_card(task: Task) -> Card:
 
 
 def percent(chance: float) -> str:
-    """Return a probability for people: whole percent, tenths below one percent."""
+    """Return a probability in percent with one decimal."""
     share = 100 * chance
     if share == 0 or share >= 0.995:
         return f"{share:.0f} %"

@@ -1,4 +1,4 @@
-"""HandMeThat's runs: a sample of its episodes, under partial or full observability or each in turn."""
+"""Runs of HandMeThat: a sample of episodes under partial or full observability, or a run for each."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from trees import Language
 
 
 class EpisodeSelection(Selection):
-    """The episodes that are played.
+    """The episodes of a run.
 
     Attributes:
-        mode: what the robot sees; ``both``: a run for each.
-        levels: as numbers and ranges; None for all.
-        per_level: at most so many of each level; None for all.
-        split: part of the data, as their split file says; None for all.
-        replay: see `load_tasks`.
+        mode: what the robot sees; ``both``: a run for each mode.
+        levels: numbers and ranges; None for all levels.
+        per_level: largest number of episodes per level; None for all.
+        split: part of the data, according to the split file; None for all.
+        replay: see `draw_tasks`.
     """
 
-    lang: Language = Field(default="en", description="language of everything that is said")
+    lang: Language = Field(default="en", description="language of the dialogue")
     mode: Literal["full", "partial", "both"] = Field(
         default="partial", description="what the robot sees; both: a run for each"
     )
     levels: str | None = Field(default=None, description="levels, such as 1-4 or 2,3")
-    per_level: Limit = Field(default=None, description="a sample of so many items of each level, stratified")
-    split: str | None = Field(default=None, description="train, validate or test, as the split file says")
-    limit: Limit = Field(default=None, description="a sample of so many items, balanced over levels")
+    per_level: Limit = Field(default=None, description="number of items per level, a stratified sample")
+    split: str | None = Field(default=None, description="part of the split file: train, validate or test")
+    limit: Limit = Field(default=None, description="number of items, balanced over levels")
     replay: bool = Field(
-        default=False, description="perform the human's actions: published files keep what these have undone"
+        default=False, description="recompute states from the human's actions, as published ones may be stale"
     )
 
     def draw(self, seed: int = 0) -> Drawn:
         """Return the tasks to play: all of the levels, or a sample of them.
 
         Raises:
-            InputError: if the data or levels are wrong, or there are none.
+            InputError: if the data or levels are wrong, or there are no such tasks.
         """
         every = self.per_level is None and self.limit is None
         sample = None if every else Sample(limit=self.limit, per_level=self.per_level, seed=seed)
@@ -57,21 +57,21 @@ def load_posed(data: str) -> tuple[Posed, ...]:
 
 
 def parse_levels(text: str) -> tuple[int, ...]:
-    """Return the levels of ``1-3`` or ``2,4``, each once, in order.
+    """Return the levels in a string like ``1-3`` or ``2,4``, sorted and without duplicates.
 
     Raises:
-        InputError: if it is not of that form, or names a level that there is not.
+        InputError: if the string is malformed, or a level does not exist.
     """
     levels = set(read_ranges("--levels", text, "1-4 or 2,3"))
     if unknown := sorted(levels - set(LEVELS)):
-        raise InputError(f"--levels {text!r}: there is no level {unknown[0]}; they are 1 to 4.")
+        raise InputError(f"--levels {text!r}: there is no level {unknown[0]}; levels are 1 to 4.")
     return tuple(sorted(levels))
 
 
 def _requests(order: RunOrder[EpisodeSelection, Options]) -> list[RunRequest]:
     chosen, name = order.selection, order.settings.name
     if order.played is not None and chosen.per_level is not None:
-        raise InputError("--per-level: the items are those of --items-of; leave one of the two out.")
+        raise InputError("--per-level cannot be used with --items-of, which sets the items; drop one.")
     drawn = chosen.draw(order.settings.seed)
     modes = ("partial", "full") if chosen.mode == "both" else (chosen.mode,)
     return [

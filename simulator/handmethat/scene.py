@@ -1,4 +1,4 @@
-"""Scenes: which things a household holds and where they lie at first (spec 1.3, 1.4)."""
+"""Sampling of scenes: the things in a household and their first places (spec 1.3, 1.4)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from simulator.handmethat.hierarchy import Kind, Rules, Subclass, hierarchy
 from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set, start_state
 
 _CHANCE_OF_DUST = 1 / 3
-# Random.random of the caller's generator: uniform over [0, 1). Random.randrange and Random.choice may draw
-# differently in another Python; random() may not.
+# The random() method of the caller's generator. Unlike randrange() and choice(), it gives the same numbers in
+# every version of Python.
 _Uniform = Callable[[], float]
 
 
@@ -22,8 +22,8 @@ class SceneRules:
     """The rules by which scenes are drawn.
 
     Attributes:
-        counts: whose numbers of instances: v1's generator's or v2's.
-        all_places: also use the places that the published program lists and never uses (B1).
+        counts: numbers of instances, those of v1's generator or of v2's.
+        all_places: also use the places that the published program lists but never uses (B1).
         stove_cooks: food on the stove starts cooked (B2).
     """
 
@@ -34,16 +34,16 @@ class SceneRules:
 
 @dataclass(frozen=True)
 class Stock:
-    """The stock of a household, before anything has a place: subclass -> (type, how many), in order."""
+    """The stock of a household, before anything has a place: (subclass, ((type, count), …)), in order."""
 
     drawn: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 
     def count(self, kind: str) -> int:
-        """Return how many things of type `kind` there are."""
+        """Return the number of things of type `kind`."""
         return self._counts.get(kind, 0)
 
     def types(self, subclass: str) -> tuple[str, ...]:
-        """Return the types of `subclass` that are there, in the order drawn."""
+        """Return the types of `subclass` in the household, in the order drawn."""
         return self._types.get(subclass, ())
 
     @cached_property
@@ -56,7 +56,7 @@ class Stock:
 
 
 def sample_stock(random: Random, rules: SceneRules) -> Stock:
-    """Draw what a household holds: types of each subclass, then how many of each."""
+    """Draw the stock of a household: for each subclass its types, then the number of things of each."""
     uniform, counts = random.random, rules.counts
     subclasses = hierarchy().subclasses.values()
     return Stock(tuple([(row.name, _draw(uniform, row, counts)) for row in subclasses]))
@@ -67,7 +67,7 @@ def sample_scene(
 ) -> tuple[World, State]:
     """Return a household and its first state: the human at the floor, with an empty hand.
 
-    `rules`: default: v2's. `stock`: what it holds; drawn first if None.
+    `rules`: by default v2's. `stock`: the things in it; drawn first if None.
     """
     rules = rules or SceneRules()
     stock = stock or sample_stock(random, rules)
@@ -84,7 +84,7 @@ def sample_scene(
 
 
 class _Traits(NamedTuple):
-    """A kind, and what of it decides how a scene begins: scenes are drawn by the hundred thousand."""
+    """A kind with the traits that determine its first state; precomputed, as scenes are drawn very often."""
 
     kind: Kind
     names: tuple[str, ...]
@@ -109,19 +109,19 @@ def _traits(name: str) -> _Traits:
     )
 
 
-# No type ever has more instances.
+# Largest number of things of one type.
 _MOST = 3
 
 
 def _draw(uniform: _Uniform, row: Subclass, rules: Rules) -> tuple[tuple[str, int], ...]:
     low, high = row.kinds
-    drawn = low + int(uniform() * (high - low + 1))
+    count = low + int(uniform() * (high - low + 1))
     types = list(row.types)
-    for i in range(drawn):
+    for i in range(count):
         j = i + int(uniform() * (len(types) - i))
         types[i], types[j] = types[j], types[i]
-    low, high = (row.single if drawn == 1 else row.instances)[rules]
-    return tuple([(kind, low + int(uniform() * (high - low + 1))) for kind in types[:drawn]])
+    low, high = (row.single if count == 1 else row.instances)[rules]
+    return tuple([(kind, low + int(uniform() * (high - low + 1))) for kind in types[:count]])
 
 
 def _lay_out(
@@ -132,7 +132,7 @@ def _lay_out(
     traits = list(map(_traits, names))
     subclasses = hierarchy().subclasses
     containers = [NOTHING] * len(names)
-    # Where each place begins among the entities, and how many there are of it.
+    # Place -> its first entity and the number of its entities.
     first = {name: (i, 1) for i, name in enumerate(names)}
     for subclass, types in stock.drawn:
         places = [first[place] for place in _places(subclasses[subclass], stock, rules)]
@@ -141,24 +141,23 @@ def _lay_out(
             movable = _traits(kind)
             names += movable.names[:count]
             traits += [movable] * count
-        containers += _places_of(uniform, places, len(names) - len(containers))
+        containers += _draw_containers(uniform, places, len(names) - len(containers))
     return names, traits, containers
 
 
-def _places_of(uniform: _Uniform, places: list[tuple[int, int]], things: int) -> list[int]:
-    many = len(places)
+def _draw_containers(uniform: _Uniform, places: list[tuple[int, int]], things: int) -> list[int]:
     if all(count == 1 for _, count in places):
-        begins = [begin for begin, _ in places]
-        return [begins[int(uniform() * many)] for _ in range(things)]
-    lying = []
+        firsts = [first for first, _ in places]
+        return [firsts[int(uniform() * len(places))] for _ in range(things)]
+    containers = []
     for _ in range(things):
-        begin, count = places[int(uniform() * many)]
-        lying.append(begin if count == 1 else begin + int(uniform() * count))
-    return lying
+        first, count = places[int(uniform() * len(places))]
+        containers.append(first if count == 1 else first + int(uniform() * count))
+    return containers
 
 
 def _places(row: Subclass, stock: Stock, rules: SceneRules) -> tuple[str, ...]:
-    """Return where things of `row` may lie; an inert place stands for every type of its subclass."""
+    """Return the possible places of things of `row`; an inert place means every type of that subclass."""
     if not rules.all_places:
         return row.places
     return row.places + tuple(kind for subclass in row.inert for kind in stock.types(subclass))

@@ -1,14 +1,14 @@
 """HandMeThat's metrics, as pure functions of a task and the logged turns (spec 9.5).
 
-* **success**: something of A(m) is as the human wants it.
+* **success**: an object of A(m) is as the human wants it.
 * **score**: the paper's: 100 - n for success with n commands, -40 for every failure. The points of
-  questions, which the paper leaves out, are taken off in both cases.
-* **raw_sum**: the running sum of rewards: who stops early loses little.
-* **moves**: commands and questions; **moves_of_success**: the same, of successes alone.
+  questions, which the paper leaves out, are subtracted in both cases.
+* **raw_sum**: the running sum of rewards; a robot that stops early loses little.
+* **moves**: commands and questions; **moves_of_success**: the same, only for successes.
 
-Turns are replayed: what counts is where the commands lead, not what was logged of it. Only what a question
-asked, and so what it cost, is taken from the log: an episode keeps its score when questions are understood
-better, or are priced by another rule, than when it was played.
+Turns are replayed: the commands determine the score, not the logged outcomes. Only the content of a question,
+and so its cost, is taken from the log, so that an episode keeps its score when the reading or pricing of
+questions changes later.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _METRICS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeScores:
-    """The metrics of one episode; see the module.
+    """The metrics of one episode (see the module docstring).
 
     Attributes:
         moves_of_success: `moves`; None without success.
-        questions: how many were answered.
+        questions: number of questions answered.
         question_cost: their points, a positive number.
-        invalid: commands that led to nothing (not understood, not possible, refused).
-        over: ``success``, ``stopped`` or ``limit``; empty if the turns stop before.
+        invalid: commands without effect (not understood, not possible or refused).
+        over: ``success``, ``stopped`` or ``limit``; empty if the turns end before.
     """
 
     success: bool
@@ -64,20 +64,20 @@ class EpisodeScores:
 def score_episode(
     task: Task, turns: Sequence[Turn], options: Mapping[str, Any] | None = None
 ) -> EpisodeScores:
-    """Score an episode out of its logged turns.
+    """Score an episode from its logged turns.
 
-    `options`: of an episode that broke off before anything was said, which is a failure.
+    `options`: the episode's options, used if it broke off before the first turn (a failure).
 
     Raises:
-        InputError: if the first turn does not say how the episode was played.
+        InputError: if the first turn is not the instruction with the episode's options.
     """
     turns = task_turns(turns)
     rules = options_of(turns) if turns or options is None else Options.read(options)
     play, moves = Play(task, "en", rules, text=False), [turn for turn in turns if turn.seat == ROBOT]
     steps = play.steps([str(turn.payload["command"]) for turn in moves])
     game = steps[-1].game if steps else play.game.start()
-    dearer = _dearer(steps, moves)
-    question_cost, total = game.question_cost + dearer, game.score - dearer
+    difference = _price_difference(steps, moves)
+    question_cost, total = game.question_cost + difference, game.score - difference
     return EpisodeScores(
         success=game.success,
         score=total if game.success else Costs().failure - question_cost,
@@ -95,8 +95,8 @@ def score_episode(
     )
 
 
-def _dearer(steps: Sequence[Step], moves: Sequence[Turn]) -> int:
-    """Return how much more the questions of an episode cost when it was played than they would now."""
+def _price_difference(steps: Sequence[Step], moves: Sequence[Turn]) -> int:
+    """Return the cost of an episode's questions as read when it was played, less their cost as read now."""
     return sum(
         question_cost(str(turn.payload["heard"])) - question_cost(step.outcome.answer.key)
         for step, turn in zip(steps, moves, strict=False)
@@ -105,10 +105,10 @@ def _dearer(steps: Sequence[Step], moves: Sequence[Turn]) -> int:
 
 
 def options_of(turns: Sequence[Turn]) -> Options:
-    """Return how an episode was played, as the instruction's turn says.
+    """Return an episode's options, as recorded in the instruction's turn.
 
     Raises:
-        InputError: if there is no such turn.
+        InputError: if the first turn is not the instruction.
     """
     payload = next((turn.payload for turn in task_turns(turns)), {})
     if payload.get("kind") != "utterance":
@@ -117,7 +117,7 @@ def options_of(turns: Sequence[Turn]) -> Options:
 
 
 def score_rows(episode_id: str, scores: EpisodeScores) -> tuple[Score, ...]:
-    """Return the scores as rows of the log; what is no metric is told with each."""
+    """Return the metrics as rows of the log, each with the other values as details."""
     details: dict[str, Any] = asdict(scores)
     values = {metric: details.pop(metric) for metric in _METRICS}
     return machines.score_rows(episode_id, values, VERSION, details)

@@ -1,4 +1,4 @@
-"""HandMeThat episodes with people in them, free play and studies: what the web app calls."""
+"""HandMeThat sessions with people, in free play and in studies, for the web app."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from simulator.studies.declared import Drawn, PlaySessions, chosen_item
 from simulator.studies.graph import CONSENT, READY
 from trees import Language
 
-# The first is who is chosen if nobody else is.
+# The first is the default.
 _ROBOTS: Final = (PARTNER, "offline/asker:0", "offline/asker:1", "offline/asker:2", "offline/asker:3")
 _OTHER_ROBOTS: Final = ("offline/heuristic", "offline/random", "offline/expert")
 
 
 class Choices(Fields):
-    """The choices of an episode in free play; of the levels any may be drawn."""
+    """Choices of an episode in free play. `level` None: any level may be drawn."""
 
     mode: Literal["partial", "full"] = "partial"
     level: Literal[1, 2, 3, 4] | None = None
 
 
 class HandMeThatSessions(PlaySessions):
-    """Play the tasks of one data set (the built-in ones by default), and those of studies.
+    """Sessions on the tasks of one data set (the built-in ones by default), and on those of studies.
 
-    Of the tasks nothing is shown but their levels: what they are called tells what is meant.
+    Pages show no task's name, since published names reveal what is meant.
     """
 
     around = (CONSENT, replace(READY, when=("first",)))
@@ -50,38 +50,38 @@ class HandMeThatSessions(PlaySessions):
         return tuple(load_tasks(self.data))
 
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
-        """Return who can sit in `seat`: the built-in ones, a second person, models with a key."""
+        """Return who can sit in `seat`: built-in players, a second person, and models with a key."""
         return self._menu((GIVER,) if seat == HUMAN else (*_ROBOTS, *_OTHER_ROBOTS))
 
     async def drawn(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
     ) -> Drawn:
-        """See `PlaySessions.drawn`; everything is said in `language` but commands, which are English."""
+        """See `PlaySessions.drawn`. All texts are in `language`, except commands, which are English."""
         require_choice("language", language, self.languages)
         chosen = Choices.model_validate(rules)
-        # Reading the episodes for the first time takes seconds; meanwhile others are served.
+        # The first read takes seconds: keep the event loop free.
         tasks = await asyncio.to_thread(lambda: self.tasks)
-        task = chosen_item(tasks if item else _of_level(tasks, chosen.level), item)
+        task = chosen_item(tasks if item else _filter_level(tasks, chosen.level), item)
         spoken: Language = "zh" if language == "zh" else "en"
         return Drawn(Posed(task, spoken), {"mode": chosen.mode}, _key(task.id))
 
     async def replay(self, episode_id: str, seat: str) -> Result:
         """See `StudySessions.replay`."""
-        shown: Replay = await super().replay(episode_id, seat)
+        replay: Replay = await super().replay(episode_id, seat)
         in_study = self._study_desk(self._reader.episode(episode_id)) is not None
-        return result(shown, seat, in_study=in_study)
+        return result(replay, seat, in_study=in_study)
 
 
-def _of_level(tasks: Sequence[Task], level: int | None) -> Sequence[Task]:
-    fitting = [task for task in tasks if level in (None, task.level)]
-    if not fitting:
+def _filter_level(tasks: Sequence[Task], level: int | None) -> Sequence[Task]:
+    matches = [task for task in tasks if level in (None, task.level)]
+    if not matches:
         known = ", ".join(map(str, LEVELS))
         raise InputError(
             f"There is no task of level {level}; levels are {known}.", code="no_level", level=level
         )
-    return fitting
+    return matches
 
 
 def _key(task_id: str) -> str:
-    """Return a name for a task that tells nothing: published names hold level and goal."""
+    """Return an opaque name for a task: published names contain level and goal."""
     return blake2b(task_id.encode(), digest_size=6).hexdigest()

@@ -1,6 +1,6 @@
-"""The pages of an episode (`simulator.blocks`), built out of the graph's state and the task.
+"""The pages of an episode (`simulator.blocks`), built from the graph's state and the task.
 
-Whoever sits in the robot's seat is shown what `env.observe.visible` lets a robot see, and nothing else.
+A person in the robot's seat sees only what is `env.observe.visible` to the robot.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from simulator.plan_blocks import Caller, Menu, Offer, Story, StoryStep, Suggest
 from simulator.runner.machines import SeatPage
 from trees import Language
 
-_PLAIN: Final = ("look", "stop")
+_EXTRA_COMMANDS: Final = ("look", "stop")
 
 
 def seat_page(
@@ -42,15 +42,17 @@ def seat_page(
     first: int = 0,
     stage: str = "",
 ) -> SeatPage:
-    """Return what a person in `seat` may see after `state`; `ending` if the log holds one."""
-    play, seat_due = table.play, None if ending else graph.due(state)
-    mine = seat_due == ROBOT if seat == ROBOT else seat_due is not None and graph.pending(state) is not None
-    said, stage = lines(state), "done" if ending else stage or "task"
+    """Return the page for a person in `seat`; `ending`: the episode's ending in the log, if it has one."""
+    play, next_seat = table.play, None if ending else graph.due(state)
+    my_turn = (
+        next_seat == ROBOT if seat == ROBOT else next_seat is not None and graph.pending(state) is not None
+    )
+    moves, stage = lines(state), "done" if ending else stage or "task"
     blocks: tuple[Block, ...] = ()
     if stage == "task":
         blocks = (
-            Talk(said),
-            *(robot_blocks(play, state, mine) if seat == ROBOT else human_blocks(play, state)),
+            Talk(moves),
+            *(robot_blocks(play, state, my_turn) if seat == ROBOT else human_blocks(play, state)),
         )
     elif stage.startswith("instructions"):
         blocks = (instructions("paper" if play.options.protocol == "paper" else seat),)
@@ -58,15 +60,15 @@ def seat_page(
         episode_id=table.live.episode.id,
         seat=seat,
         people=tuple(
-            who for who, player in table.live.seats.items() if player.kind == "person" and who != seat
+            other for other, player in table.live.seats.items() if player.kind == "person" and other != seat
         ),
         language=play.language,
         stage=stage,
         due=Due(seat, "command", closing="stop") if seat == ROBOT else Due(seat, "answer"),
-        my_turn=mine,
-        waits_for="" if mine or seat_due in (None, seat) else str(seat_due),
+        my_turn=my_turn,
+        waits_for="" if my_turn or next_seat in (None, seat) else str(next_seat),
         blocks=blocks,
-        moves=tuple(move for move in said if move.seat) if stage in ("task", "done") else (),
+        moves=tuple(move for move in moves if move.seat) if stage in ("task", "done") else (),
         first=first,
         number=len(state["lines"]),
         ending=ending,
@@ -75,18 +77,18 @@ def seat_page(
 
 
 def instructions(part: str) -> Points:
-    """Return what a seat is told before it begins; in the paper's protocol the robot is told otherwise."""
+    """Return the instructions for ``robot``, ``human`` or ``paper`` (the robot under that protocol)."""
     return Points([("", message(f"instructions.{part}_{number}")) for number in range(1, 5)])
 
 
-def robot_blocks(play: Play, state: graph.State, mine: bool) -> tuple[Block, ...]:
-    """Return the house, with what can be done and asked there if it is the robot's turn."""
+def robot_blocks(play: Play, state: graph.State, my_turn: bool) -> tuple[Block, ...]:
+    """Return the blocks for the robot: the house and, if it is its turn, the commands and questions."""
     game = play.after(state["commands"])
-    commands = play.valid(game) if mine else ()
-    plain: Mapping[str, str] = wording(play.language)["plain"]
+    commands = play.valid(game) if my_turn else ()
+    labels: Mapping[str, str] = wording(play.language)["plain"]
     offers = [
         *(offer(play, text) for text in commands),
-        *(Offer(name, plain[name]) for name in _PLAIN if mine),
+        *(Offer(name, labels[name]) for name in _EXTRA_COMMANDS if my_turn),
     ]
     asked = sum(step.question for step in play.steps(state["commands"]))
     questions = () if play.questions_left(asked) == 0 else question_offers(play)
@@ -95,12 +97,12 @@ def robot_blocks(play: Play, state: graph.State, mine: bool) -> tuple[Block, ...
     return (
         *scene(play, state, commands),
         *([menu] if questions else []),
-        Suggestions([*offers, *(questions if mine else ())]),
+        Suggestions([*offers, *(questions if my_turn else ())]),
     )
 
 
 def scene(play: Play, state: graph.State, commands: Sequence[str] = ()) -> tuple[Block, ...]:
-    """Return what the robot sees: how far it is, the human with what they said and did, the house."""
+    """Return the scene: the moves so far, the human's instruction and actions, and the house."""
     household = play.after(state["commands"]).state
     house = House(play, household, commands)
     notes = [message(f"rule.mode.{play.options.mode}")]
@@ -118,37 +120,37 @@ def scene(play: Play, state: graph.State, commands: Sequence[str] = ()) -> tuple
 
 
 def human_blocks(play: Play, state: graph.State) -> tuple[Block, ...]:
-    """Return what the human's seat is told: what it did, said and meant."""
+    """Return the blocks for the human: actions, instruction, meaning and goal."""
     task, language = play.task, play.language
-    wanted = tuple(dict.fromkeys(label(task.world, thing, language) for thing, _ in task.in_meaning))
+    things = tuple(dict.fromkeys(label(task.world, thing, language) for thing, _ in task.in_meaning))
     goal = "\n\n".join(goal_lines(task, language))
-    said: list[Block] = [
+    before: list[Block] = [
         Detail(message("said"), Text(instruction_text(task, language))),
         story(task, language),
     ]
-    meant: list[Block] = [
+    secret: list[Block] = [
         Detail(message("meaning"), Text(render_meaning(task.world, task.meaning, language)), lead=True),
-        Detail(message("wanted"), Chips(wanted)),
+        Detail(message("wanted"), Chips(things)),
         *([Detail(message("goal"), Text(goal))] if goal else []),
     ]
-    return (meter(play, state), Card(message("before"), said), Card(message("secret"), meant))
+    return (meter(play, state), Card(message("before"), before), Card(message("secret"), secret))
 
 
 def meter(play: Play, state: graph.State) -> Meter:
     """Return the moves so far, with the points spent."""
     game = play.after(state["commands"])
-    # What success won is no cost.
+    # The reward for success does not reduce the cost.
     cost = (play.game.costs.success if game.success else 0) - game.score
     return Meter("moves", game.moves, play.options.limit, message("cost", cost=cost))
 
 
 def story(task: Task, language: Language) -> Story:
-    """Return what the human did before asking."""
+    """Return the block with the human's actions before asking."""
     return Story(message("story"), story_steps(task, language), message("story_none"))
 
 
 def question_offers(play: Play) -> tuple[Offer, ...]:
-    """Return the questions that may be asked, as they are sent, with their prices in points."""
+    """Return the offers of questions, with their prices in points."""
     pattern = wording(play.language)["question"]
     return tuple(
         Offer(
@@ -161,7 +163,7 @@ def question_offers(play: Play) -> tuple[Offer, ...]:
 
 
 def lines(state: graph.State) -> tuple[Move, ...]:
-    """Return the turns so far as people read them, and what the household answered to each command."""
+    """Return the turns so far for display, with the observation after each command."""
     moves = []
     for seat, kind, text, outcome in state["lines"]:
         moves.append(Move(seat, kind, bare_question(text) if kind == "question" else text))
@@ -171,16 +173,13 @@ def lines(state: graph.State) -> tuple[Move, ...]:
 
 
 def watch(posed: Posed, turns: Sequence[Turn], step: int, *, mode: Mode | None = None) -> tuple[Block, ...]:
-    """Return what there was to see after the first turns of a logged episode, for people who look on.
+    """Return the scene of a logged episode after one of its turns, for researchers.
 
-    Args:
-        posed: what was played.
-        turns: all turns of the episode, in order; at least the instruction.
-        step: the turn after which to look, from 0 (the instruction).
-        mode: ``full`` to see all of the house; None for what the robot saw.
+    `turns`: all turns of the episode, in order. `step`: index of the turn, from 0 (the instruction). `mode`:
+    ``full`` to show the complete house; None for the robot's view.
 
     Raises:
-        InputError: if the first turn does not say how the episode was played.
+        InputError: if the first turn is not the instruction with the episode's options.
     """
     options = options_of(turns)
     play = Play(*posed, options.model_copy(update={"mode": mode or options.mode}))
@@ -188,24 +187,24 @@ def watch(posed: Posed, turns: Sequence[Turn], step: int, *, mode: Mode | None =
 
 
 def before(posed: Posed) -> House:
-    """Return the whole household as the robot finds it."""
+    """Return the complete household as the robot finds it."""
     play = Play(*posed, Options(mode="full"))
     return House(play, play.game.start().state)
 
 
 def details(turn: Turn) -> Mapping[str, object]:
-    """Return what the log says of a turn beside its words: its cost, why it failed, what its seat noted."""
-    shown = ("error", "reason", "cost", "reward", "over", "heard", "question", "reveals", "trace")
-    return {name: turn.payload[name] for name in shown if turn.payload.get(name) not in (None, "", [], {})}
+    """Return the details of a turn for display: cost, errors, the reading of a question and the trace."""
+    names = ("error", "reason", "cost", "reward", "over", "heard", "question", "reveals", "trace")
+    return {name: turn.payload[name] for name in names if turn.payload.get(name) not in (None, "", [], {})}
 
 
 def instruction_text(task: Task, language: Language) -> str:
-    """Return the utterance in words; the same at every look."""
+    """Return the utterance in words; always the same for a task."""
     return render_utterance(task.world, task.utterance, language, task.seed)
 
 
 def goal_lines(task: Task, language: Language) -> tuple[str, ...]:
-    """Return the goal in words, one line per subgoal; a formula of no known form as it stands."""
+    """Return the goal in words, one line per subgoal; the formula if its form is unknown."""
     if not task.goal:
         return ()
     try:
@@ -215,7 +214,7 @@ def goal_lines(task: Task, language: Language) -> tuple[str, ...]:
 
 
 def story_steps(task: Task, language: Language) -> tuple[StoryStep, ...]:
-    """Return what the human did before asking."""
+    """Return the human's actions before asking, each with its location and things."""
     world, state = task.world, task.initial
     texts = render_story(world, task.actions, language, labels=True)
     steps = []
@@ -229,7 +228,7 @@ def story_steps(task: Task, language: Language) -> tuple[StoryStep, ...]:
 
 
 def why(task: Task, language: Language) -> str:
-    """Return why the task is of its level, in a sentence."""
+    """Return a sentence that explains the level of the task."""
     useful = set(task.useful)
     pattern: str = wording(language)["why"][task.level]
     return pattern.format(
@@ -241,7 +240,7 @@ def why(task: Task, language: Language) -> str:
 
 
 def meant(task: Task, language: Language) -> Card:
-    """Return what was said and meant, and how hard that is."""
+    """Return the card with instruction, meaning and level."""
     facts: list[tuple[Words, Words]] = [
         (message("result.said"), instruction_text(task, language)),
         (message("result.meant"), render_meaning(task.world, task.meaning, language)),
@@ -251,5 +250,5 @@ def meant(task: Task, language: Language) -> Card:
 
 
 def picture() -> Sequence[Block]:
-    """Return a human who says too little, and a robot that is to make something of it."""
+    """Return the picture for the entry page: a human with a vague instruction, and a robot."""
     return (Caller(text=message("entry.said"), label=message("instruction"), visitor="robot"),)

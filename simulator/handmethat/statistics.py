@@ -1,4 +1,4 @@
-"""Statistics of episodes: how their numbers are spread, how often what occurs; for people, and as CSV."""
+"""Statistics of episodes: distributions and counts, as a report and as CSV."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.meanings.render import render_utterance
 from simulator.reporting import Report, Section
 
-# What is measured of an episode -> its name for people.
+# Measure of an episode -> its name in reports.
 MEASURES: Final[Mapping[str, str]] = {
     "plan": "plan length",
     "shown": "trajectory length T",
     "left": "plan left after T",
     "subgoals": "subgoals of the goal",
-    "objects": "objects, locations too",
+    "objects": "objects, including locations",
     "pool": "meanings in the pool",
     "specifiers": "specifiers of u",
     "words": "words of u in English",
@@ -39,9 +39,9 @@ _SPREAD: Final = ("mean", "sd", "min", *(f"{100 * quantile:g} %" for quantile in
 
 
 Statistics = dict[str, Any]
-"""Plain JSON: ``episodes``; how many of each of ``levels``, ``quests`` and ``goals`` (numbers of templates),
-and ``by_quest`` of each level; ``strict4``, those of level 4 as the paper defines it, None if unknown;
-``spreads`` of what is measured; ``rejections``, households rejected while these were generated, by cause."""
+"""Plain JSON: ``episodes``; counts by ``levels``, ``quests`` and ``goals`` (numbers of templates), and by
+level within each quest (``by_quest``); ``strict4``, episodes at level 4 by the paper's definition, None if
+unknown; ``spreads`` of each measure; ``rejections``, households rejected during generation, by cause."""
 
 
 def statistics(episodes: Sequence[Facts], rejections: Mapping[str, int] | None = None) -> Statistics:
@@ -66,7 +66,7 @@ def statistics(episodes: Sequence[Facts], rejections: Mapping[str, int] | None =
 
 
 def spread(measure: str, values: Sequence[float]) -> dict[str, Any]:
-    """Return how at least one value is spread; `measure` is a key of `MEASURES`."""
+    """Return mean, deviation, range and quantiles of at least one value; `measure`: a key of `MEASURES`."""
     array = np.asarray(values, dtype=float)
     return {
         "measure": measure,
@@ -84,7 +84,7 @@ def _numbers(spread: Mapping[str, Any]) -> list[float]:
 
 
 def statistics_report(statistics: Statistics) -> Report:
-    """Return statistics for people: spreads, levels and quest types, what was rejected."""
+    """Return statistics as a report: spreads, levels and quest types, and rejections."""
     spreads: list[list[Cell]] = [
         [MEASURES[spread["measure"]], *_numbers(spread)] for spread in statistics["spreads"]
     ]
@@ -98,16 +98,16 @@ def statistics_report(statistics: Statistics) -> Report:
     ]
     if rejections := statistics["rejections"]:
         total = sum(rejections.values())
-        rejected: list[list[Cell]] = [
+        rows: list[list[Cell]] = [
             [cause, count, f"{100 * count / total:.1f} %"] for cause, count in rejections.items()
         ]
-        table = Table(["household rejected because", "households", "share"], rejected)
+        table = Table(["household rejected because", "households", "share"], rows)
         sections.append(Section(name="rejections", title="Rejections", tables=[table]))
     return Report(title="Statistics of episodes", sections=sections)
 
 
 def to_csv(statistics: Statistics) -> str:
-    """Return one row per number: group, name, and the number or how it is spread."""
+    """Return CSV with one row per measure or count: group, name, and the count or distribution."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["group", "name", "episodes", *_SPREAD])
@@ -139,17 +139,18 @@ def _counts(values: pd.Series[Any]) -> dict[Any, int]:
     return {value: int(count) for value, count in values.value_counts().sort_index().items()}
 
 
-# ---- What the statistics of episodes count: the facts of one episode, small enough to keep for thousands
+# ---- the facts of one episode, small enough to keep for thousands
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """One episode; see `MEASURES`. What is not known of it is None.
+    """The facts of one episode (see `MEASURES`). Unknown facts are None.
 
     Attributes:
-        strict: whether the paper defines its level for it (spec 12.1 #19).
+        strict: whether its level follows the paper's definition (spec 12.1 #19).
         goal: number of the goal's template.
-        plan: actions of the human's whole plan; `shown` those done before asking.
+        plan: number of actions in the human's complete plan.
+        shown: number of actions done before asking.
     """
 
     level: Level
@@ -173,7 +174,7 @@ class Facts:
 def facts_of(
     task: Task, *, pool: int | None = None, strict: bool | None = None, subgoals: int | None = None
 ) -> Facts:
-    """Return the facts of a task; `pool`, `strict` and `subgoals` are known only to who generated it."""
+    """Return the facts of a task; `pool`, `strict` and `subgoals` are known only when it is generated."""
     spoken = render_utterance(task.world, task.utterance, "en", task.seed)
     return Facts(
         level=task.level,

@@ -21,19 +21,23 @@ Learner = Literal["seq2seq", "drrn", "offline-drrn"]
 
 
 def train_handmethat(
-    learner: Annotated[Learner, typer.Argument(help="what learns")] = "seq2seq",
+    learner: Annotated[Learner, typer.Argument(help="method of learning")] = "seq2seq",
     data: DataOption = "builtin",
-    split: Annotated[str | None, typer.Option(help="train, validate or test, as the split file says")] = None,
-    config: Annotated[str, typer.Option(help="its sizes: small, or paper for the published ones")] = "small",
+    split: Annotated[str | None, typer.Option(help="part of the split file: train, validate or test")] = None,
+    config: Annotated[
+        str, typer.Option(help="size of the network: small, or paper (as published)")
+    ] = "small",
     mode: Annotated[Literal["partial", "full"], typer.Option(help="what the robot sees")] = "partial",
     oracle: Annotated[Oracle, typer.Option(help="what seq2seq is given in addition to the task")] = "none",
-    updates: Annotated[int | None, typer.Option(min=1, help="updates or steps, if not its own")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="a sample, balanced over levels")] = None,
+    updates: Annotated[
+        int | None, typer.Option(min=1, help="updates or steps; default: those of the configuration")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="number of items, balanced over levels")] = None,
     seed: Annotated[int, typer.Option(help="seed of the training and of the sample")] = 0,
-    threads: Annotated[int, typer.Option(min=1, help="threads that torch may use")] = 1,
-    out: Annotated[Path, typer.Option(help="the checkpoint; its curve is written beside it")] = Path(
-        "robot.pt"
-    ),
+    threads: Annotated[int, typer.Option(min=1, help="threads for torch")] = 1,
+    out: Annotated[
+        Path, typer.Option(help="the checkpoint; the learning curve is written next to it")
+    ] = Path("robot.pt"),
 ) -> None:
     """Train a robot for HandMeThat; then `askback run handmethat --robot seq2seq:robot.pt`."""
     if find_spec("torch") is None:

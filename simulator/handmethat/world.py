@@ -1,11 +1,11 @@
-"""A household and its state: what never changes (`World`) and what does (`State`).
+"""A household and its state: the part that never changes (`World`) and the part that does (`State`).
 
 A `World` numbers its entities in the order of creation: locations, receptacles, food, tools, things. A
-state is a tuple of small values: one byte per entity for where it lies and one bit set (an int whose bit
-i stands for entity i) per dynamic attribute. So it is hashed, compared and copied as a whole, and
-everything that is shown to people is derived from it.
+state is a tuple of small values: one byte per entity for its container and one bit set (an int whose bit
+i stands for entity i) per dynamic attribute. It is hashable and cheap to compare and copy, and
+everything shown to people is derived from it.
 
-How a thing lies in its place (inside or on top) follows from the place: each holds things in one way only.
+The place of a thing determines its relation (inside or on top): each container has only one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from simulator.errors import InputError
 from simulator.handmethat.hierarchy import CLASSES, STATE_OF_ABILITY, STATES, Kind, Relation
 
-# Where nothing lies and nobody stands.
+# No entity: the container of a thing that is held, the content of an empty hand.
 NOTHING: Final = -1
 HUMAN: Final = -2
 HUMAN_NAME: Final = "h"
@@ -33,11 +33,11 @@ class State(NamedTuple):
     """The changeable part of a household.
 
     Attributes:
-        at: the location where the agent stands (`HUMAN`: beside the human, for the robot).
+        at: the location where the agent is (`HUMAN`: the robot is next to the human).
         holding: the entity in the agent's hand, or `NOTHING`.
-        place: byte i is the container of entity i; 255 for locations, and for what is held.
-        open: bit set of the entities that are open; and so on for each of `STATES`.
-        given: bit set of what the human holds (the robot's domain).
+        place: byte i is the container of entity i; 255 for locations and for a thing that is held.
+        open: bit set of the entities that are open; likewise for each of `STATES`.
+        given: bit set of the things the human holds (the robot's domain).
         waiting: whether the human waits for the robot (the human's domain).
     """
 
@@ -56,33 +56,34 @@ class State(NamedTuple):
     waiting: bool = False
 
     def container(self, entity: int) -> int:
-        """Return the entity in or on which `entity` lies; `NOTHING` for a location and for what is held."""
+        """Return the direct container of `entity`; `NOTHING` for a location and for a thing that is held."""
         place = self.place[entity]
         return NOTHING if place == _NOWHERE else place
 
     def contents(self, container: int) -> list[int]:
-        """Return what lies directly in or on `container`, in the order of creation."""
-        inside, where, place = [], container, self.place
-        at = place.find(where)
-        while at >= 0:
-            inside.append(at)
-            at = place.find(where, at + 1)
-        return inside
+        """Return the entities directly in or on `container`, in the order of creation."""
+        found, place = [], self.place
+        entity = place.find(container)
+        while entity >= 0:
+            found.append(entity)
+            entity = place.find(container, entity + 1)
+        return found
 
     def with_place(self, entity: int, container: int) -> State:
-        """The state after `entity` has been laid into `container` (`NOTHING`: taken from its place)."""
-        where = _NOWHERE if container == NOTHING else container
-        return self._replace(place=self.place[:entity] + bytes((where,)) + self.place[entity + 1 :])
+        """Return the state with `entity` moved to `container` (`NOTHING`: taken from its place)."""
+        byte = _NOWHERE if container == NOTHING else container
+        return self._replace(place=self.place[:entity] + bytes((byte,)) + self.place[entity + 1 :])
 
 
 @dataclass(frozen=True)
 class World:
-    """The entities of one household and everything about them that never changes.
+    """The entities of one household, with their unchanging properties.
 
     Attributes:
         names: ``floor``, ``apple#0``, … in the order of creation.
-        colors: the colour of each, None where it has none.
-        sizes: the size of each, None where it has none.
+        kinds: the type of each entity.
+        colors: the colour of each entity, None for an entity without one.
+        sizes: the size of each entity, None for an entity without one.
     """
 
     names: tuple[str, ...]
@@ -97,7 +98,7 @@ class World:
         return self
 
     def __reduce__(self) -> tuple[type[World], tuple[object, ...]]:
-        # What has been worked out from these is not sent to other processes.
+        # Cached properties are not sent to other processes.
         return World, (self.names, self.kinds, self.colors, self.sizes)
 
     @cached_property
@@ -107,7 +108,7 @@ class World:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The name of each in commands: ``type#k``, or the bare type if it is the only one (spec 9.4)."""
+        """Names in commands: ``type#k``, or the bare type for the only entity of its type (spec 9.4)."""
         count: dict[str, int] = {}
         for kind in self.kinds:
             count[kind.name] = count.get(kind.name, 0) + 1
@@ -118,15 +119,15 @@ class World:
 
     @cached_property
     def masks(self) -> MappingProxyType[str, BitSet]:
-        """Bit sets of the entities with an ability, of a class, a subclass, a type, a colour, a size.
+        """Bit sets of the entities with an ability, class, subclass, type, colour or size.
 
         Keys are the bare words (``openable``, ``FOOD``, ``fruit``, ``apple``, ``red``, ``large``, and
-        ``movable`` and ``receptacle``), except that the type whose name is also a subclass (``tray``) is
-        the same set anyway. The locations' subclasses ``ontop`` and ``inside`` are left out.
+        ``movable`` and ``receptacle``); the type that is named like its subclass (``tray``) is the same
+        set. The locations' subclasses ``ontop`` and ``inside`` are left out.
         """
         sets: dict[str, BitSet] = dict.fromkeys((*CLASSES, *STATE_OF_ABILITY, "has-inside", "has-ontop"), 0)
         sets |= {"movable": 0, "receptacle": 0}
-        # Things of a kind mostly stand in a row, and kinds of a subclass have the same words but their names.
+        # Speed: things of a kind are mostly adjacent, and the kinds of a subclass differ in their names only.
         by_words: dict[tuple[str, ...], BitSet] = {}
         identities = [id(kind) for kind in self.kinds]
         for _, run in groupby(range(len(self)), key=identities.__getitem__):
@@ -145,30 +146,30 @@ class World:
         return MappingProxyType(sets)
 
     @cached_property
-    def worked_out(self) -> dict[Hashable, Any]:
-        """For whoever works something out from the household alone, and needs it again and again."""
+    def memo(self) -> dict[Hashable, Any]:
+        """A cache for values that depend only on the household."""
         return {}
 
     @cached_property
     def location_flags(self) -> bytes:
-        """1 for each location, 0 for everything else: looked up more quickly than a bit of a set."""
+        """1 for each location, else 0; a faster lookup than a bit set."""
         return bytes(kind.cls == "LOCATION" for kind in self.kinds)
 
     @cached_property
     def locations(self) -> tuple[int, ...]:
-        """The locations."""
+        """The entities that are locations."""
         return tuple(i for i, kind in enumerate(self.kinds) if kind.cls == "LOCATION")
 
     @cached_property
     def movables(self) -> tuple[int, ...]:
-        """Everything else."""
+        """The entities that can be carried."""
         return tuple(i for i, kind in enumerate(self.kinds) if kind.movable)
 
     def entity(self, name: str) -> int:
         """Return the entity called `name`.
 
         Raises:
-            InputError: if there is none.
+            InputError: if the household has no such entity.
         """
         if name == HUMAN_NAME:
             return HUMAN
@@ -183,7 +184,7 @@ class World:
         return HUMAN_NAME if entity == HUMAN else self.names[entity]
 
     def of(self, word: str) -> BitSet:
-        """Return those with an ability, class, subclass, type, colour or size (see `masks`); maybe empty."""
+        """Return the entities with an ability, class, subclass, type, colour or size (see `masks`)."""
         return self.masks.get(word, 0)
 
     def relation(self, container: int) -> Relation:
@@ -192,14 +193,14 @@ class World:
         assert relation is not None, self.names[container]
         return relation
 
-    def alone(self, entity: int) -> bool:
-        """Return True if the scene has only one entity of its type."""
+    def only_of_type(self, entity: int) -> bool:
+        """Return True if the household has no other entity of this type."""
         return self.of(self.kinds[entity].name).bit_count() == 1
 
 
 @lru_cache(maxsize=1024)
 def _words(cls: str, subclass: str, abilities: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words of `World.masks` that are true of a kind, without its name."""
+    """Return the keys of `World.masks` that apply to a kind, except its name."""
     words = [cls, *abilities]
     words += ["movable", subclass] if cls != "LOCATION" else []
     words += ["receptacle"] if cls in ("LOCATION", "RECEPTACLE") else []
@@ -223,25 +224,25 @@ def bit_set(entities: Iterable[int]) -> BitSet:
 
 
 def location_of(world: World, state: State, entity: int) -> int:
-    """Return the location where `entity` is, through the container it lies in; `NOTHING` if it is held."""
-    here = entity
-    while here >= 0 and world.kinds[here].movable:
-        here = state.container(here)
-    return here
+    """Return the location of `entity`, looking through its containers; `NOTHING` if it is held."""
+    container = entity
+    while container >= 0 and world.kinds[container].movable:
+        container = state.container(container)
+    return container
 
 
 def is_reachable(world: World, state: State, entity: int, container: int) -> bool:
-    """Return acc(entity, container): it lies directly there, and no shut lid is between (spec 3)."""
+    """Return acc(entity, container): `entity` is directly in or on it, and it is not shut (spec 3)."""
     return state.place[entity] == container and shows(world, state, container)
 
 
 def shows(world: World, state: State, container: int) -> bool:
-    """Return True if what lies in or on `container` can be seen from beside it: no shut lid is over it."""
+    """Return True if the contents of `container` can be seen: it is open, or things lie on top of it."""
     return world.relation(container) == "ontop" or is_unlocked(world, state, container)
 
 
 def is_unlocked(world: World, state: State, container: int) -> bool:
-    """Return True if `container` does not open, or is open."""
+    """Return True if `container` is open or cannot be opened or closed."""
     bit = 1 << container
     return not world.of("openable") & bit or bool(state.open & bit)
 
@@ -250,7 +251,7 @@ def start_state(world: World, containers: Sequence[int], bits: Mapping[str, BitS
     """Return a state with everything in its container (`NOTHING` for locations), the agent at the floor.
 
     Raises:
-        InputError: if a container has a number that a byte cannot hold.
+        InputError: if the number of a container does not fit in a byte.
     """
     if max(containers) >= _NOWHERE:
         raise InputError("A household's receptacles must be among its first 255 entities.")

@@ -1,4 +1,4 @@
-"""How many of the questions of a bank HandMeThat's built-in human answers rightly, and tells nothing else.
+"""The share of a bank of questions that HandMeThat's built-in human answers rightly, revealing nothing else.
 
 Intervals come from resampling whole episodes, as questions about one are not independent.
 """
@@ -25,7 +25,7 @@ FACTS = {"kind": "type", "object": "type", **dict.fromkeys(STATES, "state")}
 
 
 class Asked(NamedTuple):
-    """A question of the bank: what was expected, and what came."""
+    """A question of the bank, with the expected and the actual answer."""
 
     episode: str
     half: str
@@ -39,7 +39,7 @@ class Asked(NamedTuple):
 
     @property
     def right(self) -> bool:
-        """Whether the answer is of the expected kind and tells what was asked and nothing else."""
+        """Return True if the answer is of the expected kind and says exactly what was asked."""
         return self.answer.kind == self.kind and self.told == self.facts
 
 
@@ -56,7 +56,7 @@ def ask_all(bank: Mapping[str, Sequence[Sequence[Any]]]) -> list[Asked]:
 
 
 def facts_of(task: Task, found: Answer) -> frozenset[str]:
-    """What the words of an answer tell: ``type``, ``place``, ``color`` and so on."""
+    """Return what an answer reveals: ``type``, ``place``, ``color`` and so on."""
     keys = {FACTS.get(mention.key, mention.key) for mention in read_mentions(task.world, found.text)}
     if found.key.split("+") == ["destination"] * (found.key.count("+") + 1):
         keys = {"destination" if key == "place" else key for key in keys}
@@ -64,7 +64,7 @@ def facts_of(task: Task, found: Answer) -> frozenset[str]:
 
 
 def share(rows: Sequence[Asked]) -> Interval:
-    """Of right answers, with an interval."""
+    """Return the share of right answers with an interval."""
     return cluster_bootstrap([float(row.right) for row in rows], [row.episode for row in rows])
 
 

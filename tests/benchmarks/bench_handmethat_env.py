@@ -1,4 +1,4 @@
-"""What playing HandMeThat costs: `python tests/benchmarks handmethat_env`.
+"""CPU cost of playing HandMeThat: `python tests/benchmarks handmethat_env`.
 
 Scripted play: in sampled households, 40 commands drawn beforehand from the lists of valid commands, the same
 for every way of playing. Every household is new to the environment, so nothing is ready when it is reset.
@@ -19,7 +19,7 @@ from rows import Row, main
 
 from simulator.handmethat.env.game import Game
 from simulator.handmethat.env.gym_env import HandMeThat
-from simulator.handmethat.env.scripts import demonstrated
+from simulator.handmethat.env.scripts import demonstrate
 from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Meaning, describe, matching
 from simulator.handmethat.players.robots import random_command
@@ -78,7 +78,7 @@ def make_script(task: Task) -> list[str]:
 
 
 def fresh(tasks: Sequence[Task]) -> list[Task]:
-    """The same tasks with nothing worked out yet."""
+    """Return the same tasks with empty caches."""
     return [replace(task, world=replace(task.world)) for task in tasks]
 
 
@@ -105,7 +105,7 @@ def demonstrations(tasks: Sequence[Task]) -> float:
     taken = []
     for task in tasks:
         begun = time.process_time()
-        demonstrated(task, task.seed)
+        demonstrate(task, task.seed)
         taken.append(time.process_time() - begun)
     return sorted(taken)[len(taken) // 2]
 

@@ -1,4 +1,4 @@
-"""What reading episodes costs: `python tests/benchmarks handmethat_files`.
+"""CPU cost of reading episodes: `python tests/benchmarks handmethat_files`.
 
 Built-in episodes are written as files and packed. Times are CPU; ratios are to reading a file whole, as it
 is read where it may be written again.

@@ -19,7 +19,7 @@ from simulator.handmethat.meanings.model import QUESTS
 from simulator.handmethat.planner.exact import ExactSearch, SearchLimitError
 from simulator.handmethat.planner.grounding import ground
 from simulator.handmethat.planner.plan import plan_goal, plan_subgoal, states_along
-from simulator.handmethat.planner.relaxed import RelaxedGraph, wanted
+from simulator.handmethat.planner.relaxed import RelaxedGraph, ground_goal
 from simulator.handmethat.planner.rewards import groundings, rewards, state_after_grounding
 from simulator.handmethat.profiles import load_profiles
 from simulator.handmethat.scene import SceneRules, sample_scene, sample_stock
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class Sampled(NamedTuple):
-    """A household and what is wanted of it."""
+    """A household with a goal."""
 
     template: int
     world: World
@@ -41,20 +41,20 @@ class Sampled(NamedTuple):
 
 
 class Times:
-    """CPU seconds by what was done."""
+    """CPU seconds by kind of work."""
 
     def __init__(self) -> None:
         self._spent: dict[str, list[float]] = {}
 
     def measure(self, name: str, do: Callable[[], T]) -> T:
-        """Do it and note how long it took."""
+        """Call `do` and record how long it took."""
         start = time.process_time()
         found = do()
         self._spent.setdefault(name, []).append(time.process_time() - start)
         return found
 
     def of(self, name: str) -> list[float]:
-        """What each time took, in milliseconds."""
+        """Return the time of each call in milliseconds."""
         return [1000 * one for one in self._spent[name]]
 
 
@@ -76,7 +76,7 @@ def weigh(one: Sampled, times: Times) -> None:
     order = range(len(goal.subgoals))
     times.measure("plan of a goal", lambda: plan_goal(world, state, goal, order, targets, Random(0)))
     grounding = times.measure("grounding", lambda: ground(world, targets.grounded))
-    graph, aim = RelaxedGraph(grounding.operators), wanted(grounding, goal.subgoals)
+    graph, aim = RelaxedGraph(grounding.operators), ground_goal(grounding, goal.subgoals)
     waiting = state._replace(waiting=True)
     profile = load_profiles()["v2"]
     for quest in QUESTS:

@@ -40,7 +40,7 @@ def test_nothing_hidden_reaches_the_browser_in_partial_view(server: Any, open_pa
     assert len(hidden) > 50
     everything = "\n".join(received)
     for one in hidden:
-        if not world.alone(one):
+        if not world.only_of_type(one):
             assert not re.search(rf"\b{re.escape(world.names[one])}\b", everything), world.names[one]
             # "knife #0" would be found in "carving knife #0".
             assert not re.search(rf"(?<!\w )\b{re.escape(label(world, one, 'en'))}\b", everything)

@@ -1,8 +1,8 @@
-"""The text environment: a pure game core, its texts, its questions, and the Gymnasium environment on top.
+"""The text environment: a pure game core, its texts, its questions, and Gymnasium environments on top.
 
 Importing this package registers ``askback/HandMeThat-v0`` (commands in words) and
-``askback/HandMeThatDiscrete-v0`` (numbers alone) with Gymnasium; without an import of one's own,
-``gymnasium.make("simulator.handmethat.env:askback/HandMeThat-v0")`` does the same.
+``askback/HandMeThatDiscrete-v0`` (numbers only) with Gymnasium.
+``gymnasium.make("simulator.handmethat.env:askback/HandMeThat-v0")`` works without the import.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The words by which questions and answers name things, places and qualities (tables/asked_words.yaml)."""
+"""Vocabulary for things, places and qualities in questions and answers (tables/asked_words.yaml)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from simulator.handmethat.hierarchy import CLASSES, LANGUAGES, all_words, hierar
 from simulator.handmethat.meanings.model import Value
 
 Vocabulary = Mapping[str, tuple[str, Value]]
-# Shorter words are too like one another to be corrected, and to correct others by.
+# Fewest letters of a word to correct, and of a correction; shorter words are too similar.
 _LEAST_LETTERS: Final = 4
 _LEAST_RIGHT: Final = 5
 _VOWELS: Final = re.compile("(?<!^)[aeiouy]")
-# Consonants that tell a word whatever its vowels.
-_TELLING: Final = 3
+# Fewest consonants that identify a word with wrong vowels.
+_LEAST_CONSONANTS: Final = 3
 _WORD: Final = re.compile(rf"(?<![\w#])[a-z]{{{_LEAST_LETTERS},}}(?![\w#])", re.ASCII)
 
 
@@ -29,13 +29,13 @@ def word_table() -> Mapping[str, Any]:
 
 @cache
 def vocabularies() -> tuple[tuple[re.Pattern[str], Vocabulary], ...]:
-    """Return a pattern of all words and what each means, for things, then for qualities."""
+    """Return a pattern of all words and the meaning of each, for things and for qualities."""
     things, qualities = _thing_vocabulary(), _qualities()
     return (_pattern(things), things), (_pattern(qualities), qualities)
 
 
 def stem(vocabulary: Mapping[str, Any], word: str) -> str:
-    """Return the entry of `word`, a plural maybe."""
+    """Return the entry for `word`, which may be a plural."""
     forms = (word, word.removesuffix("s"), word.removesuffix("es"))
     return next(form for form in forms if form in vocabulary)
 
@@ -46,7 +46,7 @@ def _thing_vocabulary() -> Vocabulary:
     things: dict[str, tuple[str, Value]] = {}
     for language in LANGUAGES:
         words = all_words(language)
-        # Types last: where one word is both, it means the type, whose name the subclass shares.
+        # Types last: a word for both a type and its subclass means the type.
         for kind in sorted(kinds, key=lambda name: (name in hierarchy().kinds, name)):
             phrase = words[kind].lower()
             things[phrase.removeprefix("piece of ")] = things[phrase] = ("kind", kind)
@@ -55,7 +55,7 @@ def _thing_vocabulary() -> Vocabulary:
     things |= {word: ("kind", kind) for word, kind in rows["synonyms"].items()}
     things |= {room: ("room", room) for room in rows["rooms"]}
     things |= {plural: things[word] for word in [*things] if (plural := _plural(word)) not in ("", *things)}
-    return MappingProxyType({word: meant for word, meant in things.items() if word not in ignored})
+    return MappingProxyType({word: meaning for word, meaning in things.items() if word not in ignored})
 
 
 def _qualities() -> Vocabulary:
@@ -72,7 +72,7 @@ def _qualities() -> Vocabulary:
 
 
 def _plural(word: str) -> str:
-    """Return the plural that no s or es makes: ``strawberries``, ``shelves``; empty where there is none."""
+    """Return a plural that does not just add s or es, like ``strawberries`` or ``shelves``; else empty."""
     if re.search(r"[a-z][^aeiou\W]y$", word, re.ASCII):
         return f"{word[:-1]}ies"
     return f"{word[:-1]}ves" if re.search(r"[a-z](lf|af)$", word, re.ASCII) else ""
@@ -86,30 +86,30 @@ def _pattern(vocabulary: Mapping[str, object]) -> re.Pattern[str]:
 
 
 def kinds_above(name: str) -> tuple[str, ...]:
-    """Return the subclass and the class of a type, the class of a subclass; nothing above a class.
+    """Return the subclass and the class of a type, the class of a subclass; nothing for a class.
 
-    Above a type stands another one, too, where that is a name for both: a necklace is jewelry.
+    A type whose name also covers another type counts as above it: a necklace is jewelry.
     """
-    known, also = hierarchy(), word_table()["also_called"]
-    if name in known.kinds:
-        called = (also[name],) if name in also else ()
-        return known.kinds[name].subclass, known.kinds[name].cls, *called
-    return (known.subclasses[name].cls,) if name in known.subclasses else ()
+    table, also_called = hierarchy(), word_table()["also_called"]
+    if name in table.kinds:
+        wider = (also_called[name],) if name in also_called else ()
+        return table.kinds[name].subclass, table.kinds[name].cls, *wider
+    return (table.subclasses[name].cls,) if name in table.subclasses else ()
 
 
 def correct_spelling(text: str) -> str:
-    """Return `text` with misspelt words put right: one letter wrong, missing, too many, or two exchanged."""
-    return _WORD.sub(lambda match: _mended_word(match[0]), text)
+    """Return `text` with misspelt words corrected: one letter wrong, missing, extra, or two exchanged."""
+    return _WORD.sub(lambda match: _correct_word(match[0]), text)
 
 
 @cache
 def _spellings() -> tuple[frozenset[str], Mapping[str, set[str]], Mapping[str, set[str]]]:
-    """Words that stand as they are; and words that matter, by ways to misspell them and by their consonants.
+    """Return words never corrected, and correct words by shortened form and by their consonants.
 
-    A way to misspell is the word without one of its letters, as in SymSpell's deletion index.
+    A shortened form lacks one letter of the word, as in SymSpell's deletion index.
     """
     rows = word_table()
-    matters = {
+    vocabulary_words = {
         part
         for vocabulary in (_thing_vocabulary(), _qualities())
         for phrase in vocabulary
@@ -117,55 +117,55 @@ def _spellings() -> tuple[frozenset[str], Mapping[str, set[str]], Mapping[str, s
         for part in re.findall(r"[a-z]+", phrase)
         if len(part) >= _LEAST_RIGHT
     }
-    matters |= {*rows["asking_words"].split()}
-    stand = matters | {f"{word}s" for word in matters} | {f"{word}es" for word in matters}
-    stand |= {*rows["common_words"].split()}
-    known: defaultdict[str, set[str]] = defaultdict(set)
+    vocabulary_words |= {*rows["asking_words"].split()}
+    correct = {word + end for word in vocabulary_words for end in ("", "s", "es")}
+    correct |= {*rows["common_words"].split()}
+    by_short_form: defaultdict[str, set[str]] = defaultdict(set)
     by_consonants: defaultdict[str, set[str]] = defaultdict(set)
-    for word in matters:
+    for word in vocabulary_words:
         by_consonants[_consonants(word)].add(word)
         for short in _shorter_forms(word):
-            known[short].add(word)
+            by_short_form[short].add(word)
     by_consonants.pop("", None)
-    return frozenset(stand), dict(known), dict(by_consonants)
+    return frozenset(correct), dict(by_short_form), dict(by_consonants)
 
 
 def _consonants(word: str) -> str:
-    """Return the consonants of a word and its first letter; empty if they are too few to tell it."""
-    left = _VOWELS.sub("", word)
-    return left if len(left) >= _TELLING else ""
+    """Return the first letter and the consonants of a word; empty if they are too few to identify it."""
+    consonants = _VOWELS.sub("", word)
+    return consonants if len(consonants) >= _LEAST_CONSONANTS else ""
 
 
 def _shorter_forms(word: str) -> set[str]:
-    """Return `word` itself, and without any one of its letters but the first."""
-    return {word, *(word[:place] + word[place + 1 :] for place in range(1, len(word)))}
+    """Return `word` and its forms without one letter, the first letter always kept."""
+    return {word, *(word[:i] + word[i + 1 :] for i in range(1, len(word)))}
 
 
 @cache
-def _mended_word(word: str) -> str:
-    stand, known, by_consonants = _spellings()
-    if word in stand:
+def _correct_word(word: str) -> str:
+    correct, by_short_form, by_consonants = _spellings()
+    if word in correct:
         return word
     for form, end in ((word, ""), (word[:-1], "s") if word.endswith("s") else (word, "")):
-        close = {entry for short in _shorter_forms(form) for entry in known.get(short, ())}
-        right = {entry for entry in close if _one_slip(form, entry)} or by_consonants.get(
+        close = {entry for short in _shorter_forms(form) for entry in by_short_form.get(short, ())}
+        corrections = {entry for entry in close if _one_slip(form, entry)} or by_consonants.get(
             _consonants(form), set()
         )
-        if len(right) == 1:
-            return min(right) + end
+        if len(corrections) == 1:
+            return min(corrections) + end
     return word
 
 
 def _one_slip(word: str, other: str) -> bool:
-    """Return True if one letter is wrong, missing or too many, or two neighbours are exchanged."""
+    """Return True if one letter is wrong, missing or extra, or two neighbours are exchanged."""
     if abs(len(word) - len(other)) > 1:
         return False
     pairs = enumerate(zip(word, other, strict=False))
     start = next((i for i, (a, b) in pairs if a != b), min(len(word), len(other)))
-    rest, wanted = word[start:], other[start:]
+    rest, target = word[start:], other[start:]
     return (
-        rest[1:] == wanted[1:]
-        or rest[1:] == wanted
-        or rest == wanted[1:]
-        or (rest[:2] == wanted[1::-1] and rest[2:] == wanted[2:])
+        rest[1:] == target[1:]
+        or rest[1:] == target
+        or rest == target[1:]
+        or (rest[:2] == target[1::-1] and rest[2:] == target[2:])
     )

@@ -1,7 +1,7 @@
-"""Reading a question in free words, English or Chinese, by rule (tables/questions.yaml, asked_words.yaml).
+"""A rule-based reader of free-text questions, English or Chinese (tables/questions.yaml, asked_words.yaml).
 
-A question asks openly (what colour? where?), or whether something that it names is so (is it red? do you mean
-apple#1? is it near the sofa? it is not a wreath, right?), or which of several things is (red or blue?).
+A question is open (what colour? where?), or asks whether something it names is true (is it red? do you mean
+apple#1? is it near the sofa? it is not a wreath, right?), or which of several alternatives is (red or blue?).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _CLAUSE: Final = re.compile(
     r"(?<=[?？])|,?\s+and\s+(?=(?:is|are|does|do|should|must)\s+(?:it|that|this|they|the)\b)|[，,]\s*(?:而且|并且|以及)",
     re.I,
 )
-"""Between questions in a row."""
+"""Separates questions in a row."""
 _OPEN_CLAUSE: Final = re.compile(
     r"(?<=[?!.])|[,;]?\s+and\s+(?=(?:(?:in|on|from|of) )?(?:what|which|where|how)\b)|[,，、;；]\s*"
 )
-"""Between what one sentence asks openly: what is it, and where is it?"""
+"""Separates open questions in one sentence: what is it, and where is it?"""
 _IDENTIFIER: Final = re.compile(r"(?<![a-z0-9_#])([a-z_]+#\d+)")
 _QUALITIES: Final = "red|green|blue|large|small|big|little|open|closed|dusty|clean"
 _CONTRACTIONS: Final = (
@@ -49,9 +49,9 @@ _JOINED: Final = re.compile(
     r"^[\s,]*(?:or|and|nor|还是|或者?|和|也)?[\s,]*(?:(?:the|a|an|some|any) )?"
     rf"(?:(?:{_QUALITIES}) )*$"
 )
-# Words between a description and the identifier that it goes with, at most.
+# Largest number of words from a description to the identifier it belongs to.
 _NEAR: Final = 5
-# Characters within which words belong together.
+# Largest number of characters between words that belong together.
 _FAR: Final = 80
 _CHOICE: Final = rf"(?:(?:{_QUALITIES})\s+(?:or\s+(?:the\s+|a\s+)?)?)*"
 _OR: Final = re.compile(r"\bor\b|还是|或|,|、")
@@ -62,9 +62,9 @@ class Mention(NamedTuple):
 
     Attributes:
         key: ``kind``, ``color``, ``size``, one of the states, ``place``, ``destination``, ``object``,
-            ``attribute`` (a quality that things here do not have) or ``quest`` (what is to be done).
-        value: the value; of a place, a destination or an object the entities that are meant.
-        negated: whether it is named as what is not so.
+            ``attribute`` (a quality that things here do not have) or ``quest`` (the kind of help).
+        value: the value; for a place, a destination or an object, the entities it names.
+        negated: whether the question says that it is not the case.
     """
 
     key: str
@@ -73,11 +73,11 @@ class Mention(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question that has been read; nothing in it if it was not understood.
+    """A question that has been read; empty if it was not understood.
 
     Attributes:
-        asks: what it asks openly, keys of ``open`` in tables/questions.yaml.
-        mentions: what it asks about otherwise, in the order of its words.
+        asks: its open questions, keys of ``open`` in tables/questions.yaml.
+        mentions: the things named by a closed question, in the order of its words.
     """
 
     asks: tuple[str, ...] = ()
@@ -90,64 +90,65 @@ def table() -> Mapping[str, Any]:
 
 
 def read_question(world: World, text: str) -> Question:
-    """Return what `text` asks about the things of `world`; never raises."""
-    spelt = _spelt_out(text)
-    if official := _official_questions().get(_strip_punctuation(spelt)):
+    """Read a question about the things of `world`; never raises."""
+    normalized = _expand(text)
+    if official := _official_questions().get(_strip_punctuation(normalized)):
         return official
-    sentences = [_core(question) for question in _questions(correct_spelling(spelt))]
+    sentences = [_core(question) for question in _questions(correct_spelling(normalized))]
     if any(pattern.search(_strip_punctuation(" ".join(sentences))) for pattern in _never_patterns()):
         return Question()
-    whole = _read(world, sentences)
+    question = _read(world, sentences)
     clauses = [clause for sentence in sentences for clause in _OPEN_CLAUSE.split(sentence) if clause.strip()]
     parts = [part for part in (_read(world, [clause]) for clause in clauses) if part != Question()]
-    asks = _asked_together([ask for part in parts for ask in part.asks])
-    return Question(asks) if all(part.asks for part in parts) and {*asks} > {*whole.asks} else whole
+    asks = _merge_asks([ask for part in parts for ask in part.asks])
+    return Question(asks) if all(part.asks for part in parts) and {*asks} > {*question.asks} else question
 
 
 def _read(world: World, sentences: Sequence[str]) -> Question:
-    """Return what plain sentences ask."""
+    """Read normalized sentences as one question."""
     words = _strip_punctuation(" ".join(sentences))
-    named = (mention for sentence in sentences for mention in _Sentence(world, sentence).mentions())
-    mentions = tuple(dict.fromkeys(named))
+    mentions = tuple(
+        dict.fromkeys(mention for sentence in sentences for mention in _Sentence(world, sentence).mentions())
+    )
     asks = [key for key, patterns in _open() if any(pattern.search(words) for pattern in patterns)]
     alternatives = len(mentions) > 1 and any(map(_OR.search, sentences))
     if not alternatives and (ask := _which_kind(world, words)):
         asks.append(ask)
-    chosen = _choose_asked(asks, words, alternatives, bool(mentions))
-    if chosen:
-        return Question(chosen)
+    open_asks = _resolve_asks(asks, words, alternatives, bool(mentions))
+    if open_asks:
+        return Question(open_asks)
     return Question(mentions=mentions or tuple(_quests(words)))
 
 
-def questions_in(world: World, text: str, whole: Question) -> tuple[Question, ...]:
-    """Return the questions in a row that `text` is, if each names another kind of thing; else `whole`."""
+def questions_in(world: World, text: str, question: Question) -> tuple[Question, ...]:
+    """Split `question` into the questions in a row in `text`, if no two name the same kind of thing."""
     parts = tuple(read_question(world, clause) for clause in _CLAUSE.split(text) if clause.strip())
     kinds = [kind for part in parts for kind in {mention.key for mention in part.mentions}]
     mentions = tuple(mention for part in parts for mention in part.mentions)
-    apart = all(part.mentions for part in parts) and len(kinds) == len(set(kinds))
-    return parts if apart and mentions == whole.mentions else (whole,)
+    separate = all(part.mentions for part in parts) and len(kinds) == len(set(kinds))
+    return parts if separate and mentions == question.mentions else (question,)
 
 
 def read_mentions(world: World, text: str) -> tuple[Mention, ...]:
-    """Return what `text`, a question or an answer, names of the things of `world`; never raises."""
-    return tuple(_Sentence(world, _remove_patterns(table()["tags"], _spelt_out(text))).mentions())
+    """Return everything about `world` that `text`, a question or an answer, names; never raises."""
+    return tuple(_Sentence(world, _remove_patterns(table()["tags"], _expand(text))).mentions())
 
 
 def _which_kind(world: World, words: str) -> str:
-    """Return what "which" or "what" before a word for things asks ("which fruit"); empty if nothing."""
+    """Return the open question of "which" or "what" before a noun ("which fruit"); empty without one."""
     pattern, vocabulary = vocabularies()[0]
     for match in pattern.finditer(words):
         key, value = vocabulary[stem(vocabulary, match[0])]
         if key == "kind" and re.search(table()["which_kind"], words[: match.start()]):
             if entities_named(world, key, str(value)) & bit_set(world.locations):
                 return "place"
-            several = value in word_table()["also_called"].values()
-            return "which" if value in hierarchy().kinds and not several else "type"
+            covers_several = value in word_table()["also_called"].values()
+            return "which" if value in hierarchy().kinds and not covers_several else "type"
     return ""
 
 
-def _choose_asked(asks: list[str], words: str, alternatives: bool, named: bool) -> tuple[str, ...]:
-    """Return what the words do ask, of what they may ask openly."""
+def _resolve_asks(asks: list[str], words: str, alternatives: bool, named: bool) -> tuple[str, ...]:
+    """Return the open questions that the words really ask, given the candidates `asks`."""
     if "confused" in asks:
         asks = [key for key in asks if key != "confused"]
         asks = asks or ([] if named else ["clear"])
@@ -158,27 +159,27 @@ def _choose_asked(asks: list[str], words: str, alternatives: bool, named: bool) 
         asks = asks or ["clear"]
     if "destination" in asks:
         asks = [key for key in asks if key not in ("place", "task")]
-    elsewhere = bool({"place", "destination", "task"} & {*asks})
-    if elsewhere and "clear" not in asks and not re.search(table()["what_and_where"], words):
+    asks_where = bool({"place", "destination", "task"} & {*asks})
+    if asks_where and "clear" not in asks and not re.search(table()["what_and_where"], words):
         asks = [key for key in asks if key != "type"]
-    return _asked_together(asks)
+    return _merge_asks(asks)
 
 
-def _asked_together(asks: Collection[str]) -> tuple[str, ...]:
-    """Return what is asked, without what the answer to another part of it tells."""
+def _merge_asks(asks: Collection[str]) -> tuple[str, ...]:
+    """Return open questions without those that the answer to another one covers."""
     if "clear" in asks:
-        # Said clearly, everything about the thing is said; where it is to go is another question.
+        # A clear description covers everything about the thing, but not its destination.
         return tuple(dict.fromkeys(key for key in asks if key in ("clear", "destination")))
     if "look" in asks:
         asks = [key for key in asks if key not in ("type", "color", "size", "states")]
     return tuple(dict.fromkeys("attribute" if key == "material" else key for key in asks))
 
 
-def _spelt_out(text: str) -> str:
-    """Return `text` in lower case, half-width, without contractions; the stops of sentences stay."""
+def _expand(text: str) -> str:
+    """Return `text` in lower case and half-width with contractions expanded; punctuation stays."""
     words = unicodedata.normalize("NFKC", text).lower()
-    for pattern, instead in _CONTRACTIONS:
-        words = re.sub(pattern, instead, words)
+    for pattern, replacement in _CONTRACTIONS:
+        words = re.sub(pattern, replacement, words)
     return " ".join(words.split())
 
 
@@ -187,27 +188,27 @@ def _strip_punctuation(words: str) -> str:
 
 
 def _questions(words: str) -> list[str]:
-    """Return the sentences that are questions; all of them if none has a question mark."""
+    """Return the sentences with a question mark; all sentences if there is no such one."""
     sentences = [sentence for sentence in _SENTENCE.split(words) if sentence.strip()]
     return [sentence for sentence in sentences if sentence.endswith("?")] or sentences
 
 
 def _core(sentence: str) -> str:
-    """Return a sentence as a plain statement or question: without tags, and not rhetorical."""
-    words = _tagless(sentence)
-    for pattern, instead in table()["rhetorical"]:
-        words = re.sub(pattern, instead, words)
-    words = _tagless(words)
+    """Return a sentence as a plain statement or question: without tags and rhetorical phrases."""
+    words = _remove_tag(sentence)
+    for pattern, replacement in table()["rhetorical"]:
+        words = re.sub(pattern, replacement, words)
+    words = _remove_tag(words)
     return _remove_patterns(table()["neutral"], words)
 
 
-def _tagless(words: str) -> str:
-    """Leave out what asks for a confirmation at the end; the stop of a question stays."""
-    stop = "?" if words.rstrip().endswith("?") else ""
-    bare = words.rstrip(" ?!.。")
-    asks = "吗" if re.search("(?<![对是好行])吗$", bare) else ""
-    shorter = _remove_patterns(table()["tags"], bare).rstrip(" ,，")
-    return f"{shorter or bare}{asks}{stop}"
+def _remove_tag(words: str) -> str:
+    """Remove a tag question like ", right?" from the end; the question mark stays."""
+    mark = "?" if words.rstrip().endswith("?") else ""
+    sentence = words.rstrip(" ?!.。")
+    particle = "吗" if re.search("(?<![对是好行])吗$", sentence) else ""
+    shorter = _remove_patterns(table()["tags"], sentence).rstrip(" ,，")
+    return f"{shorter or sentence}{particle}{mark}"
 
 
 def _remove_patterns(patterns: Iterable[str], words: str) -> str:
@@ -248,7 +249,7 @@ def _quests(words: str) -> Iterator[Mention]:
 
 
 class _Span(NamedTuple):
-    """A stretch of words that means something: what, as in a vocabulary."""
+    """A range of characters with a meaning; `key` and `value` as in a vocabulary."""
 
     start: int
     end: int
@@ -257,10 +258,11 @@ class _Span(NamedTuple):
 
 
 class _Sentence:
-    """A sentence about a household, in which each stretch of words is read once, longest first.
+    """A sentence about a household; each range of characters is read once, longest first.
 
     Attributes:
-        taken: of each character, whether it has been read.
+        words: the normalized text.
+        taken: for each character, whether it has been read.
     """
 
     def __init__(self, world: World, sentence: str) -> None:
@@ -269,43 +271,43 @@ class _Sentence:
         self.words = silent.sub(lambda match: " " * len(match[0]), " , ".join(parts))
         self.taken = [False] * (len(self.words) + 1)
         self._world = world
-        self._mentions: list[tuple[int, Mention]] = []  # each with where its words begin
+        self._mentions: list[tuple[int, Mention]] = []  # each with its start
 
     def mentions(self) -> Iterator[Mention]:
-        """Return what is named, in the order of the words."""
+        """Return everything that is named, in the order of the words."""
         words, world = self.words, self._world
         putting = re.search(table()["putting"], words) and not re.search(table()["put_there"], words)
         role = "destination" if putting else "place"
-        placed = -1  # where the last place ends: "in the basket or the box"
+        last_place_end = -1  # for alternatives: "in the basket or the box"
         for start, end, key, value in self._named_spans():
             if key not in ("object", "kind", "room"):
                 self._mentions.append((start, Mention(key, value)))
                 continue
             bits = entities_named(world, key, value)
-            before = self._place_begins(start, end, bits, placed)
+            before = self._place_start(start, end, bits, last_place_end)
             if before is not None and bits & world.of("receptacle"):
-                there = "destination" if re.match("into|onto", words[before:start]) else role
-                self._add_place(before, start, Mention(there, bits))
-                placed = end
+                place_role = "destination" if re.match("into|onto", words[before:start]) else role
+                self._add_place(before, start, Mention(place_role, bits))
+                last_place_end = end
             elif key == "object":
-                # Words in front of an identifier, or before its brackets, describe what it names.
+                # Words before an identifier, or before its brackets, describe the same thing.
                 self._mentions = [pair for pair in self._mentions if not self._describes(*pair, start, bits)]
                 self._mentions.append((start, Mention("object", bits)))
             else:
                 self._mentions.append((start, Mention("kind", value)))
-        denied = self._denied_stretches()
+        negated = self._negated_ranges()
         return (
-            mention._replace(negated=any(start <= place < end for start, end in denied))
-            for place, mention in sorted(self._mentions, key=lambda pair: pair[0])
+            mention._replace(negated=any(start <= position < end for start, end in negated))
+            for position, mention in sorted(self._mentions, key=lambda pair: pair[0])
         )
 
     def _named_spans(self) -> list[_Span]:
-        """Return what means something, in order; a room that only says which place is meant does not."""
+        """Return the spans to read, in order, except rooms that only qualify a noun ("the kitchen table")."""
         words, taken = self.words, self.taken
         spans = list(self._spans())
         zh = rf"{table()['doing_zh']}[^,]{{0,6}}?(?:{table()['deeds_zh']})"
         for verb in re.finditer(rf"{table()['doing']}(?:{table()['deeds']})\b|{zh}", words):
-            # "Should I clean it" asks what to do, not whether it is clean; 要洗发水 is no washing.
+            # "Should I clean it" asks what to do, not whether it is clean; 要洗发水 is not about washing.
             if not any(span.start < verb.end() < span.end for span in spans):
                 taken[verb.start() : verb.end()] = [True] * (verb.end() - verb.start())
         named: list[_Span] = []
@@ -314,15 +316,15 @@ class _Sentence:
                 taken[span.start : span.end] = [True] * (span.end - span.start)
                 named.append(span)
         kinds = [span.start for span in named if span.key == "kind"]
-        of_it = re.compile(r"\s*(?:里?的)?")  # "the kitchen table"
+        link = re.compile(r"\s*(?:里?的)?")
         return sorted(
             span
             for span in named
-            if span.key != "room" or not any(of_it.fullmatch(words[span.end : kind]) for kind in kinds)
+            if span.key != "room" or not any(link.fullmatch(words[span.end : kind]) for kind in kinds)
         )
 
     def _spans(self) -> Iterator[_Span]:
-        """Yield every word that means something: identifiers, things, then qualities."""
+        """Yield a span for every known word: identifiers, things, then qualities."""
         for match in _IDENTIFIER.finditer(self.words):
             if match[1] in self._world.index:
                 yield _Span(*match.span(), "object", match[1])
@@ -330,13 +332,13 @@ class _Sentence:
             for match in pattern.finditer(self.words):
                 yield _Span(*match.span(), *vocabulary[stem(vocabulary, match[0])])
 
-    def _place_begins(self, start: int, end: int, bits: BitSet, placed: int) -> int | None:
-        """Return where the words begin that make what is named at `start` a place; None if it is none."""
+    def _place_start(self, start: int, end: int, bits: BitSet, last_place_end: int) -> int | None:
+        """Return the start of the phrase that makes the thing at `start` a place; None if it is not one."""
         before = self._preposition(start, end)
-        if before is None and placed >= 0 and _JOINED.match(self.words[placed:start]):
-            return placed
+        if before is None and last_place_end >= 0 and _JOINED.match(self.words[last_place_end:start]):
+            return last_place_end
         if before is None and bits & bit_set(self._world.locations):
-            return start  # a location can be nothing else
+            return start  # a location is always a place
         return before
 
     def _preposition(self, start: int, end: int) -> int | None:
@@ -351,32 +353,32 @@ class _Sentence:
         return far + match.start() if match else None
 
     def _add_place(self, before: int, start: int, place: Mention) -> None:
-        """Keep a place, whose words begin at `before`; its own qualities say nothing about the object."""
+        """Add a place whose phrase begins at `before`; qualities in it do not describe the object."""
         bits, mentions = int(place.value), self._mentions
-        where, last = mentions[-1] if mentions else (0, place)
-        bracketed = re.fullmatch(r"[^,]*\s,\s", self.words[where:start]) and bits.bit_count() == 1
+        last_start, last = mentions[-1] if mentions else (0, place)
+        bracketed = re.fullmatch(r"[^,]*\s,\s", self.words[last_start:start]) and bits.bit_count() == 1
         if mentions and last.key == place.key and bracketed and int(last.value) & bits:
-            mentions[-1] = (where, last._replace(value=bits))  # its identifier in brackets
+            mentions[-1] = (last_start, last._replace(value=bits))  # its identifier in brackets
             return
-        kept = [pair for pair in mentions if not before <= pair[0] < start or pair[1].key == place.key]
+        others = [pair for pair in mentions if not before <= pair[0] < start or pair[1].key == place.key]
         # "In the blue or the red box" names two places.
         choices = re.split(r"\bor\b|还是|或者?", self.words[before:start])
         places = [_containers_described(self._world, bits, choice) for choice in choices]
         if len(choices) > 1:
-            places = [which for which in dict.fromkeys(places) if which != bits]
-        self._mentions = [*kept, *((start, place._replace(value=which)) for which in places or [bits])]
+            places = [choice for choice in dict.fromkeys(places) if choice != bits]
+        self._mentions = [*others, *((start, place._replace(value=choice)) for choice in places or [bits])]
 
-    def _describes(self, begin: int, mention: Mention, start: int, bits: BitSet) -> bool:
-        if start - begin > _FAR or mention.key not in ("kind", "color", "size"):
+    def _describes(self, mention_start: int, mention: Mention, start: int, bits: BitSet) -> bool:
+        if start - mention_start > _FAR or mention.key not in ("kind", "color", "size"):
             return False
-        near = len(self.words[begin:start].split()) <= _NEAR
+        near = len(self.words[mention_start:start].split()) <= _NEAR
         return near and bool(self._world.of(str(mention.value)) & bits)
 
-    def _denied_stretches(self) -> list[tuple[int, int]]:
-        """Return the stretches in which what is named is said not to be so."""
+    def _negated_ranges(self) -> list[tuple[int, int]]:
+        """Return the ranges of characters in the scope of a negation."""
         words = self.words
         ends = [match.start() for match in re.finditer(table()["scope_ends"], words)]
-        stretches = []
+        ranges = []
         for match in re.finditer(table()["negators"], words):
             if any(self.taken[match.start() : match.end()]):
                 continue  # part of a word such as "not dusty"
@@ -385,12 +387,12 @@ class _Sentence:
                 for end in ends
                 if end >= match.end() and not re.match(r",\s*(or|nor|and not|也不|不)", words[end:])
             ]
-            stretches.append((match.start(), min(rest, default=len(words))))
-        return stretches
+            ranges.append((match.start(), min(rest, default=len(words))))
+        return ranges
 
 
 def entities_named(world: World, key: str, value: str) -> BitSet:
-    """Return what an identifier, a room or a kind of thing means."""
+    """Return the entities that an identifier, a room or a kind of thing names."""
     if key == "object":
         return 1 << world.index[value]
     if key == "room":
@@ -400,7 +402,7 @@ def entities_named(world: World, key: str, value: str) -> BitSet:
 
 
 def _containers_described(world: World, containers: BitSet, words: str) -> BitSet:
-    """Return those of `containers` whose colour and size are the ones in `words`, if there are any."""
+    """Return the `containers` that have the colour and size in `words`, if these are given."""
     for key in ("color", "size"):
         for name, value in word_table()["values"][key].items():
             if re.search(rf"\b{name}\b", words) if name.isascii() else name in words:

@@ -1,12 +1,12 @@
-"""What a command says (spec 9.2): its form is told by the first word and by marker words in between.
+"""The reader of commands (spec 9.2): the first word and marker words determine the form.
 
-Only the last word of each part names a thing, so articles and adjectives do no harm. Reading a command
-never fails with an exception; what cannot be read has an error, of one of four kinds:
+Only the last word of each part names a thing, so articles and adjectives are ignored. Reading a command
+never raises; a command that cannot be executed has one of four errors:
 
-* ``parse``: no such form, or a name that nothing (or more than one thing) has.
-* ``grounding``: the things are there, but nothing of their kind can be in that role.
-* ``precondition``: found by the game, when an action is not possible in its state.
-* ``length``: found by the game too: longer than any command or question need be.
+* ``parse``: unknown form, or a name that no thing (or more than one) has.
+* ``grounding``: the things exist, but things of their kind cannot have that role.
+* ``precondition``: set by the game if the action is not possible in the state.
+* ``length``: set by the game if the command or question is too long.
 
 `Offers` lists the commands that make sense in a state (spec 9.4).
 """
@@ -22,15 +22,15 @@ from simulator.handmethat.world import HUMAN, NOTHING, State, World, bit_set, en
 
 CommandKind = Literal["action", "look", "inventory", "help", "stop", "question", "invalid"]
 CommandError = Literal["parse", "grounding", "precondition", "length"]
-# Characters of a command or a question, ``question:`` included.
+# Characters of a command or a question, including ``question:``.
 LONGEST_COMMAND: Final = 256
 HUMAN_WORD: Final = "human"
-_MOST_KEPT: Final = 10_000
+_CACHE_SIZE: Final = 10_000
 
 _TO_BLANK: Final = str.maketrans({".": " ", ",": " "})
 _NUMBER: Final = re.compile(r"(?<=\S)\s*#\s*(?=\d)|(?<=\S)\s+(?=[0-3](?:\s|$))")
 _QUESTION: Final = re.compile(r"\s*question\s*[:：]\s*", re.IGNORECASE)
-_PLAIN: Final[Mapping[str, CommandKind]] = {
+_SINGLE_WORDS: Final[Mapping[str, CommandKind]] = {
     "look": "look",
     "examine": "look",
     "inventory": "inventory",
@@ -43,12 +43,12 @@ class Command(NamedTuple):
     """A command that has been read.
 
     Attributes:
-        verb: of an action: ``move``, ``pick-up``, ``pick-up-from``, ``put-inside``, ``put-ontop``, ``give``,
-            ``take``, ``open``, ``close``, ``toggle-on``, ``toggle-off``, ``heat``, ``cool``, ``soak``,
-            ``slice`` or ``clean``.
-        args: of an action: the entities it names, in the order of its words.
-        text: the words of a question; of an error of parsing the word that has no meaning here.
-        error: why it cannot be read; None if it can.
+        verb: verb of an action: ``move``, ``pick-up``, ``pick-up-from``, ``put-inside``, ``put-ontop``,
+            ``give``, ``take``, ``open``, ``close``, ``toggle-on``, ``toggle-off``, ``heat``, ``cool``,
+            ``soak``, ``slice`` or ``clean``.
+        args: entities of an action, in the order of its words.
+        text: the words of a question; after a parse error, the unknown word.
+        error: why it cannot be read; None without an error.
     """
 
     kind: CommandKind
@@ -59,30 +59,30 @@ class Command(NamedTuple):
 
 
 class Reader:
-    """Reads the commands of one household."""
+    """The reader of commands for one household."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._entities = {label: entity for entity, label in enumerate(world.labels)} | world.index
         self._entities[HUMAN_WORD] = HUMAN
-        self._known: dict[str, Command] = {}
+        self._cache: dict[str, Command] = {}
 
     def read(self, text: str) -> Command:
-        """Return the command that `text` gives; never raises."""
-        known = self._known.get(text)
-        if known is None:
-            known = self._read(text)
-            # Nonsense and questions can be any text, so they are not kept.
-            if known.kind not in ("invalid", "question") and len(self._known) < _MOST_KEPT:
-                self._known[text] = known
-        return known
+        """Return the command in `text`; never raises."""
+        command = self._cache.get(text)
+        if command is None:
+            command = self._read(text)
+            # Invalid commands and questions can be any text, so they are not cached.
+            if command.kind not in ("invalid", "question") and len(self._cache) < _CACHE_SIZE:
+                self._cache[text] = command
+        return command
 
     def ground(self, command: Command, at: int) -> Action | None:
-        """Return the action that `command` means for a robot at `at`; None if its things fit no action."""
+        """Return the action of `command` for a robot at `at`; None if its things fit no action."""
         verb, args, kinds = command.verb, command.args, self._world.kinds
         target = args[-1]
-        if verb in _OF_HUMAN:
-            return Action(_OF_HUMAN[verb], args) if target == HUMAN != args[0] else None
+        if verb in _WITH_HUMAN:
+            return Action(_WITH_HUMAN[verb], args) if target == HUMAN != args[0] else None
         if verb == "move":
             return (
                 Action("robot-move", (at, target)) if target == HUMAN or not kinds[target].movable else None
@@ -107,8 +107,8 @@ class Reader:
         words = normalize(text).split()
         if not words:
             return Command("invalid", error="parse")
-        if words[0] in _PLAIN:
-            return Command(_PLAIN[words[0]])
+        if words[0] in _SINGLE_WORDS:
+            return Command(_SINGLE_WORDS[words[0]])
         verb, names = _parts(words[0], words[1:])
         unknown = next((name for name in names if name not in self._entities), None) if verb else words[0]
         if unknown is not None:
@@ -117,7 +117,7 @@ class Reader:
 
 
 def normalize(text: str) -> str:
-    """Lower case, stops and commas as blanks, ``apple 1`` as ``apple#1``, ``gym _ shoe`` as ``gym_shoe``."""
+    """Return `text` in lower case, with blanks for ``.,``, ``apple#1`` for ``apple 1``, ``_`` for `` _ ``."""
     text = text.lower().translate(_TO_BLANK)
     return _NUMBER.sub("#", text).replace(" _ ", "_")
 
@@ -135,23 +135,24 @@ _FORMS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """First word -> marker -> verb; a form without a marker names one thing."""
 _MARKER_FIRST: Final = ("move", "toggle")
-"""Of these the marker stands before the only thing; of others between two."""
+"""First words whose marker comes before the only thing; other markers separate two things."""
 
 
 def _parts(first: str, words: list[str]) -> tuple[str, list[str]]:
-    """Return the verb of a form, and the last word of each of its parts; no verb if there is no such form."""
+    """Return the verb of a form and the last word of each part; an empty verb if the form is unknown."""
     forms = _FORMS.get(first, {})
-    at = next((i for i, word in enumerate(words) if word in forms), None)
-    if at is None:
+    marker = next((i for i, word in enumerate(words) if word in forms), None)
+    if marker is None:
         return (forms[""], words[-1:]) if words and "" in forms else ("", [])
-    names = [*words[:at][-1:], *words[at + 1 :][-1:]] if first not in _MARKER_FIRST else words[at + 1 :][-1:]
+    before = [] if first in _MARKER_FIRST else words[:marker][-1:]
+    names = before + words[marker + 1 :][-1:]
     complete = len(names) == (1 if first in _MARKER_FIRST else 2)
-    return (forms[words[at]], names) if complete else ("", [])
+    return (forms[words[marker]], names) if complete else ("", [])
 
 
-_OF_HUMAN: Final = {"give": "robot-bring-to-human", "take": "robot-take-from-human"}
+_WITH_HUMAN: Final = {"give": "robot-bring-to-human", "take": "robot-take-from-human"}
 _CONTAINERS: Final = ("put-inside", "put-ontop", "open", "close")
-"""Done with a location, or with a movable receptacle at one."""
+"""Verbs that apply to a location or to a movable receptacle at one."""
 _GROUNDED: Final[Mapping[str, tuple[str, str]]] = {
     "pick-up": ("robot-pick-up-at-location", ""),
     "pick-up-from": ("robot-pick-up-from-receptacle-at-location", ""),
@@ -163,7 +164,7 @@ _GROUNDED: Final[Mapping[str, tuple[str, str]]] = {
     "toggle-off": ("robot-toggle-off-movable-at-location", "robot-toggle-off-location"),
     "clean": ("robot-clean-obj-at-location", "robot-clean-location"),
 }
-"""The action with a thing here, and with a location itself, where that is another."""
+"""Verb -> the action on a thing, and the action on a location if it is a different one."""
 
 
 # ---- commands that make sense in a state
@@ -171,8 +172,8 @@ _GROUNDED: Final[Mapping[str, tuple[str, str]]] = {
 
 CLEANING_TOOLS: Final = ("rag", "dishtowel", "hand_towel", "scrub_brush", "vacuum", "broom")
 _PUT: Final = {"inside": "into", "ontop": "onto"}
-# What an appliance does to what is in or on it: the command, and the ability that it takes.
-_DOES: Final = {
+# Role of an appliance -> the command, and the ability that it requires.
+_APPLIANCE_COMMANDS: Final = {
     "heats": ("heat", "cookable"),
     "cools": ("cool", "freezable"),
     "soaks": ("soak", "soakable"),
@@ -180,10 +181,10 @@ _DOES: Final = {
 
 
 class Offers:
-    """Lists the commands of one household.
+    """Lists of valid commands in one household.
 
-    `listed` is the published list: most of it applicable, some of it not (dry cloths, tools that clean
-    something else, slicing in a sink). `strict` is exactly what the robot's schemas allow. Both come in a
+    `listed` is the published list, which includes some commands that are not applicable (dry cloths, wrong
+    cleaning tools, slicing in a sink). `strict` is exactly what the robot's schemas allow. Both have a
     fixed order: moves, the human, the place, the things there.
     """
 
@@ -205,9 +206,9 @@ class Offers:
         self._pick = tuple(f"pick up {label}" for label in self._labels)
 
     def listed(self, state: State, *, only_filled: bool = False) -> tuple[str, ...]:
-        """Return the published list, each command once.
+        """Return the published list, without duplicates.
 
-        `only_filled`: lids of empty receptacles are left out while the hand is empty (B11).
+        `only_filled`: leave out lids of empty receptacles while the hand is empty (B11).
         """
         commands = list(self._moves)
         if state.at == HUMAN:
@@ -270,7 +271,7 @@ class Offers:
         role = self._world.kinds[state.at].role
         if not role or not state.toggled >> state.at & 1:
             return []
-        verb, ability = _DOES[role]
+        verb, ability = _APPLIANCE_COMMANDS[role]
         able = self._world.of(ability)
         return [f"{verb} {self._labels[thing]}" for thing in here if able >> thing & 1]
 
@@ -291,7 +292,7 @@ class Offers:
         return bool(self._openable >> entity & ~state.open >> entity & 1)
 
     def _applicable_here(self, state: State) -> list[str]:
-        """Return what is applicable at a location beside moving; only a lid that is shut hides anything."""
+        """Return the applicable commands at a location, except moves."""
         world, at, held, here = self._world, state.at, state.holding, state.contents(state.at)
         reachable = [] if self._is_hidden(state, at) else here
         commands = self._lid(state, at) + self._switch(state, at)
@@ -310,7 +311,7 @@ class Offers:
                 commands += [f"{self._pick[inner]} from {label}" for inner in state.contents(thing)]
             elif not self._receptacles >> held & 1:
                 commands.append(self._put(held, thing))
-        # Soaking alone needs no free hand.
+        # Only soaking works without a free hand.
         if held == NOTHING or world.kinds[at].role == "soaks":
             commands += self._appliance(state, here)
         return commands

@@ -1,7 +1,7 @@
-"""HandMeThat for learners that take numbers: a `Discrete` action space with a mask, and no text anywhere.
+"""HandMeThat for learners that need numbers: a masked `Discrete` action space, without any text.
 
-``gymnasium.make("askback/HandMeThatDiscrete-v0", tasks=…)``. Stable-Baselines3, sb3-contrib (`action_masks`)
-and RLlib (``action_mask`` in the observation) can be used with it as it is.
+``gymnasium.make("askback/HandMeThatDiscrete-v0", tasks=…)``. It works unchanged with Stable-Baselines3,
+sb3-contrib (`action_masks`) and RLlib (``action_mask`` in the observation).
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from simulator.handmethat.meanings.model import KIND_KEYS, QUESTS, VERBS, Meanin
 from simulator.handmethat.world import HUMAN, World
 
 SLOTS: Final = 192
-"""Numbers of actions: more than there are commands in any state of a household as they are drawn."""
+"""Default number of actions: more than the valid commands in any state of a generated household."""
 STORY: Final = 128
-"""Human actions of a story; of a longer one the last count."""
+"""Human actions in an observation; of a longer story, the last ones."""
 COMMAND_VERBS: Final = (
     *("move", "pick-up", "pick-up-from", "put-inside", "put-ontop", "give", "take", "open", "close"),
     *("toggle-on", "toggle-off", "heat", "cool", "soak", "slice", "clean"),
 )
 STORY_VERBS: Final = tuple(domain("human"))
 UTTERANCE: Final = ("quest", *KIND_KEYS, "place", *STATES, "color", "size", "destination", "verb")
-"""What the columns of ``utterance`` say; see `HandMeThatDiscrete`."""
+"""The columns of ``utterance``; see `HandMeThatDiscrete`."""
 _ARRAYS: Final = ("kind", "color", "size", "states", "place", "visible", "given")
 Observed = dict[str, NDArray[Any]]
 _HUMAN_ROW: Final = MOST_ENTITIES + 1
@@ -44,40 +44,40 @@ _STORY_ARGS: Final = 4
 class HandMeThatDiscrete(gymnasium.Env[Any, Any]):
     """`HandMeThat` in numbers.
 
-    An action is the number of a command: 0 to 15 move to the locations, 16 to the human, in every household
-    alike; the others are those of ``valid``, in its order, so what they mean is told by the observation.
-    A number that ``action_mask`` forbids changes nothing and is charged like any nonsense.
+    An action is the number of a command: in every household, 0 to 15 move to the locations and 16 to the
+    human; the others follow the order of ``valid``, and the observation describes them.
+    A number that ``action_mask`` forbids has no effect and is charged like any invalid command.
 
-    An observation is a dictionary of whole numbers. Rows are entities in the order of creation; in
-    ``commands``, ``utterance`` and ``story`` a row is told as 1 + its number, and 0 stands for none.
+    An observation is a dictionary of integers. Rows are entities in the order of creation; in
+    ``commands``, ``utterance`` and ``story`` a row is given as 1 + its number, and 0 means none.
 
     * ``kind``, ``color``, ``size``, ``states``, ``place``, ``visible``, ``given``: see `structured_space`.
     * ``at``, ``holding``: 1 + the row; ``at`` is `MOST_ENTITIES` + 1 at the human, ``holding`` 0 with an
       empty hand.
     * ``commands``: for each action 1 + the verb's number in `COMMAND_VERBS`, and the rows of its two things
       (the human: `MOST_ENTITIES` + 1).
-    * ``action_mask``: 1 for each action that may be taken; also in ``info``, and as `action_masks`.
-    * ``utterance``: what the human said, by the columns of `UTTERANCE`: 1 + the quest type; 1 + the number
+    * ``action_mask``: 1 for each valid action; also in ``info`` and as `action_masks`.
+    * ``utterance``: the instruction, by the columns of `UTTERANCE`: 1 + the quest type; 1 + the number
       of the class, of the subclass, of the type (`class_numbers`, `subclass_numbers`; types as ``kind``);
-      the row of the container that was named; for each state 0 if nothing was said of it, 1 for false, 2
+      the row of the named container; for each state 0 if it was not mentioned, 1 for false, 2
       for true; 1 + colour, 1 + size; the row of the destination; 1 + the verb.
-    * ``story``: what the human did before, oldest first: 1 + the action's number in `STORY_VERBS`, and the
+    * ``story``: the human's earlier actions, oldest first: 1 + the action's number in `STORY_VERBS`, and the
       rows of its things.
 
     Args:
-        slots: actions that there are.
-        options: of `HandMeThat`: ``tasks``, ``split``, ``mode``, ``limit``, ``commands``, ``reference``,
-            ``costs``, ``shaping``.
+        slots: number of actions.
+        options: options of `HandMeThat`: ``tasks``, ``split``, ``mode``, ``limit``, ``commands``,
+            ``reference``, ``costs``, ``shaping``.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
 
     def __init__(self, *, slots: int = SLOTS, **options: Any) -> None:
-        refused = {"observation", "render_text", "language", "append_view", "extended", "render_mode"}
-        if names := refused & options.keys():
-            raise InputError(f"{min(names)}: HandMeThatDiscrete has no text; leave it out")
+        text_options = {"observation", "render_text", "language", "append_view", "extended", "render_mode"}
+        if names := text_options & options.keys():
+            raise InputError(f"{min(names)}: HandMeThatDiscrete has no text; leave this option out")
         if options.get("commands", "listed") is None:
-            raise InputError("commands None: HandMeThatDiscrete needs them; say listed or strict")
+            raise InputError("commands None: HandMeThatDiscrete needs commands; choose listed or strict")
         self._env = HandMeThat(observation="structured", render_text=False, **options)
         self._slots = slots
         self._valid: list[str] = []
@@ -98,17 +98,17 @@ class HandMeThatDiscrete(gymnasium.Env[Any, Any]):
         return self._observation_and_info(arrays, info, over=False)
 
     def step(self, action: int) -> tuple[Observed, float, bool, bool, dict[str, Any]]:
-        """Give the command of a number; see `HandMeThat.step`."""
+        """Execute the command with a number; see `HandMeThat.step`."""
         arrays, reward, terminated, truncated, info = self._env.step(self.command(action))
         observation, info = self._observation_and_info(arrays, info, over=terminated or truncated)
         return observation, reward, terminated, truncated, info
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Return which actions may be taken now: the name that sb3-contrib looks for."""
+        """Return the mask of valid actions, shape (slots,); the name is the one sb3-contrib expects."""
         return np.arange(self._slots) < len(self._valid)
 
     def command(self, action: int) -> str:
-        """Return the words of an action; empty if it may not be taken."""
+        """Return the words of an action; empty if it is not valid."""
         return self._valid[action] if 0 <= action < len(self._valid) else ""
 
     def _observation_and_info(
@@ -117,8 +117,8 @@ class HandMeThatDiscrete(gymnasium.Env[Any, Any]):
         self._valid = [] if over else info["valid"]
         if len(self._valid) > self._slots:
             raise InputError(
-                f"task {info['task']!r}: {len(self._valid)} commands are valid, and there are {self._slots} "
-                "actions; make the environment with more slots"
+                f"task {info['task']!r}: {len(self._valid)} commands are valid, but there are only "
+                f"{self._slots} actions; create the environment with more slots"
             )
         assert self._reader is not None
         rows = np.zeros((self._slots, 3), np.int16)
@@ -127,7 +127,7 @@ class HandMeThatDiscrete(gymnasium.Env[Any, Any]):
         mask = self.action_masks().astype(np.int8)
         at, holding = int(arrays["at"]), int(arrays["holding"])
         observation = {name: arrays[name] for name in _ARRAYS}
-        # What was observed is the learner's to keep and change.
+        # Copies, since a learner may keep and change its observations.
         observation |= {name: array.copy() for name, array in self._task.items()}
         observation |= {
             "at": np.array([at + 1], np.int16),
@@ -139,7 +139,7 @@ class HandMeThatDiscrete(gymnasium.Env[Any, Any]):
 
 
 def utterance_row(world: World, utterance: Meaning) -> NDArray[np.int16]:
-    """Return what was said, by the columns of `UTTERANCE`; words that only a file knows stand for none."""
+    """Return the utterance by the columns of `UTTERANCE`; words that are not in the tables become 0."""
     table, description = hierarchy(), dict(utterance.description)
     argument, quest = utterance.argument, utterance.quest
 
@@ -162,7 +162,7 @@ def utterance_row(world: World, utterance: Meaning) -> NDArray[np.int16]:
 
 
 def story_rows(task: Task) -> NDArray[np.int16]:
-    """Return what the human did, by number and rows."""
+    """Return the human's actions as numbers; shape (STORY, 5)."""
     array = np.zeros((STORY, 1 + _STORY_ARGS), np.int16)
     for i, (name, args) in enumerate(task.actions[-STORY:]):
         array[i, : 1 + len(args)] = (1 + STORY_VERBS.index(name), *(argument + 1 for argument in args))
@@ -195,7 +195,7 @@ def _row(entity: int | None) -> int:
 def _space(slots: int) -> spaces.Dict:
     table = hierarchy()
     arrays = structured_space(spaces.Text(1)).spaces
-    most = [
+    limits = [
         len(QUESTS),
         len(class_numbers()),
         len(subclass_numbers()),
@@ -214,7 +214,7 @@ def _space(slots: int) -> spaces.Dict:
             "holding": spaces.Box(0, MOST_ENTITIES, (1,), np.int16),
             "commands": spaces.Box(0, _HUMAN_ROW, (slots, 3), np.int16),
             "action_mask": spaces.Box(0, 1, (slots,), np.int8),
-            "utterance": spaces.Box(np.zeros(len(most), np.int16), np.array(most, np.int16), dtype=np.int16),
+            "utterance": spaces.Box(0, np.array(limits, np.int16), dtype=np.int16),
             "story": spaces.Box(0, MOST_ENTITIES, (STORY, 1 + _STORY_ARGS), np.int16),
         }
     )

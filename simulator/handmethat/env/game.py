@@ -1,7 +1,7 @@
-"""One episode as a pure function of states and commands (spec 9), shared by all who play it.
+"""An episode as a pure function of states and commands (spec 9), shared by all ways of playing it.
 
-A `Game` holds what never changes (the task, the rules of cost, the words); a `GameState` is a value. Nothing
-is random here and nothing is kept that could change an outcome, so a state may be stepped from twice.
+A `Game` has the unchanging parts (task, costs, words); a `GameState` is a value. There is no randomness and
+no hidden state, so several commands can be tried from the same state.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from trees import Language
 
 LIMIT: Final = 40
 CommandList = Literal["listed", "strict"]
-# verb of change_state -> the state that it brings about; clean is two states gone.
+# change_state verb -> the state it brings about; "clean" is handled separately.
 _BRINGS: Final = {
     "slice": "sliced",
     "open": "open",
@@ -48,11 +48,11 @@ class Costs:
     """Points (spec 9.5).
 
     Attributes:
-        command: of every command, understood or not.
-        look: of looking; 0 in the published second version (12.1 #22).
-        success: won on top of that command's cost.
+        command: cost of every command, valid or not.
+        look: cost of looking; 0 in the published second version (12.1 #22).
+        success: reward for success, in addition to the cost of the command.
         failure: the paper's score of every failed episode.
-        questions: costs that replace those of tables/questions.yaml, by the question's key.
+        questions: costs by key of the question that override tables/questions.yaml.
     """
 
     command: int = 1
@@ -66,9 +66,13 @@ class GameState(NamedTuple):
     """The state of an episode.
 
     Attributes:
-        state: of the household, the robot being the agent.
+        state: state of the household, with the robot as the agent.
+        moves: commands and questions so far.
+        score: running sum of rewards.
         question_cost: points spent on questions, a positive number.
-        success: whether something of A(m) is as the human wants it.
+        success: whether an object of A(m) is as the human wants it.
+        stopped: whether the robot has given up.
+        truncated: whether the limit of moves was reached.
     """
 
     state: State
@@ -81,7 +85,7 @@ class GameState(NamedTuple):
 
     @property
     def done(self) -> bool:
-        """Return True if it is over."""
+        """True if the episode is over."""
         return self.success or self.stopped or self.truncated
 
 
@@ -89,12 +93,11 @@ class Outcome(NamedTuple):
     """The outcome of a command.
 
     Attributes:
-        observation: what the robot reads; empty without text.
-        error: why nothing happened; None if it did.
-        reason: the precondition that does not hold, in the words of tables/actions.yaml, or the word that
-            has no meaning here; else empty.
-        action: what was carried out; None if nothing was.
-        answer: to a question; else None.
+        observation: the text for the robot; empty if texts are off.
+        error: why the command had no effect; None without an error.
+        reason: the precondition that does not hold, in the words of tables/actions.yaml, or the unknown
+            word; else empty.
+        action: the action carried out, if any.
     """
 
     game: GameState
@@ -109,7 +112,7 @@ class Outcome(NamedTuple):
 
     @property
     def done(self) -> bool:
-        """Return True if the episode is over."""
+        """True if the episode is over."""
         return self.game.done
 
 
@@ -117,15 +120,15 @@ class Game:
     """The rules and words of one task.
 
     Args:
-        task: what is played.
-        mode: what the robot may see.
-        limit: commands after which the episode is cut.
-        costs: points.
-        language: of all texts; commands are English words always.
+        task: the task to play.
+        mode: what the robot can see.
+        limit: number of commands after which the episode is truncated.
+        costs: costs and rewards in points.
+        language: language of all texts; commands are always English.
         style: ``reference``: texts as the published wrapper prints them (B15).
         quirk: see `Observer.view`.
-        text: whether outcomes have observations; without them a step is several times faster.
-        longest: characters of a command or question; longer ones mean nothing. None for any number.
+        text: whether outcomes have observations; a step without them is several times faster.
+        longest: largest number of characters of a command or question; None: unlimited.
     """
 
     def __init__(
@@ -150,7 +153,7 @@ class Game:
         self._domain = domain("robot")
 
     def in_mode(self, mode: Mode) -> Game:
-        """Return the same game as seen in `mode`; both share the words that have been made."""
+        """Return the same game in another mode; both share cached texts."""
         other = copy(self)
         other.observer = self.observer
         other.mode = mode
@@ -158,23 +161,23 @@ class Game:
 
     @cached_property
     def observer(self) -> Observer:
-        """Puts states into words."""
+        """The observer, which describes states in words."""
         return Observer(self.task.world, self.language)
 
     @cached_property
     def offers(self) -> Offers:
-        """Lists valid commands."""
+        """The lists of valid commands."""
         return Offers(self.task.world)
 
     @cached_property
     def utterance(self) -> str:
-        """Return what the human said."""
+        """The human's instruction."""
         task = self.task
         return render_utterance(task.world, task.utterance, self.language, task.seed)
 
     @cached_property
     def description(self) -> str:
-        """Return what the human did, then said; of a published file its own words (they are English)."""
+        """The human's actions and instruction; for a published file in English, the file's own text."""
         published = self.task.profile == "official" or self.style == "reference"
         if self.task.description is not None and self.language == "en" and published:
             return self.styled(self.task.description)
@@ -183,13 +186,13 @@ class Game:
         return self.styled(text)
 
     def start(self) -> GameState:
-        """Return the robot at the floor with an empty hand; the human holds nothing (spec 9.1)."""
+        """Return the first state: the robot at the floor, the hands of both empty (spec 9.1)."""
         state = self.task.current
         floor = self.task.world.entity("floor")
         return GameState(state._replace(at=floor, holding=NOTHING, given=0, waiting=False))
 
     def act(self, game: GameState, text: str) -> Outcome:
-        """Return what command `text` leads to. Nonsense changes nothing and is charged all the same.
+        """Return the outcome of a command; an invalid one has no effect but is charged.
 
         Raises:
             ValueError: if the episode is over.
@@ -212,7 +215,7 @@ class Game:
         return Outcome(after, command.kind, words, -cost, command.error, command.text, command)
 
     def ask(self, game: GameState, answer: Answer, command: Command | None = None) -> Outcome:
-        """Return the outcome of a question that somebody (maybe not the built-in expert) has answered."""
+        """Return the outcome of a question, given the human's answer."""
         cost = question_cost(answer.key, self.costs.questions)
         after = self._charge(game, game.state, -cost)._replace(question_cost=game.question_cost + cost)
         text = self.observer.table["answered"].format(answer=answer.text) if self.text else ""
@@ -222,24 +225,24 @@ class Game:
         )
 
     def refuse(self, game: GameState, text: str) -> Outcome:
-        """Return the outcome of a command that is charged and not even tried."""
+        """Return the outcome of a command that is charged but not executed."""
         cost = self.costs.command
         after = self._charge(game, game.state, -cost)
         return Outcome(after, "invalid", "", -cost, None, "", self.reader.read(text))
 
     def look(self, game: GameState) -> str:
-        """Return the view now."""
+        """Return the robot's current view."""
         return self.styled(self._view(game.state))
 
     def _view(self, state: State) -> str:
         return self.observer.view(state, self.mode, quirk=self.quirk)
 
     def inventory(self, game: GameState) -> str:
-        """Return what the robot holds, and the task again."""
+        """Return what the robot holds, followed by the task description."""
         return self.styled(f"{self.observer.inventory(game.state)}\n{self.description}")
 
     def opening(self, *, with_task: bool = True) -> str:
-        """Return what the robot reads first; without the task as histories have it (spec 9.6)."""
+        """Return the first observation; histories have it without the task description (spec 9.6)."""
         task = self.description if with_task else None
         state = self.start().state
         return self._style_observation(self.observer.opening(state, task, self._view(state)))
@@ -254,11 +257,9 @@ class Game:
     ) -> tuple[str, ...]:
         """Return the commands that make sense now (spec 9.4).
 
-        Args:
-            game: where the episode stands.
-            which: ``listed``: as published, some of them not applicable; ``strict``: exactly the applicable.
-            extended: with look, inventory, help and the questions.
-            reference: of listed: lids of empty receptacles are left out (B11), names without "#" (B15).
+        `which`: ``listed``: as published, including some that are not applicable; ``strict``: exactly the
+        applicable ones. `extended`: include look, inventory, help and the questions. `reference`: names
+        without "#" (B15); in ``listed``, no lids of empty receptacles (B11).
         """
         offers = self.offers
         if which == "listed":
@@ -272,7 +273,7 @@ class Game:
         return tuple(map(reference_text, commands)) if published else commands
 
     def paper_score(self, game: GameState) -> int:
-        """Return the paper's metric: the running sum of a success, and a fixed score of every failure."""
+        """Return the paper's metric: the running sum for a success, a fixed score for a failure."""
         return game.score if game.success else self.costs.failure
 
     def _manipulate(self, game: GameState, command: Command) -> Outcome:
@@ -317,7 +318,7 @@ class Game:
         return self.styled(self.observer.failure(command.error or "parse"))
 
     def command_text(self, text: str) -> str:
-        """Return a command as it is listed here, of one written in any way (``apple 1``)."""
+        """Return a command, written in any form (``apple 1``), as this game lists it."""
         command = normalize(text)
         return self.styled(" ".join(command.split()))
 
@@ -326,12 +327,12 @@ class Game:
         return reference_text(text) if self.style == "reference" else text
 
     def _style_observation(self, text: str) -> str:
-        """Return an observation: as `styled`; in the published style, without runs of white space too."""
+        """Return an observation as `styled`; in the published style also with white space collapsed."""
         return collapse(reference_text(text)) if self.style == "reference" else text
 
 
 def success_test(world: World, quest: Quest, meant: tuple[Grounding, ...]) -> Callable[[State], bool]:
-    """Return a test of whether an object of A(m) is as the human wants it (spec 9.5)."""
+    """Return a function that tests whether an object of A(m) is as the human wants it (spec 9.5)."""
     if quest == "bring_me":
         things = bit_set(thing for thing, _ in meant)
         return lambda state: bool(state.given & things)

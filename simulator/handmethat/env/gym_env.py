@@ -1,7 +1,7 @@
 """HandMeThat as a Gymnasium environment: ``gymnasium.make("askback/HandMeThat-v0", tasks=…)`` (spec 9).
 
-`HandMeThat` keeps nothing of its own but the value of where the episode stands; the rules are `Game`'s.
-`StructuredObserver` says what the robot sees as arrays, a row per entity, for networks that need no words.
+`HandMeThat` only keeps the current state; the rules are in `Game`.
+`StructuredObserver` gives the robot's view as arrays, one row per entity, for networks without text.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ Arrays = dict[str, Any]
 
 
 def structured_space(task: spaces.Space[str]) -> spaces.Dict:
-    """Return the space of `StructuredObserver.arrays` with the task's words beside it.
+    """Return the space of `StructuredObserver.arrays`, and ``task`` for the task description.
 
-    Rows are entities in the order of creation; those not visible, and those beyond the household, are 0
+    Rows are entities in the order of creation; rows of invisible entities and unused rows are 0
     (``place``: -1). ``kind`` is 1 + the type's number in tables/objects.yaml, ``color`` and ``size`` 1 + the
     value's number, ``states`` one column per state, ``place`` the row of the container or -1 for none,
-    ``given`` what the human holds. ``at`` is the row of the place where the robot stands, ``holding`` the
-    row of what it holds; `MOST_ENTITIES` stands for the human, and for nothing.
+    ``given`` what the human holds. ``at`` is the row of the robot's location, or `MOST_ENTITIES` at the
+    human; ``holding`` the row of the thing it holds, or `MOST_ENTITIES` for none.
     """
     n, table = MOST_ENTITIES, hierarchy()
     return spaces.Dict(
@@ -62,21 +62,21 @@ def structured_space(task: spaces.Space[str]) -> spaces.Dict:
 
 
 class StructuredObserver:
-    """Puts states of one household into arrays.
+    """Views of one household as arrays.
 
     Raises:
-        InputError: if the household has more than `MOST_ENTITIES`.
+        InputError: if the household has more than `MOST_ENTITIES` entities.
     """
 
     def __init__(self, world: World, mode: Mode, *, quirk: bool = False) -> None:
         if len(world) > MOST_ENTITIES:
             raise InputError(
-                f"A household of {len(world)} entities: structured observations hold {MOST_ENTITIES}."
+                f"The household has {len(world)} entities; structured observations allow {MOST_ENTITIES}."
             )
         self._world, self._mode, self._quirk = world, mode, quirk
         table = hierarchy()
         kinds, colors, sizes = map(number_names, (table.kinds, table.colors, table.sizes))
-        self._fixed: dict[str, NDArray[Any]] = {
+        self._constant: dict[str, NDArray[Any]] = {
             "kind": _pad([kinds.get(kind.name, 0) for kind in world.kinds], np.int16),
             "color": _pad([colors.get(value or "", 0) for value in world.colors], np.int8),
             "size": _pad([sizes.get(value or "", 0) for value in world.sizes], np.int8),
@@ -86,10 +86,10 @@ class StructuredObserver:
         """Return the arrays of `structured_space`, without ``task``."""
         seen = _array(visible(self._world, state, self._mode, quirk=self._quirk))
         place = np.full(MOST_ENTITIES, -1, np.int16)
-        where, count = np.frombuffer(state.place, np.uint8).astype(np.int16), len(self._world)
-        place[:count] = np.where((where == _NOWHERE) | (seen[:count] == 0), -1, where)
+        containers, count = np.frombuffer(state.place, np.uint8).astype(np.int16), len(self._world)
+        place[:count] = np.where((containers == _NOWHERE) | (seen[:count] == 0), -1, containers)
         bits: tuple[BitSet, ...] = state[_FIRST : _FIRST + len(STATES)]  # type: ignore[assignment]
-        arrays: Arrays = {key: values * seen.astype(values.dtype) for key, values in self._fixed.items()}
+        arrays: Arrays = {key: values * seen.astype(values.dtype) for key, values in self._constant.items()}
         return arrays | {
             "states": np.stack([_array(field) for field in bits], axis=1) * seen[:, None],
             "place": place,
@@ -113,13 +113,13 @@ def _pad(values: Sequence[int], dtype: type[np.int8] | type[np.int16]) -> NDArra
 
 
 def number_names(names: Iterable[str]) -> dict[str, int]:
-    """Return name -> 1 + its number among different names."""
+    """Return name -> 1 + its index among the distinct names."""
     return {name: number for number, name in enumerate(dict.fromkeys(names), start=1)}
 
 
 GIVE_UP: Final = "stop"
 _LONGEST_TEXT: Final = 65_536
-_GAMES_KEPT: Final = 16
+_GAME_CACHE_SIZE: Final = 16
 _CHINESE: Final = "".join(map(chr, (*range(0x2010, 0x2027), *range(0x3000, 0x3020), *range(0x4E00, 0xA000))))
 _FULL_WIDTH: Final = "".join(map(chr, range(0xFF01, 0xFF5F)))
 
@@ -133,38 +133,38 @@ class _Prepared(NamedTuple):
 
 
 class HandMeThat(gymnasium.Env[Any, str]):
-    """A robot helps a human in a household.
+    """An environment in which a robot helps a human in a household.
 
     An action is a command in words. An observation is a text: the opening, then a confirmation of each
-    command (the view is in ``info``); or, structured, a dictionary of arrays (`structured_space`).
+    command (the view is in ``info``); or, if structured, a dictionary of arrays (`structured_space`).
 
     A command that begins with ``question:`` asks the human. It costs 10 points for each thing that it names
-    or asks for, alternatives and conditions alike, and 30 for having everything said; who names more than
-    five things at once is told nothing (tables/questions.yaml). No command is longer than `action_space`
-    allows: what is, means nothing.
+    or asks for, including alternatives and conditions, and 30 for a complete description; a question that
+    names more than five things is not answered (tables/questions.yaml). A command that is longer than
+    `action_space` allows is invalid.
 
-    ``info`` holds ``look`` (the view), ``inv`` (what the robot holds, and the task), ``valid`` (commands),
+    ``info`` contains ``look`` (the view), ``inv`` (what the robot holds, and the task), ``valid`` (commands),
     ``moves``, ``score`` (running sum), ``paper_score`` (with the fixed score of failures),
-    ``question_cost``, ``next_expert_action`` (counted by moves, not by what the robot did; ``stop`` when
-    they are used up), ``success``, ``kind`` and ``error`` of the last command, ``task`` (its id) and
+    ``question_cost``, ``next_expert_action`` (by number of moves, regardless of the robot's commands;
+    ``stop`` after the last), ``success``, ``kind`` and ``error`` of the last command, ``task`` (its id) and
     ``level``. Texts are empty without `render_text`.
 
     Args:
         tasks: see `data.task_source`; the built-in ones by default.
-        split: of a folder with a split file.
+        split: a part of a folder with a split file.
         mode: what the robot sees: ``partial`` or ``full``.
-        limit: commands after which an episode is truncated.
+        limit: number of commands after which an episode is truncated.
         observation: ``text`` or ``structured``.
-        commands: the list in ``info``: ``listed``, ``strict``, or None for none.
-        extended: look, inventory, help and the questions are listed too (never by default).
-        reference: the published program's ways: its text (B15), lids of empty receptacles not listed
+        commands: the list in ``info``: ``listed``, ``strict``, or None for no list.
+        extended: also list look, inventory, help and the questions.
+        reference: follow the published program: its text (B15), no lids of empty receptacles in the list
             (B11), lids at the current place hide things in full mode (12.1 #25).
-        append_view: the view is part of the observation (12.1 #26).
-        costs: points.
-        shaping: every time the robot follows the demonstration's next command, its reward is 10 times the
-            number of those followed (9.5); the score is not changed.
-        language: of texts.
-        render_text: texts are made; without them a step is several times faster.
+        append_view: append the view to the observation (12.1 #26).
+        costs: costs and rewards in points.
+        shaping: add to the reward 10 times the number of commands of the demonstration followed so far, each
+            time the robot follows the next one (9.5); the score does not change.
+        language: language of texts.
+        render_text: whether texts are made; a step without them is several times faster.
         render_mode: ``ansi``: `render` returns the last observation and the view.
     """
 
@@ -212,57 +212,57 @@ class HandMeThat(gymnasium.Env[Any, str]):
         self._current: _Prepared | None = None
         self._state: GameState | None = None
         self._followed = 0
-        self._said = ""
+        self._last_text = ""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode.
 
-        `options`: ``task``: a `Task`, a task's id, or its number; drawn uniformly without.
+        `options`: ``task``: a `Task`, a task's id, or its number; by default drawn uniformly.
 
         Raises:
-            InputError: if there is no such task.
+            InputError: if the task does not exist.
         """
         super().reset(seed=seed)
         task = self._choose((options or {}).get("task"))
         self._current = self._prepare(task)
         game = self._current.game
         self._state, self._followed = game.start(), 0
-        self._said = game.opening() if self._text else ""
+        self._last_text = game.opening() if self._text else ""
         return self._observation(), self._info("", None)
 
     def step(self, action: str) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Give a command; nonsense, and what is longer than `action_space` allows, only costs its points.
+        """Execute a command; an invalid one, or one longer than `action_space` allows, only costs points.
 
         Raises:
             ValueError: if the episode is over.
         """
-        (game, demo, _), before = self._present()
+        (game, demo, _), before = self._require_episode()
         outcome = game.act(before, action)
         self._state = outcome.game
-        self._said = outcome.observation
+        self._last_text = outcome.observation
         if self._append_view and self._text and not outcome.done:
-            between = " " if self._reference else "\n"
-            self._said = f"{outcome.observation}{between}{game.look(outcome.game)}"
+            separator = " " if self._reference else "\n"
+            self._last_text = f"{outcome.observation}{separator}{game.look(outcome.game)}"
         reward = float(outcome.reward + self._bonus(game, demo, outcome))
         terminated = outcome.game.success or outcome.game.stopped
         info = self._info(outcome.kind, outcome.error)
         return self._observation(), reward, terminated, outcome.game.truncated, info
 
     def render(self) -> str | None:
-        """Return the last observation and the view; None without ``ansi``."""
+        """Return the last observation and the view; None unless the mode is ``ansi``."""
         if self.render_mode != "ansi":
             return None
-        (game, _, _), state = self._present()
-        return f"{self._said}\n{game.look(state)}".strip()
+        (game, _, _), state = self._require_episode()
+        return f"{self._last_text}\n{game.look(state)}".strip()
 
     @property
     def game(self) -> Game:
-        """The rules and words of the episode that is played."""
-        return self._present()[0].game
+        """The rules and words of the current episode."""
+        return self._require_episode()[0].game
 
-    def _present(self) -> tuple[_Prepared, GameState]:
+    def _require_episode(self) -> tuple[_Prepared, GameState]:
         if self._current is None or self._state is None:
             raise gymnasium.error.ResetNeeded("Call reset before step or render.")
         return self._current, self._state
@@ -276,13 +276,13 @@ class HandMeThat(gymnasium.Env[Any, str]):
         if task is None:
             return self._source.task(int(self.np_random.integers(count)))
         if not 0 <= task < count:
-            raise InputError(f"options task {task}: there are tasks 0 to {count - 1}")
+            raise InputError(f"options task {task}: the tasks are numbered 0 to {count - 1}")
         return self._source.task(task)
 
     def _prepare(self, task: Task) -> _Prepared:
-        """Return what is needed to play a task, kept for a while: its words need not be made twice."""
-        kept = self._prepared.get(task.id)
-        if kept is None or kept.game.task is not task:
+        """Return the game, demonstration and observer of a task, cached for the texts they keep."""
+        prepared = self._prepared.get(task.id)
+        if prepared is None or prepared.game.task is not task:
             game = Game(
                 task,
                 mode=self._mode,
@@ -299,11 +299,11 @@ class HandMeThat(gymnasium.Env[Any, str]):
                 if self._structured
                 else None
             )
-            kept = _Prepared(game, tuple(map(game.command_text, demo)), arrays)
-            self._prepared[task.id] = kept
-            if len(self._prepared) > _GAMES_KEPT:
+            prepared = _Prepared(game, tuple(map(game.command_text, demo)), arrays)
+            self._prepared[task.id] = prepared
+            if len(self._prepared) > _GAME_CACHE_SIZE:
                 self._prepared.popitem(last=False)
-        return kept
+        return prepared
 
     def _bonus(self, game: Game, demo: tuple[str, ...], outcome: Outcome) -> int:
         if not self._shaping or self._followed >= len(demo):
@@ -314,13 +314,13 @@ class HandMeThat(gymnasium.Env[Any, str]):
         return 10 * self._followed
 
     def _observation(self) -> Any:
-        (game, _, arrays), now = self._present()
+        (game, _, arrays), now = self._require_episode()
         if arrays is None:
-            return self._said
+            return self._last_text
         return {**arrays.arrays(now.state), "task": game.description if self._text else ""}
 
     def _info(self, kind: str, error: str | None) -> dict[str, Any]:
-        (game, demo, _), now = self._present()
+        (game, demo, _), now = self._require_episode()
         over = game.observer.table["over"] if self._text and now.done else ""
         texts = self._text and not now.done
         return {
@@ -343,7 +343,7 @@ class HandMeThat(gymnasium.Env[Any, str]):
         if self._commands is None:
             return []
         if now.done:
-            # As published: three words that mean nothing.
+            # As published: three words without meaning.
             return ["it", "is", "over"]
         commands = game.valid(now, self._commands, extended=self._extended, reference=self._reference)
         return list(commands)

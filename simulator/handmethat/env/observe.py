@@ -1,8 +1,8 @@
-"""What the robot can see and reads: views, confirmations, the inventory, the task (spec 9.3).
+"""The robot's observations: views, confirmations, the inventory, the task (spec 9.3).
 
-All of it derives from one state, so nothing can be shown that the rules do not know (B10). Wordings are in
-tables/observations.*.yaml. The lists of things are kept by what lies there and how it is, since a command
-changes little.
+All texts derive from one state, so they always agree with the rules (B10). The wording is in
+tables/observations.*.yaml. Lists of things are cached by their members and states, since a command changes
+few of them.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from trees import Language
 
 
 def visible(world: World, state: State, mode: Mode, *, quirk: bool = False) -> BitSet:
-    """Return the entities that the robot sees now, what it holds and the locations included.
+    """Return the entities that the robot sees now, including the locations and the thing it holds.
 
-    `quirk`: in full mode, lids hide things at the current place alone, as in the published program.
+    `quirk`: in full mode, shut lids hide things at the current place only, as in the published program.
     """
     if mode == "full":
         everything = (1 << len(world)) - 1
@@ -46,7 +46,7 @@ def visible(world: World, state: State, mode: Mode, *, quirk: bool = False) -> B
 
 
 def _contents_at(world: World, state: State, container: int, lids: bool) -> BitSet:
-    """Return what lies at `container`, directly or deeper; with `lids`, only what no shut lid hides."""
+    """Return the direct and nested contents of `container`; with `lids`, without those behind a shut lid."""
     if lids and not shows(world, state, container):
         return 0
     seen = 0
@@ -61,21 +61,21 @@ Mode = Literal["full", "partial"]
 TextStyle = Literal["readable", "reference"]
 _FIRST: Final = State._fields.index(STATES[0])
 _LAST: Final = _FIRST + len(STATES)
-_MOST_KEPT: Final = 20_000
+_CACHE_SIZE: Final = 20_000
 
 
 def reference_text(text: str) -> str:
-    """Return what the published wrapper prints: "#" as a blank, no commas (B15)."""
+    """Return `text` as the published wrapper prints it: "#" as a blank, no commas (B15)."""
     return text.replace("#", " ").replace(",", "")
 
 
 def collapse(text: str) -> str:
-    """Make runs of white space one blank, as the published wrapper does to observations."""
+    """Replace each run of white space by one blank, as the published wrapper does in observations."""
     return " ".join(text.split())
 
 
 class Observer:
-    """Puts states of one household into words."""
+    """Texts about states of one household."""
 
     def __init__(self, world: World, language: Language = "en") -> None:
         self.world, self.language = world, language
@@ -84,13 +84,13 @@ class Observer:
         self._receptacles = world.of("receptacle")
         self._masks: dict[tuple[int, ...], BitSet] = {}
         self._lists: dict[tuple[object, ...], str] = {}
-        self._before: State | None = None
-        self._there: dict[int, str] = {}
+        self._last_state: State | None = None
+        self._remote_views: dict[int, str] = {}
 
     def view(self, state: State, mode: Mode, *, quirk: bool = False) -> str:
-        """Return what the robot sees now.
+        """Return the robot's view.
 
-        `quirk`: in full mode, lids hide things at the current place (12.1 #25).
+        `quirk`: in full mode, shut lids hide things at the current place (12.1 #25).
         """
         at, everything = state.at, mode == "full"
         lines = []
@@ -99,38 +99,38 @@ class Observer:
         else:
             lines.append(self._place("here", state, at, lids=not everything or quirk))
         if everything:
-            there = self._locations_seen_from_afar(state)
-            lines += [there[place] for place in self.world.locations if place != at]
+            views = self._update_remote_views(state)
+            lines += [views[place] for place in self.world.locations if place != at]
         if everything or at == HUMAN:
             things = self._list(state, list(entities(state.given)))
             lines.append(self.table["human_holds"].format(things=things))
         return "\n".join(lines)
 
-    def _locations_seen_from_afar(self, state: State) -> dict[int, str]:
-        """Return what every location is told as from another; a command changes one or two of them."""
-        before, views = self._before, self._there
-        stale = self.world.locations if before is None else _places_that_differ(self.world, before, state)
+    def _update_remote_views(self, state: State) -> dict[int, str]:
+        """Return the text of every location as seen from another, rewriting only those that changed."""
+        before, views = self._last_state, self._remote_views
+        stale = self.world.locations if before is None else _changed_places(self.world, before, state)
         for place in stale:
             views[place] = self._place("there", state, place, lids=False)
-        self._before = state
+        self._last_state = state
         return views
 
     def inventory(self, state: State) -> str:
-        """Return what the robot holds."""
+        """Return the sentence about the robot's hand."""
         held = [] if state.holding == NOTHING else [state.holding]
         return str(self.table["you_hold"].format(things=self._list(state, held)))
 
     def room(self) -> str:
-        """Return the human and the locations, the floor excepted."""
+        """Return the sentence that lists the human and the locations except the floor."""
         places = [place for place in self.world.locations if self.world.names[place] != "floor"]
-        plain = [
+        nouns = [
             phrase(self.language, "thing", self._traits[place]._replace(states=()), ()) for place in places
         ]
-        things = self.table["between_things"].join([self.table["human_thing"], *plain])
+        things = self.table["between_things"].join([self.table["human_thing"], *nouns])
         return str(self.table["room"].format(things=things))
 
     def opening(self, state: State, task: str | None, view: str) -> str:
-        """Return what the robot reads first; without `task`, its description, as in histories (spec 9.6)."""
+        """Return the first observation; `task`: the task description, None in histories (spec 9.6)."""
         table, at = self.table, self._noun(state.at)
         lines = [table["greeting"], self.room()]
         if task is not None:
@@ -138,24 +138,24 @@ class Observer:
         return "\n".join([*lines, table["start"].format(place=at), view, table["closing"]])
 
     def confirmation(self, command: Command) -> str:
-        """Return the sentence that an action has been carried out."""
+        """Return the sentence for an action that was carried out."""
         names = [display_name(self.world, entity, self.language) for entity in command.args]
         if command.verb == "move" and command.args[0] == HUMAN:
             names = [self.table["human"]]
         return str(self.table["done"][command.verb].format(*names))
 
     def failure(self, error: CommandError) -> str:
-        """Return the sentence that a command has not been carried out."""
+        """Return the sentence for a command that had no effect."""
         return str(self.table["failed"][error])
 
     @cached_property
     def help(self) -> str:
-        """The commands and the questions."""
-        between = self.table["between_things"]
+        """The help text: forms of commands, and the questions."""
+        separator = self.table["between_things"]
         return str(
             self.table["help"].format(
-                commands=between.join(self.table["command_forms"]),
-                questions=between.join(official_questions(self.language)),
+                commands=separator.join(self.table["command_forms"]),
+                questions=separator.join(official_questions(self.language)),
             )
         )
 
@@ -176,17 +176,17 @@ class Observer:
         return " ".join(sentences) if self.language == "en" else "".join(sentences)
 
     def _list(self, state: State, things: Sequence[int]) -> str:
-        """Return things with their states, separated; or that there is nothing."""
+        """Return the phrases of things, separated, or the word for nothing."""
         if not things:
             return str(self.table["nothing"])
-        which = tuple(things)
-        mask = self._masks.get(which)
+        members = tuple(things)
+        mask = self._masks.get(members)
         if mask is None:
-            mask = self._masks[which] = bit_set(which)
-        key = (which, *(field & mask for field in state[_FIRST:_LAST]))  # type: ignore[operator]
+            mask = self._masks[members] = bit_set(members)
+        key = (members, *(field & mask for field in state[_FIRST:_LAST]))  # type: ignore[operator]
         text = self._lists.get(key)
         if text is None:
-            if len(self._lists) >= _MOST_KEPT:
+            if len(self._lists) >= _CACHE_SIZE:
                 self._lists.clear()
                 self._masks.clear()
             text = self._lists[key] = self.table["between_things"].join(
@@ -196,13 +196,13 @@ class Observer:
 
     def _phrase(self, form: Form, state: State, entity: int) -> str:
         traits = self._traits[entity]
-        return phrase(self.language, form, traits, truths(state, traits, entity))
+        return phrase(self.language, form, traits, state_values(state, traits, entity))
 
     def _noun(self, entity: int) -> str:
         return noun(self.language, self._traits[entity])
 
 
-def _places_that_differ(world: World, before: State, after: State) -> set[int]:
+def _changed_places(world: World, before: State, after: State) -> set[int]:
     changed: BitSet = 0
     if before.place != after.place:
         pairs = zip(before.place, after.place, strict=True)
@@ -213,11 +213,11 @@ def _places_that_differ(world: World, before: State, after: State) -> set[int]:
     return {place for place in places if place >= 0}
 
 
-# ---- what things are called: phrases depend on little, so every household shares those made once
+# ---- phrases for things, cached for all households
 
 
 Form = Literal["thing", "here", "there"]
-"""A thing in a list; the place where the robot stands; another place."""
+"""A thing in a list; the robot's location; another location."""
 _MOST_PHRASES: Final = 1 << 16
 
 
@@ -227,10 +227,10 @@ def wording(language: Language) -> Mapping[str, Any]:
 
 
 class Traits(NamedTuple):
-    """The traits of an entity on which its phrases depend, beside its states.
+    """The traits of an entity on which its phrases depend, in addition to its states.
 
     Attributes:
-        states: those it can have, as places in a `State`.
+        states: the states it can have, as field indices of `State`.
     """
 
     label: str
@@ -244,40 +244,40 @@ def traits_of(world: World) -> list[Traits]:
     """Return the traits of every entity."""
     kinds = world.kinds
     states = {kind.name: kind.states for kind in kinds}
-    fields = {name: tuple(map(State._fields.index, known)) for name, known in states.items()}
+    fields = {name: tuple(map(State._fields.index, names)) for name, names in states.items()}
     rows = zip(world.labels, kinds, world.colors, world.sizes, strict=True)
     return [Traits(label, kind.name, fields[kind.name], color, size) for label, kind, color, size in rows]
 
 
-def truths(state: State, traits: Traits, entity: int) -> tuple[int, ...]:
-    """Return which of its states an entity has: 1 or 0 for each."""
+def state_values(state: State, traits: Traits, entity: int) -> tuple[int, ...]:
+    """Return 1 or 0 for each state that an entity can have."""
     return tuple([state[field] >> entity & 1 for field in traits.states])  # type: ignore[operator]
 
 
 @lru_cache(maxsize=_MOST_PHRASES)
-def phrase(language: Language, form: Form, traits: Traits, true: tuple[int, ...]) -> str:
-    """Return a noun with its states in front."""
+def phrase(language: Language, form: Form, traits: Traits, values: tuple[int, ...]) -> str:
+    """Return a noun with its states in front; `values`: see `state_values`."""
     table, name = wording(language), noun(language, traits)
-    words = state_words(language, traits, true)
+    words = state_words(language, traits, values)
     pattern = table[f"{form}_with_states" if words else form]
     text: str = pattern.format(states=table["between_states"].join(words), noun=name)
-    first, other = (*words, name)[0], table["other_article"]
-    return text.replace(f"a {first}", other + first, 1) if other and first[0] in "aeiou" else text
+    first, an = (*words, name)[0], table["other_article"]
+    return text.replace(f"a {first}", an + first, 1) if an and first[0] in "aeiou" else text
 
 
-def state_words(language: Language, traits: Traits, true: tuple[int, ...]) -> tuple[str, ...]:
-    """Return words for how an entity is: colour, size, then what is true, lids and switches (spec 9.3)."""
+def state_words(language: Language, traits: Traits, values: tuple[int, ...]) -> tuple[str, ...]:
+    """Return the words for colour, size and the states worth mentioning (spec 9.3)."""
     table = wording(language)
     words = [table["value_words"][value] for value in (traits.color, traits.size) if value]
-    for field, truth in zip(traits.states, true, strict=True):
-        of_state: Mapping[bool, str] = table["state_words"][State._fields[field]]
-        if bool(truth) in of_state:
-            words.append(of_state[bool(truth)])
+    for field, value in zip(traits.states, values, strict=True):
+        by_value: Mapping[bool, str] = table["state_words"][State._fields[field]]
+        if bool(value) in by_value:
+            words.append(by_value[bool(value)])
     return tuple(words)
 
 
 @lru_cache(maxsize=_MOST_PHRASES)
 def noun(language: Language, traits: Traits) -> str:
-    """Return the word for its type (in English its identifier) with its name in commands."""
+    """Return the word for the type (in English its identifier) with the name used in commands."""
     name = word(traits.kind, language) if language != "en" else traits.kind
     return str(wording(language)["noun"].format(word=name, label=traits.label))

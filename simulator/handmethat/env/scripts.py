@@ -1,7 +1,7 @@
-"""Fixed scripts of commands that help with one thing, and an expert's demonstrations of them (spec 9.6).
+"""Fixed scripts of commands that help with one thing, and the expert's demonstrations (spec 9.6).
 
-A script is written against the state it starts from; each command is carried out on a copy as it is
-written, so that later ones know about lids and about where things are by then.
+Each command of a script is carried out as it is written, so that later ones take open lids and moved things
+into account.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ _DISHES: Final = ("vessel", "tableware", "utensil", "tray")
 def script_for(
     world: World, state: State, quest: Quest, entity: int, argument: str | None
 ) -> tuple[str, ...] | None:
-    """Return the commands that do what is asked with one thing.
+    """Return the commands that give the requested help with one thing.
 
-    `argument`: the destination's name or the verb; None for bring_me.
+    `argument`: the name of the destination or the verb; None for bring_me.
 
     Returns:
-        The commands, of which some may turn out impossible; None if there is no script.
+        The commands, some of which may turn out to be impossible; None if there is no script.
     """
     writer = _Writer(world, state)
     if quest == "bring_me":
-        done = _fetch(writer, entity) and _bring(writer, entity)
+        complete = _fetch(writer, entity) and _bring(writer, entity)
     elif quest == "move_to":
-        done = argument is not None and _move(writer, entity, world.entity(argument))
+        complete = argument is not None and _move(writer, entity, world.entity(argument))
     else:
         change = _CHANGES.get(argument or "")
-        done = change is not None and change(writer, entity)
-    return tuple(writer.commands) if done else None
+        complete = change is not None and change(writer, entity)
+    return tuple(writer.commands) if complete else None
 
 
 class _Writer:
-    """A script in the making and the state that it has led to."""
+    """A script in progress, with the state after its commands so far."""
 
     def __init__(self, world: World, state: State) -> None:
         self.world, self.state = world, state
@@ -126,7 +126,7 @@ def _act_there(verb: str) -> Callable[[_Writer, int], bool]:
 
 
 def _with_appliance(verb: str, appliance: str, *, shut: bool = False) -> Callable[[_Writer, int], bool]:
-    """Put the thing into an appliance, which may have to be `shut` again, switch that on and act."""
+    """Return a script: put the thing into an appliance, close it if `shut`, switch it on, and act."""
 
     def change(writer: _Writer, entity: int) -> bool:
         place = writer.world.entity(appliance)
@@ -145,7 +145,7 @@ _soak: Final = _with_appliance("soak", "sink")
 
 
 def cloth_for(world: World, entity: int) -> str:
-    """Return the name of what the script cleans a thing with."""
+    """Return the name of the cloth with which the script cleans a thing."""
     return "dishtowel#0" if world.kinds[entity].subclass in _DISHES else "rag#0"
 
 
@@ -189,11 +189,11 @@ _CHANGES: Final[Mapping[str, Callable[[_Writer, int], bool]]] = {
 SEPARATOR: Final = "[SEP]"
 
 
-def demonstrated(task: Task, seed: int) -> Task | None:
-    """Return the task with a demonstration for one object of A(m), drawn by `seed`, in published words.
+def demonstrate(task: Task, seed: int) -> Task | None:
+    """Add a demonstration for an object of A(m), drawn with `seed`, in the published wording.
 
     Returns:
-        None if the script does not succeed exactly with its last command.
+        The task; None if the script does not succeed exactly with its last command.
     """
     commands = expert_commands(task, seed)
     if commands is None:
@@ -201,17 +201,17 @@ def demonstrated(task: Task, seed: int) -> Task | None:
     full = Game(task, mode="full", style="reference")
     demo = tuple(map(full.styled, commands))
 
-    def read(game: Game) -> tuple[str, ...]:
+    def texts(game: Game) -> tuple[str, ...]:
         return tuple(text for text, _, _ in list(histories(game, demo))[:-1])
 
     partial = full.in_mode("partial")
     return replace(
-        task, demo=demo, demo_full=read(full), demo_partial=read(partial), description=full.description
+        task, demo=demo, demo_full=texts(full), demo_partial=texts(partial), description=full.description
     )
 
 
 def expert_commands(task: Task, seed: int) -> tuple[str, ...] | None:
-    """Return the commands of `demonstrated` alone, readable; the rules are the same in both modes."""
+    """Return the commands of `demonstrate` in readable style, or None; they are the same in both modes."""
     if not task.in_meaning:
         return None
     entity, argument = one_of(Random(seed), task.in_meaning)
@@ -226,10 +226,10 @@ def expert_commands(task: Task, seed: int) -> tuple[str, ...] | None:
 
 
 def histories(game: Game, commands: Sequence[str]) -> Iterator[tuple[str, str, GameState]]:
-    """Yield what has been read, what was read last, and the state: before each command, and after all.
+    """Yield the text so far, the last observation and the state, before each command and after the last.
 
     Raises:
-        ValueError: if the episode was over before the last of them.
+        ValueError: if the episode is over before the last command.
     """
     state, observation = game.start(), game.opening(with_task=False)
     text = observation
@@ -237,7 +237,7 @@ def histories(game: Game, commands: Sequence[str]) -> Iterator[tuple[str, str, G
     for command in commands:
         outcome = game.act(state, command)
         state, observation = outcome.game, outcome.observation
-        # In full mode everything was in the first observation.
+        # In full mode the first observation had the view.
         view = f" {game.look(state)}" if game.mode == "partial" else ""
         text = f"{text} {SEPARATOR} {command} {SEPARATOR} {observation}{view}"
         yield text, observation, state

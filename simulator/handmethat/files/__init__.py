@@ -1,1 +1,1 @@
-"""Episode files as published: names, records, split files, faults (spec 10)."""
+"""The published format of episode files: names, records, split files, faults (spec 10)."""

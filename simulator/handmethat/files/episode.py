@@ -1,4 +1,4 @@
-"""Reading episode files in the published format, with everything that is wrong with them (spec 10)."""
+"""Read and write episode files in the published format, and report their faults (spec 10)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from trees.faults import json_problem
 
 
 class _Own(BaseModel):
-    """The fields for which the published format has no place."""
+    """The fields that are not in the published format."""
 
     model_config = ConfigDict(strict=True)
 
@@ -40,7 +40,7 @@ class _Own(BaseModel):
 
 
 class _EpisodeFile(BaseModel):
-    """The keys of an episode file; others are left alone."""
+    """The keys of an episode file; others are ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
@@ -68,10 +68,10 @@ class _EpisodeFile(BaseModel):
 
 
 def read_file(path: Path) -> Task:
-    """Return the task of an episode file, whose name tells the level where the file does not.
+    """Return the task of an episode file; the file's name gives the level if the content does not.
 
     Raises:
-        InputError: if the file is faulty; the message names file, key and way out.
+        InputError: if the file is faulty; the message names the file and the key, and says what to do.
     """
     task, faults = check_file(path)
     faults.raise_first()
@@ -80,7 +80,7 @@ def read_file(path: Path) -> Task:
 
 
 def check_file(path: Path) -> tuple[Task | None, Faults]:
-    """Return what `read_file` does, or None, and everything that is wrong with the file."""
+    """Return the task of an episode file, or None, and all faults of the file."""
     faults, data = Faults(path), None
     try:
         data = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
@@ -98,14 +98,14 @@ def check_file(path: Path) -> tuple[Task | None, Faults]:
 
 
 def _validate_file(data: Any) -> _EpisodeFile:
-    """Return the keys of a file, with one record for an entity that is the same in both states."""
+    """Return the content of a file, sharing the record of an entity that is the same in both states."""
     first, later = (
         data.get(key) if isinstance(data, dict) else None
         for key in ("initial_object_dict", "current_object_dict")
     )
     if not isinstance(first, dict) or not isinstance(later, dict):
         return _EpisodeFile.model_validate(data)
-    # Nearly all are the same. Unlike ==, what is written tells true from 1.
+    # Validate changed records only: nearly all are the same. Unlike ==, repr distinguishes True and 1.
     changed = {name: record for name, record in later.items() if repr(record) != repr(first.get(name))}
     content = _EpisodeFile.model_validate({**data, "current_object_dict": changed})
     records = {**content.initial_object_dict, **content.current_object_dict}
@@ -171,13 +171,13 @@ def _read_level(content: _EpisodeFile, faults: Faults) -> Level | None:
     if level is None:
         name = parse_name(faults.file.stem)
         if name is None:
-            faults.add("level", "is missing; add it, or name the file as published (level3_task0_…)")
+            faults.add("level", "is missing; add it, or give the file a published name (level3_task0_…)")
             return None
         level = name.level
-    # The first generator wrote 0 for what fits no other level, and its splitter filed it under 4.
-    for known in LEVELS:
-        if known == (level or 4):
-            return known
+    # The first generator wrote 0 for episodes of no level, and its splitter counted them as level 4.
+    for valid in LEVELS:
+        if valid == (level or 4):
+            return valid
     faults.add("level", f"{level}: must be 1, 2, 3 or 4")
     return None
 
@@ -186,10 +186,10 @@ def _refuse_constant(word: str) -> Any:
     raise ValueError(f"{word} is not a JSON value")
 
 
-# ---- The text of an episode file in the published format (spec 10.1, 10.2)
+# ---- the text of an episode file in the published format (spec 10.1, 10.2)
 #
-# Most of a file is the records of the household, and most records are those of other households too: their
-# text is made once.
+# Most of a file is the records of the household, and most records recur in other households: their text is
+# cached.
 
 
 OFFICIAL: Final = "official"
@@ -200,10 +200,10 @@ def file_text(task: Task) -> str:
     """Return the text of the task's episode file."""
     names = task.world.names
 
-    def actions(done: Sequence[Action]) -> list[dict[str, Any]]:
+    def records(actions: Sequence[Action]) -> list[dict[str, Any]]:
         return [
             {"name": name, "arguments": [HUMAN_NAME, *(names[entity] for entity in args)]}
-            for name, args in done
+            for name, args in actions
         ]
 
     def groundings(pairs: Sequence[Grounding]) -> list[list[str | None]]:
@@ -213,8 +213,8 @@ def file_text(task: Task) -> str:
     rest: dict[str, Any] = {
         "_goal": task.goal,
         "_subgoal": task.subgoal,
-        "action_list": actions(task.actions),
-        "_possible_solution": actions(task.solution),
+        "action_list": records(task.actions),
+        "_possible_solution": records(task.solution),
         "_meaning": task.meaning.to_json(),
         "utterance": task.utterance.to_json(),
         "_rsa_meaning": task.heard.to_json(),
@@ -231,13 +231,13 @@ def file_text(task: Task) -> str:
         listener = [[meaning.to_json(), chance] for meaning, chance in task.listener]
         rest[OWN] = {"seed": task.seed, "profile": task.profile, "listener": listener}
     initial, current = (_records(task.world, state) for state in (task.initial, task.current))
-    both = f'"initial_object_dict": {initial}, "current_object_dict": {current}'
-    return f"{_dumps(head)[:-1]}, {both}, {_dumps(rest)[1:]}"
+    states = f'"initial_object_dict": {initial}, "current_object_dict": {current}'
+    return f"{_dumps(head)[:-1]}, {states}, {_dumps(rest)[1:]}"
 
 
 def _records(world: World, state: State) -> str:
-    count, known = len(world), hierarchy().kinds
-    # Digits of the bit sets, the first entity first.
+    count, kinds = len(world), hierarchy().kinds
+    # Digits of the bit sets, first entity first.
     flags = {name: f"{getattr(state, name):0{count}b}"[::-1] for name in STATES}
     texts = []
     for i, (name, kind) in enumerate(zip(world.names, world.kinds, strict=True)):
@@ -247,19 +247,19 @@ def _records(world: World, state: State) -> str:
             ("", "") if container == NOTHING else (world.relation(container), world.names[container])
         )
         details = values, world.colors[i], world.sizes[i], relation, place
-        ours = known.get(kind.name) is kind
-        text = _known_record(kind.name, *details) if ours else _record(kind, *details)
+        in_table = kinds.get(kind.name) is kind
+        text = _cached_record(kind.name, *details) if in_table else _record(kind, *details)
         texts.append(f'"{name}": {text}')
     return "{" + ", ".join(texts) + "}"
 
 
 @lru_cache(maxsize=1 << 16)
-def _known_record(kind: str, *details: Any) -> str:
+def _cached_record(kind: str, *details: Any) -> str:
     return _record(hierarchy().kinds[kind], *details)
 
 
 def _record(kind: Kind, values: str, color: str | None, size: str | None, relation: str, place: str) -> str:
-    """Return the text of an entity; `values` are the digits of its states."""
+    """Return the text of an entity's record; `values`: the digits of its states."""
     states: dict[str, Any] = {key: value == "1" for key, value in zip(kind.states, values, strict=True)}
     states |= {key: value for key, value in (("color", color), ("size", size)) if value is not None}
     record: dict[str, Any] = {

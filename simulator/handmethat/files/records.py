@@ -1,7 +1,7 @@
 """Entity records of the published episode files, and the household they describe (spec 10.2).
 
-A household is two dictionaries of records, s0 and s_T, over the same entities in the same order. What may
-change differs between them; everything else must agree.
+A household is two dictionaries of records, s0 and s_T, over the same entities in the same order. Only states
+and places may differ between them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from simulator.handmethat.world import HUMAN_NAME, NOTHING, State, World, start_
 from trees.faults import Fault
 
 MOST_RECEPTACLES: Final = 254
-"""A state keeps the number of a container in a byte, and 255 says that there is none."""
+"""A state stores the number of a container in a byte, where 255 means none."""
 _FIXED: Final = ("color", "size")
 _ABILITY: Final = {state: ability for ability, state in STATE_OF_ABILITY.items()}
 _FIRST: Final = "initial_object_dict"
@@ -46,7 +46,7 @@ _LATER: Final = "current_object_dict"
 
 
 class Record(BaseModel):
-    """One entity in a file; keys that it does not know are left alone."""
+    """One entity in a file; unknown keys are ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
@@ -59,7 +59,7 @@ class Record(BaseModel):
     ontop: str | None = None
 
     def fixed(self, key: str) -> str | None:
-        """Return its colour or size, if it has one."""
+        """Return the colour or size, or None."""
         value = self.states.get(key)
         return value if isinstance(value, str) else None
 
@@ -70,12 +70,12 @@ Records = Mapping[str, Record]
 def read_household(initial: Records, current: Records, faults: Faults) -> tuple[World, State, State] | None:
     """Return the household of a file, its first state, and its state when the human asks.
 
-    Both states have the agent at the floor; where the human stands is not in the records.
+    Both states have the agent at the floor, since the records do not give the human's location.
 
-    `current`: those when the human asks; of what has not changed the very same ones.
+    `current`: records when the human asks; unchanged ones must be the same objects as in `initial`.
 
     Returns:
-        None if there was a fault.
+        The household and both states; None if there was a fault.
     """
     before = len(faults.errors)
     world = _read_world(initial, faults)
@@ -92,15 +92,15 @@ def _read_world(records: Records, faults: Faults) -> World | None:
     kinds = [_read_kind(name, record, faults) for name, record in records.items()]
     if "floor" not in records:
         faults.add(_FIRST, "there is no floor, where the human starts")
-    holders = [
+    receptacles = [
         (i, name) for i, (name, kind) in enumerate(zip(records, kinds, strict=True)) if kind.receptacle
     ]
-    if len(holders) > MOST_RECEPTACLES:
+    if len(receptacles) > MOST_RECEPTACLES:
         most = f"Askback takes at most {MOST_RECEPTACLES}"
-        faults.add(_FIRST, f"{len(holders)} locations and receptacles; {most}")
-    elif holders and holders[-1][0] >= MOST_RECEPTACLES:
+        faults.add(_FIRST, f"{len(receptacles)} locations and receptacles; {most}")
+    elif receptacles and receptacles[-1][0] >= MOST_RECEPTACLES:
         place = f"among the first {MOST_RECEPTACLES} entities"
-        faults.add(f"{_FIRST}.{holders[-1][1]}", f"a receptacle must be {place}: put it before the rest")
+        faults.add(f"{_FIRST}.{receptacles[-1][1]}", f"a receptacle must be {place}: move it before the rest")
     if len(faults.errors) > before:
         return None
     colors, sizes = (tuple(record.fixed(key) for record in records.values()) for key in _FIXED)
@@ -110,12 +110,12 @@ def _read_world(records: Records, faults: Faults) -> World | None:
 def _read_kind(name: str, record: Record, faults: Faults) -> Kind:
     key = f"{_FIRST}.{name}"
     if record.cls not in CLASSES:
-        faults.add(f"{key}.class", f"{record.cls!r} is none of {', '.join(CLASSES)}")
+        faults.add(f"{key}.class", f"{record.cls!r} is not one of {', '.join(CLASSES)}")
     base, mark, number = name.partition("#")
-    fits = number.isascii() and number.isdigit() if mark else True
-    if base != record.type or bool(mark) == (record.cls == "LOCATION") or not fits:
+    numbered = number.isascii() and number.isdigit() if mark else True
+    if base != record.type or bool(mark) == (record.cls == "LOCATION") or not numbered:
         expected = "type" if record.cls == "LOCATION" else "type#0, type#1, …"
-        faults.add(key, f"a {record.cls} of type {record.type!r} must be called like its {expected}")
+        faults.add(key, f"a {record.cls} of type {record.type!r} must be named like its {expected}")
     _check_states(key, record, faults)
     return kind_as_listed(record.type, record.cls, record.subclass, tuple(record.ability))
 
@@ -125,7 +125,7 @@ def _check_states(key: str, record: Record, faults: Faults) -> None:
         faults.add(f"{key}.states.{state}", problem)
 
 
-@lru_cache(maxsize=1 << 14)  # there are few ways in which things mostly are
+@lru_cache(maxsize=1 << 14)  # few combinations are common
 def _wrong_states(
     abilities: tuple[str, ...], states: tuple[tuple[str, bool | str], ...]
 ) -> tuple[tuple[str, str], ...]:
@@ -135,20 +135,20 @@ def _wrong_states(
                 if not isinstance(value, str) or not value:
                     yield state, f"{value!r} must be a word"
             elif state not in STATES:
-                yield state, f"no such state; known are {', '.join((*STATES, *_FIXED))}"
+                yield state, f"no such state; states are {', '.join((*STATES, *_FIXED))}"
             elif not isinstance(value, bool):
                 yield state, f"{value!r} must be true or false"
             elif value and STATE_OF_ABILITY[_ABILITY[state]] and _ABILITY[state] not in abilities:
-                yield state, f"true, and the ability {_ABILITY[state]!r} is missing"
+                yield state, f"true, but the ability {_ABILITY[state]!r} is missing"
 
     return tuple(problems())
 
 
 def _compare(initial: Records, current: Records, faults: Faults) -> None:
-    """Note what differs between both that never changes."""
+    """Add a fault for each difference between both that is not a state or a place."""
     for name in initial:
         if name not in current:
-            faults.add(f"{_LATER}.{name}", f"is missing, though {_FIRST} has it")
+            faults.add(f"{_LATER}.{name}", f"is missing, although {_FIRST} has it")
     for name, record in current.items():
         first, key = initial.get(name), f"{_LATER}.{name}"
         if first is record:
@@ -165,25 +165,25 @@ def _compare(initial: Records, current: Records, faults: Faults) -> None:
         }
         for part, (later, before) in pairs.items():
             if later != before:
-                faults.add(f"{key}.{part}", f"differs from {_FIRST}, and never changes")
+                faults.add(f"{key}.{part}", f"differs from {_FIRST}, but can never change")
         _check_states(key, record, faults)
 
 
 def _read_state(world: World, records: Records, key: str, faults: Faults) -> State | None:
     errors = len(faults.errors)
-    where, bits = [NOTHING] * len(world), dict.fromkeys(STATES, 0)
+    containers, bits = [NOTHING] * len(world), dict.fromkeys(STATES, 0)
     for i, name in enumerate(world.names):
         record = records[name]
-        where[i] = _container(world, record, f"{key}.{name}", i, faults)
+        containers[i] = _container(world, record, f"{key}.{name}", i, faults)
         for word, value in record.states.items():
             if value is True:
                 bits[word] |= 1 << i
-    held = [i for i, container in enumerate(where) if container == NOTHING and world.kinds[i].movable]
+    held = [i for i, container in enumerate(containers) if container == NOTHING and world.kinds[i].movable]
     if len(held) > 1 and len(faults.errors) == errors:
-        faults.add(f"{key}.{world.names[held[1]]}", "lies nowhere; give it a place under inside or ontop")
+        faults.add(f"{key}.{world.names[held[1]]}", "has no place; give it one under inside or ontop")
     if len(faults.errors) > errors:
         return None
-    state = start_state(world, where, bits)
+    state = start_state(world, containers, bits)
     return state._replace(holding=held[0]) if held else state
 
 
@@ -193,40 +193,40 @@ def _container(world: World, record: Record, key: str, entity: int, faults: Faul
         return NOTHING
     place, kind, container = f"{key}.{relation}", world.kinds[entity], world.index.get(name)
     if record.inside is not None and record.ontop is not None:
-        faults.add(key, "lies both inside and ontop of something; one of them must go")
+        faults.add(key, "has a place both under inside and under ontop; remove one of them")
     elif not kind.movable:
-        faults.add(place, "a location lies nowhere")
+        faults.add(place, "a location cannot be in or on anything")
     elif container is None:
         faults.add(place, f"there is no {name!r} in this household")
     elif world.kinds[container].relation != relation or not world.kinds[container].receptacle:
         faults.add(place, f"nothing can lie {'inside' if relation == 'inside' else 'on top of'} {name}")
     elif kind.receptacle and world.kinds[container].movable:
-        faults.add(place, f"a receptacle lies at a location, never in or on another receptacle ({name})")
+        faults.add(place, f"a receptacle must lie at a location, not in or on another receptacle ({name})")
     else:
         return container
     return NOTHING
 
 
-# ---- Names of an episode file become entities of its household; what cannot is noted as a fault
+# ---- names in an episode file, converted to entities of its household
 
 
 OWN: Final = "askback"
-"""The key of a file under which Askback keeps what the published format has no place for."""
+"""The key for the fields that Askback adds to the published format."""
 VERBS_READ: Final = (*VERBS, "open")
-"""The published program enumerates "open", though it can never be useful (spec 6.2)."""
+"""The published program also has "open", although it can never be useful (spec 6.2)."""
 Triple = list[Any]
 """``[quest type, specifiers, argument]`` or ``[object, argument]``."""
 
 
 @dataclass(slots=True)
 class Faults:
-    """The faults of one file, gathered so that all of them are told at once."""
+    """The faults of one file, collected so that all can be reported together."""
 
     file: Path
     errors: list[Fault] = field(default_factory=list)
 
     def add(self, key: str, message: str, *, code: str = "content") -> None:
-        """Note one: `key` says where in the file (``current_object_dict.apple#0.inside``)."""
+        """Add a fault; `key`: where in the file (``current_object_dict.apple#0.inside``)."""
         text = f"{key}: {message}" if key else message
         self.errors.append(Fault(str(self.file), self.file.stem, 0, code, text))
 
@@ -234,7 +234,7 @@ class Faults:
         """Raise the first error, if there is one, with the number of the others.
 
         Raises:
-            InputError: if something was wrong.
+            InputError: if the file has a fault.
         """
         if self.errors:
             more = len(self.errors) - 1
@@ -255,14 +255,14 @@ class ActionRecord(BaseModel):
 
 
 class Reader:
-    """Turns names of a file into entities of its household; notes what it cannot."""
+    """The reader of names in a file. It returns entities of the household, and adds faults to `faults`."""
 
     def __init__(self, world: World, faults: Faults) -> None:
         self.world = world
         self.faults = faults
 
     def entity(self, key: str, name: object) -> int:
-        """Return the entity called `name`; 0, with a fault, if there is none."""
+        """Return the entity called `name`; 0 and a fault if it does not exist."""
         entity = self.world.index.get(name) if isinstance(name, str) else None
         if entity is None:
             self.faults.add(key, f"there is no {name!r} in initial_object_dict")
@@ -276,7 +276,7 @@ class Reader:
         schema = domain("human").get(record.name)
         if schema is None:
             known = ", ".join(domain("human"))
-            self.faults.add(f"{key}.name", f"no such action {record.name!r}; the human's are {known}")
+            self.faults.add(f"{key}.name", f"no such action {record.name!r}; actions are {known}")
             return Action(record.name, ())
         agent, *names = record.arguments or [""]
         if agent != HUMAN_NAME or len(names) != len(schema.params):
@@ -287,11 +287,11 @@ class Reader:
         return Action(record.name, tuple(args))
 
     def meaning(self, key: str, triple: Triple, *, spoken: bool = False) -> Meaning:
-        """Return a meaning, or an utterance if it was `spoken`, which may leave a destination open."""
+        """Return a meaning or, if `spoken`, an utterance, which may leave the destination open."""
         quest, description, *rest = triple if len(triple) in (2, 3) else (None, None)
         argument = rest[0] if rest else None
         if quest not in QUESTS:
-            self.faults.add(f"{key}.0", f"{quest!r} is none of {', '.join(QUESTS)}")
+            self.faults.add(f"{key}.0", f"{quest!r} is not one of {', '.join(QUESTS)}")
             return Meaning("bring_me", ())
         if not isinstance(description, dict):
             self.faults.add(f"{key}.1", 'must be an object of specifiers, like {"type": "apple"}')
@@ -304,7 +304,7 @@ class Reader:
 
     def _specifier(self, key: str, name: str, value: object) -> None:
         if name not in KEYS:
-            self.faults.add(key, f"no such specifier; known are {', '.join(KEYS)}")
+            self.faults.add(key, f"no such specifier; specifiers are {', '.join(KEYS)}")
         elif name in PLACE_KEYS:
             self.entity(key, value)
         elif name in (*KIND_KEYS, "color", "size"):
@@ -319,10 +319,10 @@ class Reader:
         elif quest == "move_to":
             self.entity(key, argument)
         elif quest == "change_state" and argument not in VERBS_READ:
-            self.faults.add(key, f"{argument!r} is none of {', '.join(VERBS_READ)}")
+            self.faults.add(key, f"{argument!r} is not one of {', '.join(VERBS_READ)}")
 
     def groundings(self, key: str, pairs: Sequence[Triple], quest: Quest) -> tuple[Grounding, ...]:
-        """Return a set of [object, argument or null]."""
+        """Return the groundings of a list of [object, argument or null]."""
         groundings = []
         for i, pair in enumerate(pairs):
             if len(pair) != 2:

@@ -1,8 +1,7 @@
-"""The split file of the published data: which file is of which level, quest, goal and part (spec 10.4).
+"""The split file of the published data: the level, quest, goal and part of each file (spec 10.4).
 
-It is a list of objects, each from a group's name to file names. Three shapes are known: v1
+It is a list of objects, each from the name of a group to file names. There are three shapes: v1
 (levels, quests, parts), the first generator's (quests, levels, goals), and v2 (quests, levels, goals, parts).
-The first and the last are written.
 """
 
 from __future__ import annotations
@@ -44,7 +43,8 @@ class Split:
 
     Attributes:
         levels: ``level1`` to ``level4``.
-        goals: numbers of goal templates, as words; empty in v1's shape.
+        quests: ``bring_me``, ``move_to``, ``change_state``.
+        goals: numbers of goal templates, as strings; empty in v1's shape.
         parts: ``train``, ``validate``, ``test``; empty in the first generator's shape.
     """
 
@@ -57,7 +57,7 @@ class Split:
         """Return the files of a part.
 
         Raises:
-            InputError: if there is no such part.
+            InputError: if the split file does not have the part.
         """
         if name not in self.parts:
             known = ", ".join(self.parts) or "none: the split file has no parts"
@@ -69,7 +69,7 @@ def read_split(path: Path) -> Split:
     """Read a split file of any shape.
 
     Raises:
-        InputError: if it cannot be read; the message names the file, the place and the way out.
+        InputError: if it cannot be read; the message names the file and the place, and says what to do.
     """
     try:
         data = json.loads(path.read_bytes())
@@ -122,10 +122,10 @@ def make_split(names: Iterable[str], parts: Mapping[str, Part]) -> Split:
 
 
 def merge_splits(paths: Sequence[Path]) -> Split:
-    """Return one split out of several files': every group with the files that any of them lists.
+    """Return the union of several split files, group by group.
 
     Raises:
-        InputError: if one cannot be read, or a file is in different parts.
+        InputError: if a file cannot be read, or lists an episode in another part.
     """
     splits = [read_split(path) for path in paths]
     merged = Split(
@@ -143,7 +143,7 @@ def merge_splits(paths: Sequence[Path]) -> Split:
 
 
 def write_split(split: Split, path: Path, style: Style = "v2") -> None:
-    """Write the split file in v1's shape or v2's; without parts, in the first generator's.
+    """Write a split file in the shape of v1 or v2, or of the first generator if there are no parts.
 
     Raises:
         InputError: if it cannot be written.
@@ -156,7 +156,7 @@ def write_split(split: Split, path: Path, style: Style = "v2") -> None:
 
 
 def _kind(group: Group) -> str | None:
-    """Return what the groups of an element are; None if they are nothing known."""
+    """Return the kind of groups in an element; None if they are unknown."""
     if group and all(name.isascii() and name.isdigit() for name in group):
         return "goals"
     return next((kind for kind, names in _KINDS.items() if group and names.issuperset(group)), None)
@@ -173,7 +173,7 @@ def _freeze(groups: Mapping[str, Iterable[str]]) -> Group:
     return {name: tuple(files) for name, files in groups.items()}
 
 
-# ---- Names of episode files: those of the first and of the second version (spec 10.3)
+# ---- names of episode files, in the styles of both versions (spec 10.3)
 
 
 Style = Literal["v1", "v2"]
@@ -188,9 +188,9 @@ class Name(NamedTuple):
     """The parts of a file's name.
 
     Attributes:
-        level: 1 to 4; 0 in files of the first generator that fit no level.
+        level: 1 to 4; 0 for episodes of the first generator without a level.
         goal: number of the goal's template.
-        number: in v1 of the level's files, in v2 of those of the goal and quest type.
+        number: running number within the level (v1), or within goal and quest type (v2).
     """
 
     style: Style
@@ -201,7 +201,7 @@ class Name(NamedTuple):
 
     @property
     def stratum(self) -> Stratum:
-        """Its place in a sample; what fits no level is filed under 4."""
+        """The stratum for sampling; level 0 counts as 4."""
         return Stratum(self.level or 4, self.quest, self.goal)
 
     def __str__(self) -> str:
@@ -211,7 +211,7 @@ class Name(NamedTuple):
 
 
 def parse_name(name: str) -> Name | None:
-    """Return what the name of a file says, with or without ``.json``; None if it is not a published name."""
+    """Return the parts of a file's name, with or without ``.json``; None if it is not a published name."""
     stem = name.removesuffix(".json")
     for style, pattern in _PATTERNS.items():
         if match := pattern.fullmatch(stem):

@@ -1,1 +1,1 @@
-"""Episodes of our own: one, many, and what they are like (spec 12.4)."""
+"""Generation of new episodes, singly and in batches (spec 12.4)."""

@@ -1,7 +1,7 @@
-"""One attempt at an episode: a pure function of a plan and a number, so that any process may make it.
+"""One attempt at an episode: a pure function of a plan and a number, so any process can make it.
 
-An attempt draws a quest type and a goal template, then households until one of them gives an episode. With
-the same seed and number it comes out the same, whoever makes it and whatever came of the others.
+An attempt draws a quest type and a goal template, then households until one of them yields an episode. Its
+result depends on the seed and its number only, not on the process or on other attempts.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from simulator.handmethat.statistics import Facts, facts_of
 from simulator.seeds import derive_seed, one_of
 
 Quotas = Mapping[Level, int]
-# Households tried for one template before another is drawn, and templates before the attempt is given up.
+# Households tried per template before another template is drawn, and templates tried per attempt.
 TRIES: Final = 200
 REDRAWS: Final = 5
-# A goal too large for exact search in a few households is so in most, and finding out takes seconds.
-_TRIES_OF_LARGE: Final = 3
+# A goal too large for exact search in a few households is too large in most, and each search takes seconds.
+_MAX_TOO_LARGE: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A plan of generation; two plans that are equal give the same episodes.
+    """A generation plan. Equal plans give the same episodes.
 
     Attributes:
-        quotas: how many of each level; None: as they come.
-        mix: weights of the quest types; empty weights are left out.
-        demos: whether episodes have expert demonstrations (spec 9.6).
+        quotas: number of episodes per level; None: whatever levels are drawn.
+        mix: weights of the quest types; zero weights are left out.
+        demos: whether episodes get expert demonstrations (spec 9.6).
     """
 
     profile: str
@@ -62,11 +62,11 @@ class Plan:
             if not any(serves(template, quest) for template in self.templates):
                 raise InputError(
                     f"none of the templates {list(self.templates)} can serve {quest}; "
-                    "take it out of --quest-mix, or add a template that can"
+                    "remove it from --quest-mix, or add a template that can"
                 )
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON, to tell plans apart."""
+        """Return the plan as plain JSON, for comparison with other plans."""
         return {
             "profile": self.profile,
             "episodes": self.episodes,
@@ -85,7 +85,8 @@ class Job:
     """An attempt to make.
 
     Attributes:
-        closed: levels of which no more episodes are wanted; they are not finished then.
+        closed: levels whose quota is met; an episode of such a level is not finished.
+        row, file: whether to make a row for the log, and the content of a file.
     """
 
     plan: Plan
@@ -100,12 +101,13 @@ class Attempt:
     """The result of an attempt.
 
     Attributes:
-        level: of the episode; None if every household was rejected.
-        failure: why the episode cannot be used, its level apart: its demonstration failed; else empty.
-        facts: of the episode; None if it was not finished, for its level is closed or it cannot be used.
-        file: content of the episode's file, its task index 0.
-        row: as `task_to_row` makes it.
-        cpu: seconds.
+        level: level of the episode; None if every household was rejected.
+        failure: cause if the demonstration failed; else empty.
+        facts: facts of the episode; None if its level is closed or the demonstration failed.
+        file: content of the episode's file, with task index 0.
+        row: the episode as `task_to_row` returns it.
+        redrawn: number of times another template was drawn.
+        cpu: CPU seconds.
     """
 
     level: Level | None
@@ -144,31 +146,31 @@ def make_attempt(job: Job) -> Attempt:
 def _search(
     plan: Plan, number: int, redraw: int, quest: Quest, template: int, rejections: Counter[str]
 ) -> Generated | None:
-    """Return the first episode among some households; counts in `rejections` why the others gave none."""
-    profile, large = load_profile(plan.profile), 0
-    for once in range(TRIES):
-        seed = derive_seed(plan.seed, "attempt", number, redraw, once)
-        made = generate(profile, seed, quest, template)
-        if not isinstance(made, Rejection):
-            return made
-        rejections[made.cause] += 1
-        large += made.cause == TOO_LARGE
-        if large == _TRIES_OF_LARGE:
+    """Return the first episode from up to `TRIES` households; count rejections in `rejections`."""
+    profile, too_large = load_profile(plan.profile), 0
+    for attempt in range(TRIES):
+        seed = derive_seed(plan.seed, "attempt", number, redraw, attempt)
+        result = generate(profile, seed, quest, template)
+        if not isinstance(result, Rejection):
+            return result
+        rejections[result.cause] += 1
+        too_large += result.cause == TOO_LARGE
+        if too_large == _MAX_TOO_LARGE:
             break
     return None
 
 
 def _draws(plan: Plan, number: int) -> Iterator[tuple[int, Quest, int]]:
-    """Yield quest type and template of an attempt; then other templates for the same quest type."""
+    """Yield (redraw, quest type, template); the quest type stays, a new template is drawn each time."""
     random = Random(derive_seed(plan.seed, "draw", number))
     quest = _draw_quest(random, plan.mix)
-    templates = _serving(plan.templates, quest)
+    templates = _templates_for(plan.templates, quest)
     for redraw in range(REDRAWS):
         yield redraw, quest, one_of(random, templates)
 
 
 @cache
-def _serving(templates: tuple[int, ...], quest: Quest) -> tuple[int, ...]:
+def _templates_for(templates: tuple[int, ...], quest: Quest) -> tuple[int, ...]:
     return tuple(template for template in templates if serves(template, quest))
 
 

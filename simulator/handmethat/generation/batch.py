@@ -1,11 +1,11 @@
-"""Many episodes: attempts in several processes, taken in their order until every level has its share.
+"""Batches of episodes: attempts run in several processes and are taken in order until every quota is met.
 
-Whether an episode is kept depends on the attempts before it alone, so the same plan gives the same files
-whatever the number of processes and however often it was interrupted.
+Whether an episode is kept depends only on the attempts before it, so a plan gives the same files for any
+number of processes and interruptions.
 
-While a batch is under way, ``.generation.jsonl`` in its folder holds the plan in its first line and one line
-for each group of attempts, written after their files. When all is done, ``generation.json`` (plan and
-results, without times) takes its place. Files of attempts that no line tells of are written again, the same.
+During a batch, ``.generation.jsonl`` in its folder contains the plan in its first line and one line
+for each group of attempts, written after their files. At the end ``generation.json`` (plan and
+results, without times) replaces it. Files of attempts that are not in the journal are rewritten identically.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from simulator.runner.spreading import in_order
 from simulator.seeds import derive_seed
 from simulator.whole import write_whole
 
-# Attempts for which the journal gets one line.
+# Attempts per line of the journal.
 _GROUP: Final = 32
-# So many attempts in a row of which nothing is kept mean that nothing more will come.
+# Attempts in a row without a kept episode after which the batch fails; fewer if no household fits at all.
 _PATIENCE: Final = 5_000
 _GIVEN_UP: Final = 20
 # Shares of train, validate and test (spec 10.4).
@@ -53,12 +53,12 @@ _IN_ORDER: Final = PlainSerializer(lambda counts: {str(key): counts[key] for key
 
 
 class Tally(BaseModel):
-    """The counts of the attempts so far.
+    """Counts of the attempts so far.
 
     Attributes:
-        kept: file name (empty where none was written) and facts of each episode, in order.
-        surplus: by level, episodes that were not wanted any more.
-        cpu: seconds of CPU of all attempts.
+        kept: file name (empty if no file was written) and facts of each episode, in order.
+        surplus: number of episodes by level that came after their quota was met.
+        cpu: CPU seconds of all attempts.
     """
 
     attempts: int = 0
@@ -70,7 +70,7 @@ class Tally(BaseModel):
     cpu: float = 0.0
 
     def add(self, other: Tally) -> None:
-        """Take in what came of further attempts."""
+        """Add the counts of further attempts."""
         self.attempts += other.attempts
         self.kept += other.kept
         self.surplus.update(other.surplus)
@@ -82,18 +82,16 @@ class Tally(BaseModel):
 
 Report = Callable[[Tally], None]
 Note = Callable[[dict[str, Any]], None]
-
-
 Keep = Callable[[str, bytes, dict[str, Any] | None], None]
-"""Gets an episode that is kept: its name, its file and, if rows are wanted, its row (`task_to_row`)."""
+"""Called with each kept episode: its name, its file and, if rows were requested, its row (`task_to_row`)."""
 
 
 @dataclass
-class _Gate:
-    """The gate of a batch: episodes in the order of their attempts, while their level is open.
+class _Quota:
+    """The quotas of a batch; they admit episodes, in the order of attempts, while their level is open.
 
     Attributes:
-        numbers: running number within goal and quest type.
+        numbers: next task index by goal and quest type.
     """
 
     plan: Plan
@@ -103,7 +101,7 @@ class _Gate:
 
     @property
     def closed(self) -> frozenset[Level]:
-        """The levels of which no more are wanted."""
+        """The levels whose quota is met."""
         quotas = self.plan.quotas
         if quotas is None:
             return frozenset()
@@ -111,11 +109,11 @@ class _Gate:
 
     @property
     def full(self) -> bool:
-        """Return True if nothing more is wanted."""
+        """Return True if the batch has all its episodes."""
         return sum(self.kept.values()) >= self.plan.episodes
 
     def take(self, facts: Facts) -> tuple[str, int]:
-        """Let an episode in; its name and its task index."""
+        """Admit an episode and return its name and its task index."""
         kind = (facts.goal, facts.quest)
         index = self.numbers[kind]
         number = index if self.style == "v2" else self.kept[facts.level]
@@ -135,49 +133,44 @@ def run_batch(
     files: bool = True,
     rows: bool = False,
 ) -> Iterator[Tally]:
-    """Generate what a plan wants; yields what came of each group of attempts.
+    """Generate the episodes of a plan and yield the tally of each group of attempts.
 
-    Args:
-        plan: what is wanted.
-        engine: whose processes make attempts.
-        keep: gets each episode that is kept.
-        tell: gets each attempt's own tally at once, for a progress bar.
-        after: what has been done before; the batch goes on from there.
-        files: whether attempts make the content of files.
-        rows: whether attempts make rows for the log.
+    `keep`: called with each kept episode. `tell`: called with the tally of each single attempt, for a
+    progress bar. `after`: tally of earlier attempts; the batch continues after them. `files`, `rows`: whether
+    attempts make the content of files, and rows for the log.
 
     Raises:
-        InputError: if nothing comes of a plan any more.
+        InputError: if the plan yields no further episodes.
     """
-    gate = _Gate(plan, style_of(plan.profile))
+    quota = _Quota(plan, style_of(plan.profile))
     first = 0
     if after is not None:
         first = after.attempts
         for _, facts in after.kept:
-            gate.take(facts)
+            quota.take(facts)
 
     def jobs() -> Iterator[Job]:
         number = first
-        while not gate.full:
-            yield Job(plan, number, gate.closed, row=rows, file=files)
+        while not quota.full:
+            yield Job(plan, number, quota.closed, row=rows, file=files)
             number += 1
 
     group, idle = Tally(), Tally()
-    if gate.full:
+    if quota.full:
         return
     for attempt in in_order(make_attempt, jobs(), engine):
-        counted = _count(attempt, gate, keep)
+        counted = _count(attempt, quota, keep)
         if counted.kept:
             idle = Tally()
         idle.add(counted)
-        _check_patience(plan, idle, gate)
+        _check_patience(plan, idle, quota)
         group.add(counted)
         if tell is not None:
             tell(counted)
-        if group.attempts == _GROUP or gate.full:
+        if group.attempts == _GROUP or quota.full:
             yield group
             group = Tally()
-        if gate.full:
+        if quota.full:
             return
 
 
@@ -189,14 +182,14 @@ def generate_folder(
     tell: Report | None = None,
     log: Note | None = None,
 ) -> Tally:
-    """Generate episodes into a folder, as published: a folder of files and the split file beside it.
+    """Generate episodes into a folder in the published layout: a folder of files and a split file next to it.
 
-    The same call again goes on where it was interrupted.
+    Repeating an interrupted call resumes it.
 
-    `tell`: gets what was done before, then each attempt's own tally.
+    `tell`: called with the tally of earlier calls, then with that of each single attempt.
 
     Raises:
-        InputError: if the folder holds something else, or nothing comes of the plan any more.
+        InputError: if the folder contains something else, or the plan yields no further episodes.
     """
     journal = Journal(folder, plan)
     home = folder / FOLDER
@@ -204,7 +197,7 @@ def generate_folder(
     if tell is not None:
         tell(journal.tally)
     if log is not None:
-        # Whoever was killed may have written files whose rows were still on their way.
+        # A process that was killed may have written files but not yet their rows.
         for name, _ in journal.tally.kept:
             log(task_to_row(read_file(home / f"{name}.json")))
 
@@ -225,41 +218,41 @@ def generate_folder(
 
 
 def style_of(profile: str) -> Style:
-    """Return how files of a profile are named."""
+    """Return the style of the file names of a profile."""
     return load_profile(profile).style
 
 
-def _count(attempt: Attempt, gate: _Gate, keep: Keep | None) -> Tally:
+def _count(attempt: Attempt, quota: _Quota, keep: Keep | None) -> Tally:
     tally = Tally(attempts=1, redrawn=attempt.redrawn, cpu=attempt.cpu)
     tally.rejections.update(attempt.rejections)
     if attempt.level is None:
         tally.given_up = 1
-    elif attempt.level in gate.closed:
+    elif attempt.level in quota.closed:
         tally.surplus[attempt.level] = 1
     elif attempt.facts is None:
         tally.rejections[attempt.failure] += 1
     else:
-        name, index = gate.take(attempt.facts)
+        name, index = quota.take(attempt.facts)
         tally.kept = [(name, attempt.facts)]
         if keep is not None:
-            # Name and number no attempt can know.
+            # The attempt could not know its name and index: they depend on the attempts before it.
             file = attempt.file.replace(b'"task_idx": 0', b'"task_idx": %d' % index, 1)
             keep(name, file, attempt.row and {**attempt.row, "id": name, "task_index": index})
     return tally
 
 
-def _check_patience(plan: Plan, idle: Tally, gate: _Gate) -> None:
+def _check_patience(plan: Plan, idle: Tally, quota: _Quota) -> None:
     if idle.given_up >= _GIVEN_UP and idle.given_up == idle.attempts - len(idle.kept):
         causes = ", ".join(f"{cause} {count}" for cause, count in idle.rejections.most_common(3))
         raise InputError(
-            f"nothing came of {sum(idle.rejections.values())} households ({causes}); the templates "
-            f"{list(plan.templates)} do not go with {', '.join(plan.mix)} in profile {plan.profile}"
+            f"none of {sum(idle.rejections.values())} households gave an episode ({causes}); the templates "
+            f"{list(plan.templates)} do not work with {', '.join(plan.mix)} in profile {plan.profile}"
         )
     if idle.attempts > _PATIENCE:
-        open_levels = [level for level in LEVELS if level not in gate.closed]
+        open_levels = [level for level in LEVELS if level not in quota.closed]
         raise InputError(
             f"{_PATIENCE} attempts in a row gave no episode of level {', '.join(map(str, open_levels))}; "
-            "ask for other --levels, --templates or another --quest-mix"
+            "choose other --levels, --templates or another --quest-mix"
         )
 
 
@@ -282,13 +275,13 @@ RESULT: Final = "generation.json"
 
 
 class Journal:
-    """The journal of one folder; see the module."""
+    """The journal of one folder (see the module docstring)."""
 
     def __init__(self, folder: Path, plan: Plan) -> None:
-        """Open the journal in `folder`, which is made if need be.
+        """Open the journal in `folder`, creating the folder if needed.
 
         Raises:
-            InputError: if the folder holds episodes of another plan, or cannot be written.
+            InputError: if the folder contains episodes of another plan, or cannot be written.
         """
         self.folder, self.plan = folder, plan
         self.tally, self.done = Tally(), False
@@ -299,12 +292,12 @@ class Journal:
             raise InputError(f"{error.filename or folder}: {error.strerror}; choose another --out") from error
 
     def append(self, more: Tally) -> None:
-        """Note what came of further attempts, whose files are written."""
+        """Record the tally of further attempts, after their files were written."""
         self.tally.add(more)
         self._write(more.model_dump(mode="json"))
 
     def finish(self) -> None:
-        """Put the result in the journal's place."""
+        """Replace the journal by the result file."""
         content = {"plan": self.plan.to_json(), **self.tally.model_dump(mode="json", exclude={"cpu"})}
         write_whole(self.folder / RESULT, json.dumps(content, indent=1) + "\n")
         (self.folder / JOURNAL).unlink(missing_ok=True)
@@ -313,53 +306,52 @@ class Journal:
     def _open(self) -> None:
         result, path = self.folder / RESULT, self.folder / JOURNAL
         if result.is_file():
-            data = _loads(result, result.read_text(encoding="utf-8"))
-            self._compare(result, data.get("plan"))
-            self.tally, self.done = _tally(result, data), True
+            data = _parse_json(result, result.read_text(encoding="utf-8"))
+            self._require_same_plan(result, data.get("plan"))
+            self.tally, self.done = _parse_tally(result, data), True
             path.unlink(missing_ok=True)
         elif path.is_file():
             self._continue(path)
         else:
-            self._refuse_strangers()
+            self._require_empty()
             path.write_text("", encoding="utf-8")
             self._write({"plan": self.plan.to_json()})
 
     def _continue(self, path: Path) -> None:
         text = path.read_text(encoding="utf-8")
-        # A line without its end was being written when the process was killed.
-        whole = text[: text.rfind("\n") + 1]
-        lines = whole.splitlines()
+        # Drop a line that is incomplete because the process was killed.
+        complete = text[: text.rfind("\n") + 1]
+        lines = complete.splitlines()
         if not lines:
             path.write_text("", encoding="utf-8")
             self._write({"plan": self.plan.to_json()})
             return
-        self._compare(path, _loads(path, lines[0]).get("plan"))
+        self._require_same_plan(path, _parse_json(path, lines[0]).get("plan"))
         for line in lines[1:]:
-            self.tally.add(_tally(path, _loads(path, line)))
-        path.write_text(whole, encoding="utf-8")
+            self.tally.add(_parse_tally(path, _parse_json(path, line)))
+        path.write_text(complete, encoding="utf-8")
 
-    def _compare(self, path: Path, theirs: object) -> None:
-        ours = self.plan.to_json()
-        if not isinstance(theirs, dict):
-            raise InputError(f"{path}: is not of this program; choose another --out")
-        for key, value in ours.items():
-            if theirs.get(key) != value:
+    def _require_same_plan(self, path: Path, stored: object) -> None:
+        if not isinstance(stored, dict):
+            raise InputError(f"{path}: was not written by this program; choose another --out")
+        for key, value in self.plan.to_json().items():
+            if stored.get(key) != value:
                 raise InputError(
-                    f"{self.folder} holds episodes generated with {key} {json.dumps(theirs.get(key))}, "
+                    f"{self.folder} contains episodes generated with {key} {json.dumps(stored.get(key))}, "
                     f"not {json.dumps(value)}; choose another --out, or remove the folder"
                 )
 
-    def _refuse_strangers(self) -> None:
-        stranger = min(self.folder.iterdir(), default=None)
-        if stranger is not None:
-            raise InputError(f"{self.folder} is not empty ({stranger.name} is in it); choose another --out")
+    def _require_empty(self) -> None:
+        entry = min(self.folder.iterdir(), default=None)
+        if entry is not None:
+            raise InputError(f"{self.folder} is not empty ({entry.name} is in it); choose another --out")
 
     def _write(self, line: Mapping[str, Any]) -> None:
         with (self.folder / JOURNAL).open("a", encoding="utf-8") as file:
             file.write(json.dumps(line, separators=(",", ":")) + "\n")
 
 
-def _loads(path: Path, text: str) -> dict[str, Any]:
+def _parse_json(path: Path, text: str) -> dict[str, Any]:
     try:
         data = json.loads(text)
     except ValueError as error:
@@ -367,7 +359,7 @@ def _loads(path: Path, text: str) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _tally(path: Path, data: Mapping[str, Any]) -> Tally:
+def _parse_tally(path: Path, data: Mapping[str, Any]) -> Tally:
     try:
         if missing := Tally.model_fields.keys() - data.keys() - {"cpu"}:
             raise InputError(f"{min(missing)} is missing")

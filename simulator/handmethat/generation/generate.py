@@ -1,7 +1,7 @@
-"""How one episode comes about: household, goal, plan, where it stops, what is meant and said (spec 12.4).
+"""Generation of one episode: household, goal, plan, where it stops, meaning and utterance (spec 12.4).
 
-Each check that fails rejects the household and names its cause; whoever asks may try another seed. An
-episode descends from its profile, seed, quest type and template alone.
+A failed check rejects the household and names the cause; the caller may try another seed. An
+episode depends only on its profile, seed, quest type and template.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from simulator.handmethat.actions import Action
-from simulator.handmethat.env.scripts import demonstrated
+from simulator.handmethat.env.scripts import demonstrate
 from simulator.handmethat.files.split import Name, Style
 from simulator.handmethat.goals.formula import to_formula
 from simulator.handmethat.goals.model import UNIVERSAL, Goal, Subgoal, Targets, find_targets, goal_holds
@@ -32,24 +32,26 @@ from simulator.handmethat.world import NOTHING, State, World, entities
 from simulator.seeds import derive_seed, one_of
 
 TOO_LARGE: Final = "goal too large for exact search"
-# The templates of which the published data have change_state episodes (spec 10.4).
+# The templates with change_state episodes in the published data (spec 10.4).
 CHANGE_STATE: Final = frozenset({1, 5, 6, 8, 10, 15, 21, 22, 29, 48, 50, 51, 67, 68})
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """The reason why a household gives no episode."""
+    """The reason why a household yields no episode."""
 
     cause: str
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """An episode, and what only its making tells.
+    """A generated episode, with facts that cannot be read from the task.
 
     Attributes:
-        task: without demonstration, its number 0.
-        strict: whether the paper defines its level for it.
+        task: the task, without demonstration and with task index 0.
+        pool: number of meanings in the prior.
+        strict: whether the level follows the paper's definition (see `Hardness`).
+        subgoals: number of subgoals of the goal.
     """
 
     task: Task
@@ -60,11 +62,12 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class _Story:
-    """The human's plan and its part that is done.
+    """The human's plan and how far it is carried out.
 
     Attributes:
-        parts: the plan, an action sequence for each subgoal in the order in which they are solved.
-        order: the subgoals' places in the goal, in that order.
+        parts: the plan: an action sequence for each subgoal, in the order in which they are solved.
+        order: indices of the subgoals in the goal, in that order.
+        shown: number of actions that are done.
     """
 
     world: World
@@ -86,29 +89,29 @@ class _Story:
 
 
 def serves(template: int, quest: Quest) -> bool:
-    """Return True if episodes of a template may ask for help of a quest type."""
+    """Return True if episodes of a template may ask for help of this quest type."""
     return quest != "change_state" or template in CHANGE_STATE
 
 
 def generate(profile: Profile, seed: int, quest: Quest, template: int) -> Generated | Rejection:
-    """Return the episode of a seed, if its household gives one.
+    """Return the episode for a seed, or why its household yields none.
 
-    `quest`: what kind of help is asked for; without effect where the profile weighs all together.
+    `quest`: the kind of help asked for; ignored if the profile weighs all quest types jointly.
     """
     random = Random(seed)
-    story = _tell(profile, random, template)
+    story = _make_story(profile, random, template)
     if isinstance(story, Rejection):
         return story
     quests = QUESTS if profile.joint_quests else (quest,)
-    return _ask(profile, random, story, quests, seed)
+    return _make_request(profile, random, story, quests, seed)
 
 
 def add_demo(task: Task) -> Task | Rejection:
     """Return the task with its expert demonstration and its published rendering (spec 9.6)."""
-    return demonstrated(task, derive_seed(task.seed, "demo")) or Rejection("demonstration fails")
+    return demonstrate(task, derive_seed(task.seed, "demo")) or Rejection("demonstration fails")
 
 
-def _tell(profile: Profile, random: Random, template: int) -> _Story | Rejection:
+def _make_story(profile: Profile, random: Random, template: int) -> _Story | Rejection:
     stock = sample_stock(random, profile.scene)
     goal = instantiate(template, stock, random)
     if goal is None:
@@ -133,7 +136,7 @@ def _tell(profile: Profile, random: Random, template: int) -> _Story | Rejection
     return _Story(world, goal, targets, initial, current, parts, order, shown)
 
 
-def _ask(
+def _make_request(
     profile: Profile, random: Random, story: _Story, quests: Sequence[Quest], seed: int
 ) -> Generated | Rejection:
     world, current = story.world, story.current
@@ -220,7 +223,7 @@ class Hardness(NamedTuple):
 
     Attributes:
         level: 1 to 4.
-        strict: whether it is so by the paper's definition; else it is of level 4 for want of a better.
+        strict: True if the paper's definition gives the level, False if it is 4 because no level applies.
     """
 
     level: Level
@@ -228,17 +231,17 @@ class Hardness(NamedTuple):
 
 
 def groundings_of(world: World, state: State, meaning: Meaning, targets: Targets) -> tuple[Grounding, ...]:
-    """Return a(.): the movable things that fit, each with the argument, in the order of creation.
+    """Return A(.): the movable things that match, each with the argument, in the order of creation.
 
-    Of move_to without a destination: each with every POSITION target.
+    For move_to without a destination, each is paired with every POSITION target.
 
-    `targets`: what the goal is about; matters only for an utterance that leaves the destination open.
+    `targets`: the goal's targets; used only for an utterance that leaves the destination open.
     """
     arguments: tuple[str | None, ...] = (meaning.argument,)
     if meaning.quest == "move_to" and meaning.argument is None:
         arguments = tuple(world.names[where] for where in targets.position)
-    fits = entities(matching(world, state, meaning.description))
-    return tuple((fit, argument) for fit in fits for argument in arguments)
+    matches = entities(matching(world, state, meaning.description))
+    return tuple((match, argument) for match in matches for argument in arguments)
 
 
 def level_of(
@@ -248,12 +251,12 @@ def level_of(
     useful: Iterable[Grounding],
     profile: Profile,
 ) -> Hardness | None:
-    """Return the level of an instruction, tested from 1 upwards.
+    """Return the lowest level whose condition an instruction meets.
 
-    `profile`: `useful_reading` and `strict_level4` matter here.
+    `profile`: `useful_reading` and `strict_level4` are used.
 
     Returns:
-        None if it is of no level of the paper and the profile drops such instructions.
+        The level; None if no level of the paper applies and the profile drops such instructions.
     """
     meant, uttered, heard, helps = map(frozenset, (in_meaning, in_utterance, in_reading, useful))
     if meant == uttered:
@@ -269,7 +272,7 @@ def level_of(
 # ---- when the human stops and asks, and which subgoal the request serves (spec 5.3, 5.4)
 
 
-# What must be left to do.
+# Fewest actions that must be left.
 _LEAST_LEFT: Final = 2
 
 
@@ -281,18 +284,14 @@ def choose_stop(
     random: Random,
     least_shown: int,
 ) -> int | None:
-    """Return after how many actions the human stops, with a free hand.
+    """Return the number of actions after which the human stops, with a free hand.
 
-    Args:
-        plans: one per subgoal.
-        subgoals: in the order of their plans.
-        states: before each action, and after the last; one more than there are actions.
-        truncation: the rule: v1's, v2's, or any moment with a free hand alike (``uniform``).
-        random: the earliest moment is drawn from it.
-        least_shown: fewest actions by then.
+    `subgoals`: in the order of their `plans`. `states`: before each action, and after the last. `truncation`:
+    the rule: v1's, v2's, or ``uniform`` (every moment with a free hand is equally likely). `least_shown`:
+    fewest actions before the stop.
 
     Returns:
-        T; None if the plan is of no use: fewer than two actions would be left, or too few shown.
+        T; None if fewer than two actions would be left, or too few shown.
     """
     free = [t for t, state in enumerate(states) if state.holding == NOTHING]
     length = len(states) - 1
@@ -306,7 +305,7 @@ def choose_stop(
 
 
 def _earliest(length: int, random: Random) -> int:
-    """Return a place in the later half of a plan, four actions before its end at the latest."""
+    """Return a random index in the second half of a plan, at least four actions before its end."""
     if length < 5:
         return 0
     low, high = (length - 4) // 2, length - 5
@@ -314,7 +313,7 @@ def _earliest(length: int, random: Random) -> int:
 
 
 def _universal_beginnings(plans: Sequence[Plan], subgoals: Sequence[Subgoal]) -> frozenset[int]:
-    """Return where the plans of subgoals about all of a type begin: such a plan is seen begun before help."""
+    """Return where plans of universal subgoals begin: v2 shows part of such a plan before the human asks."""
     starts = accumulate(map(len, plans), initial=0)
     return frozenset(
         start
@@ -333,26 +332,19 @@ def served_subgoal(
     stop: int,
     meant: Sequence[Grounding],
 ) -> int | None:
-    """Return which subgoal it helps most that the robot does what is asked for.
+    """Return the subgoal that gains most from the requested help, given the state when the human asks.
 
-    That is the subgoal whose plan, made anew where the robot's help leads, is shorter by most than what was
-    left of it; the first in the order of the plans if several are.
+    The gain is the number of actions left in a subgoal's plan, less the length of a new plan made after the
+    help. Ties go to the first in the order of the plans.
 
-    Args:
-        world: the household.
-        state: when the human asks.
-        goal: the goal.
-        targets: what the goal is about.
-        plans: one per subgoal.
-        order: the numbers of the subgoals, in the order of their plans.
-        stop: how many actions are done.
-        meant: what is asked for, A(m); its first member counts.
+    `order`: indices of the subgoals, in the order of their `plans`. `stop`: number of actions done. `meant`:
+    the groundings of the meaning, A(m); only the first is tried.
 
     Returns:
-        The number of the subgoal; None if none gains anything, or nothing of the goal is asked for.
+        The index of the subgoal; None if none gains, or if the help concerns no target of the goal.
     """
-    evaluated = meant and _is_evaluated(world, meant[0], targets)
-    after = state_after_grounding(world, state, meant[0]) if evaluated else None
+    concerns_goal = meant and _is_target(world, meant[0], targets)
+    after = state_after_grounding(world, state, meant[0]) if concerns_goal else None
     if after is None:
         return None
     served, best = None, 0
@@ -366,12 +358,12 @@ def served_subgoal(
 
 
 def remaining(plans: Sequence[Plan], stop: int) -> tuple[int, ...]:
-    """Return how many actions of each plan are left after `stop` actions of all."""
+    """Return the number of actions left in each plan after `stop` actions of their concatenation."""
     ends = accumulate(map(len, plans))
     return tuple(min(len(plan), max(0, end - stop)) for plan, end in zip(plans, ends, strict=True))
 
 
-def _is_evaluated(world: World, grounding: Grounding, targets: Targets) -> bool:
+def _is_target(world: World, grounding: Grounding, targets: Targets) -> bool:
     entity, argument = grounding
     if argument is not None and argument not in VERBS and world.index[argument] not in targets.position:
         return False

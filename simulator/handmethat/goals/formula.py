@@ -1,7 +1,7 @@
-"""Goals written as formulas as published episodes have them, and read back (spec 4.1).
+"""Read and write goals as the formulas of published episodes (spec 4.1).
 
-Prefix notation with ``and or not forall exists``; bound variables are declared ``(?x - phyobj)`` and stand
-for every entity of the household.
+Prefix notation with ``and or not forall exists``; bound variables are declared ``(?x - phyobj)`` and range
+over all entities of the household.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, NoReturn
 
 from simulator.errors import InputError
-from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Form, Goal, Requirement, Subgoal
+from simulator.handmethat.goals.model import X_IS_TYPE, Y_IS_TYPE, Form, Goal, Requirement, Subgoal
 from simulator.handmethat.hierarchy import STATES, Relation, hierarchy
 from simulator.handmethat.world import World
 
 _X, _Y = "?x", "?y"
 _TYPE: Final = "type-"
-_OF_NOTHING: Final = ("blender", "teapot", "human")
-"""Types that the published domains declare although no thing is of them (spec 2)."""
+_UNUSED_TYPES: Final = ("blender", "teapot", "human")
+"""Types that the published domains declare but no thing has (spec 2)."""
 _TOKEN: Final = re.compile(r"[()]|[^\s()]+")
 _DEEPEST: Final = 50
 
@@ -27,26 +27,26 @@ _DEEPEST: Final = 50
 # ---- writing
 
 
-def to_formula(what: Goal | Subgoal, world: World | None = None) -> str:
-    """Return a goal or one subgoal as published episodes write it.
+def to_formula(goal: Goal | Subgoal, world: World | None = None) -> str:
+    """Return the formula of a goal or one subgoal.
 
-    `world`: if given, every thing that is named must be in it.
+    `world`: if given, every named thing must be in it.
 
     Raises:
         InputError: if a thing is not in `world`.
     """
-    if isinstance(what, Goal):
-        return f"(and {''.join(to_formula(subgoal, world) for subgoal in what.subgoals)})"
-    if world is not None and what.form not in OF_A_TYPE:
-        world.entity(what.x)
-    if world is not None and what.y and what.form not in ANYWHERE:
-        world.entity(what.y)
-    return _write(what)
+    if isinstance(goal, Goal):
+        return f"(and {''.join(to_formula(subgoal, world) for subgoal in goal.subgoals)})"
+    if world is not None and goal.form not in X_IS_TYPE:
+        world.entity(goal.x)
+    if world is not None and goal.y and goal.form not in Y_IS_TYPE:
+        world.entity(goal.y)
+    return _write(goal)
 
 
 def _write(subgoal: Subgoal) -> str:
-    x = _X if subgoal.form in OF_A_TYPE else subgoal.x
-    y = _Y if subgoal.form in ANYWHERE else subgoal.y
+    x = _X if subgoal.form in X_IS_TYPE else subgoal.x
+    y = _Y if subgoal.form in Y_IS_TYPE else subgoal.y
     literals = [f"({subgoal.relation} {x} {y})"] if subgoal.relation else []
     literals += [_literal(required, x) for required in subgoal.of_x]
     literals += [_literal(required, y or "") for required in subgoal.of_y]
@@ -84,7 +84,7 @@ def _for_all(kind: str, body: str) -> str:
 
 
 class _Node(NamedTuple):
-    """A parenthesis: the words and parentheses in it, and where in the text it begins."""
+    """A parenthesised expression: its words and subexpressions, and its position in the text."""
 
     parts: tuple[Any, ...]
     position: int
@@ -95,9 +95,9 @@ class _Body:
     """A conjunction of literals.
 
     Attributes:
-        place: relation, x and y of the one that is about a place; empty if none is.
-        states: of the others the state, its term, whether it must hold, and where that stands.
-        position: where the literals begin.
+        place: relation, x and y of the literal about a place; empty if there is no such literal.
+        states: state, term, required value and position in the text of each other literal.
+        position: position of the conjunction in the text.
     """
 
     place: tuple[str, ...]
@@ -112,8 +112,8 @@ def parse_goal(text: str) -> Goal:
     """Return the goal of a formula; the inverse of `to_formula`.
 
     Raises:
-        InputError: if the formula is malformed or is no conjunction of the eight forms of subgoals; the
-            message names the character where.
+        InputError: if the formula is malformed or is not a conjunction of subgoals in the eight forms; the
+            message gives the position of the fault.
     """
     match _read(text).parts:
         case ("and", *parts) if all(isinstance(part, _Node) for part in parts):
@@ -128,16 +128,16 @@ def _read(text: str) -> _Node:
         if token == "(":
             opened.append((position, []))
             if len(opened) > _DEEPEST:
-                _fail(position, "formulas are not nested so deeply")
+                _fail(position, "the formula is nested too deeply")
         elif token == ")" and len(opened) > 1:
             start, parts = opened.pop()
             opened[-1][1].append(_Node(tuple(parts), start))
         elif len(opened) == 1:
-            _fail(position, f"a formula is one parenthesis, and {token!r} stands outside")
+            _fail(position, f"a formula is one parenthesised expression, but {token!r} is outside it")
         else:
             opened[-1][1].append(token)
     if len(opened) > 1 or len(opened[0][1]) != 1:
-        _fail(len(text), f"{')' if len(opened) > 1 else 'one formula'} is expected, not the end")
+        _fail(len(text), f"{')' if len(opened) > 1 else 'one formula'} expected, but the text ends")
     node: _Node = opened[0][1][0]
     return node
 
@@ -149,20 +149,20 @@ def _subgoal(node: _Node) -> Subgoal:
             _Node((str(x), "-", "phyobj")),
             _Node(("or", _Node(("not", _Node((str(kind), about)))), _Node() as body)),
         ) if about == x:
-            return _of_all(x, _type(kind, node), body)
+            return _universal_subgoal(x, _type(kind, node), body)
         case (
             "exists",
             _Node((str(variable), "-", "phyobj")),
             _Node(("and", _Node((str(kind), about)), *rest)),
         ) if about == variable:
-            return _of_some(variable, _type(kind, node), rest, node)
+            return _existential_subgoal(variable, _type(kind, node), rest, node)
         case ("forall" | "exists" | "or", *_):
-            _fail(node.position, "this is none of the eight forms of a subgoal")
+            _fail(node.position, "this is not one of the eight forms of a subgoal")
     literals = _body([node], node)
     if literals.place:
         return _placed_subgoal("THE", literals.place[1], literals.place[2], literals)
     if not literals.states:
-        _fail(node.position, "a subgoal must say something")
+        _fail(node.position, "a subgoal must require a place or a state")
     term = literals.states[0][1]
     if term.startswith("?"):
         _fail(node.position, f"{term!r} is not bound by forall or exists")
@@ -170,7 +170,7 @@ def _subgoal(node: _Node) -> Subgoal:
     return Subgoal(form="BE", x=term, of_x=literals.of(term))
 
 
-def _of_all(x: str, kind: str, node: _Node) -> Subgoal:
+def _universal_subgoal(x: str, kind: str, node: _Node) -> Subgoal:
     match node.parts:
         case (
             "exists",
@@ -185,7 +185,7 @@ def _of_all(x: str, kind: str, node: _Node) -> Subgoal:
     return Subgoal(form="BE-ALL", x=kind, of_x=body.of(x))
 
 
-def _of_some(variable: str, kind: str, rest: Sequence[Any], node: _Node) -> Subgoal:
+def _existential_subgoal(variable: str, kind: str, rest: Sequence[Any], node: _Node) -> Subgoal:
     match rest:
         case [
             _Node(
@@ -207,19 +207,19 @@ def _of_some(variable: str, kind: str, rest: Sequence[Any], node: _Node) -> Subg
 def _placed_subgoal(
     form: Form, x: str, y: str, body: _Body, x_term: str | None = None, y_term: str | None = None
 ) -> Subgoal:
-    """Return a subgoal with a place; the terms are how its formula calls x and y, unless by their names."""
+    """Return a subgoal with a place; `x_term` and `y_term` are x and y in the formula, if not their names."""
     x_term, y_term = x_term or x, y_term or y
     if body.place[1:] != (x_term, y_term):
         _fail(body.position, f"this {form} subgoal must say that {x_term} is inside or on {y_term}")
     if x_term == y_term or "?" in x + y:
-        _fail(body.position, "nothing lies in or on itself")
+        _fail(body.position, "a thing cannot be in or on itself")
     _check_terms(body, (x_term, y_term))
     relation: Relation = "inside" if body.place[0] == "inside" else "ontop"
     return Subgoal(form=form, x=x, y=y, relation=relation, of_x=body.of(x_term), of_y=body.of(y_term))
 
 
 def _body(parts: Sequence[Any], around: _Node) -> _Body:
-    """Return the literals of a conjunction; conjunctions within it are free."""
+    """Return the literals of a conjunction, flattening nested conjunctions."""
     place: tuple[str, ...] = ()
     states: list[tuple[str, str, bool, int]] = []
     for part in _flatten(parts):
@@ -232,7 +232,7 @@ def _body(parts: Sequence[Any], around: _Node) -> _Body:
                 states.append((name, term, False, position))
             case _:
                 position = part.position if isinstance(part, _Node) else around.position
-                _fail(position, "a state, its negation or one place is expected here")
+                _fail(position, "expected a state, its negation or one place")
     return _Body(place, tuple(states), around.position)
 
 
@@ -248,17 +248,15 @@ def _flatten(parts: Sequence[Any]) -> Iterator[Any]:
 def _check_terms(body: _Body, allowed: Collection[str]) -> None:
     for name, term, _, position in body.states:
         if term not in allowed:
-            _fail(
-                position, f"one subgoal speaks of {' and '.join(allowed)}, and here asks {name!r} of {term}"
-            )
+            _fail(position, f"this subgoal is about {' and '.join(allowed)}, but requires {name!r} of {term}")
 
 
 def _type(predicate: str, node: _Node) -> str:
     kind = predicate.removeprefix(_TYPE)
-    if kind == predicate or not (kind in hierarchy().kinds or kind in _OF_NOTHING):
-        _fail(node.position, f"a quantified subgoal begins with a type, not {predicate!r}")
+    if kind == predicate or not (kind in hierarchy().kinds or kind in _UNUSED_TYPES):
+        _fail(node.position, f"a quantified subgoal must begin with a type, not {predicate!r}")
     return kind
 
 
-def _fail(position: int, what: str) -> NoReturn:
-    raise InputError(f"Goal formula, character {position + 1}: {what}.")
+def _fail(position: int, fault: str) -> NoReturn:
+    raise InputError(f"Goal formula, character {position + 1}: {fault}.")

@@ -1,13 +1,13 @@
-"""Goals: conjunctions of subgoals, what these demand, and whether they are reached (spec 4.1).
+"""Goals: conjunctions of subgoals, the demands of each, and tests whether they hold (spec 4.1).
 
-Every form of subgoal is a conjunction of choices, a choice a disjunction of options in the order of creation,
-an option a conjunction of demands on single entities: ALL is one choice per entity, each with one option;
-SOME one choice with an option per entity; ALL-SAME one choice with an option per place.
+Every form of subgoal is a conjunction of choices, a choice is a disjunction of options in the order of
+creation, and an option is a conjunction of demands on single entities. ALL is one choice per entity, each
+with one option; SOME is one choice with an option per entity; ALL-SAME is one with an option per place.
 
-What must not hold (``not dusty``) is true of things that cannot have that state at all; what must hold is
-false of them. A goal for all of a type that the household lacks is reached.
+For a thing that cannot have a state at all, a negated requirement (``not dusty``) holds and a positive one
+does not. A universal subgoal about a type that the household lacks holds.
 
-Plans, rewards and the candidates for help look at nothing but what a goal is about (`Targets`, spec 5.1).
+Plans, rewards and candidates for help consider only the targets of a goal (`Targets`, spec 5.1).
 """
 
 from __future__ import annotations
@@ -18,23 +18,25 @@ from typing import Final, Literal, NamedTuple
 from simulator.handmethat.hierarchy import Relation, hierarchy
 from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set, entities
 
-# The eight forms that templates use; x is what is wanted, y where it is wanted.
+# The eight forms that templates use; x is the thing wanted, y the place where it is wanted.
 Form = Literal["ALL", "SOME", "BE", "THE", "BE-ALL", "ALL-SAME", "ALL-ANY", "THE-ANY"]
-# In these x is a type, else a named entity; in these y is a type.
-OF_A_TYPE: Final = frozenset({"ALL", "SOME", "BE-ALL", "ALL-SAME", "ALL-ANY"})
-ANYWHERE: Final = frozenset({"ALL-SAME", "ALL-ANY", "THE-ANY"})
-# Those with a universal quantifier: the human visibly begins them before asking for help (spec 5.3).
+# Forms whose x is a type, and forms whose y is a type; in the others it is a named entity.
+X_IS_TYPE: Final = frozenset({"ALL", "SOME", "BE-ALL", "ALL-SAME", "ALL-ANY"})
+Y_IS_TYPE: Final = frozenset({"ALL-SAME", "ALL-ANY", "THE-ANY"})
+# Forms with a universal quantifier: the human visibly begins them before asking for help (spec 5.3).
 UNIVERSAL: Final = frozenset({"ALL", "ALL-SAME", "ALL-ANY", "BE-ALL"})
-# A state that is required, and whether it must hold or must not.
+# A state, and whether it must hold or must not.
 Requirement = tuple[str, bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subgoal:
-    """One conjunct of a goal: a type or entity x that is wanted in or on y, with states required of each.
+    """One conjunct of a goal: a type or entity x, wanted in or on y, with required states.
 
     Attributes:
-        y: None for BE and BE-ALL, as is its `relation`.
+        y: the type or entity of the place; None for BE and BE-ALL, like `relation`.
+        of_x: states required of x.
+        of_y: states required of y.
     """
 
     form: Form
@@ -51,7 +53,7 @@ class Goal:
 
     Attributes:
         subgoals: in the order of the template.
-        template: its number, 0 to 68; None for a goal of one's own.
+        template: number of the template, 0 to 68; None for a goal made without one.
     """
 
     subgoals: tuple[Subgoal, ...]
@@ -62,9 +64,10 @@ class Demand(NamedTuple):
     """The demand on one entity.
 
     Attributes:
-        place: the container it is to lie directly in or on; `NOTHING` if anywhere will do.
-        possible: False if no action can lay it there: the wrong relation, a receptacle within another.
-        related: False if nothing lies there in that relation: what lies in a cupboard is not on it.
+        place: the container it must lie directly in or on; `NOTHING` if any place will do.
+        states: required states.
+        possible: False if no action can put it there: wrong relation, or a receptacle inside another.
+        related: False if the place does not have the relation (e.g. on top of a cupboard).
     """
 
     entity: int
@@ -74,7 +77,7 @@ class Demand(NamedTuple):
     related: bool = True
 
     def met(self, state: State) -> bool:
-        """Return True if it is so in `state`."""
+        """Return True if `state` meets the demand."""
         if self.place != NOTHING and not (self.related and state.place[self.entity] == self.place):
             return False
         return all(bool(getattr(state, name) >> self.entity & 1) == value for name, value in self.states)
@@ -88,16 +91,16 @@ def goal_holds(world: World, state: State, goal: Goal) -> bool:
     """Return True if every subgoal holds.
 
     Raises:
-        InputError: if the goal names a thing that is not in the household.
+        InputError: if the goal names a thing that the household does not have.
     """
     return all(holds(world, state, subgoal) for subgoal in goal.subgoals)
 
 
 def holds(world: World, state: State, subgoal: Subgoal) -> bool:
-    """Return True if every choice has an option with every demand met.
+    """Return True if every choice has an option whose demands are all met.
 
     Raises:
-        InputError: if it names a thing that is not in the household.
+        InputError: if the subgoal names a thing that the household does not have.
     """
     return all(
         any(all(demand.met(state) for demand in option) for option in choice)
@@ -106,26 +109,26 @@ def holds(world: World, state: State, subgoal: Subgoal) -> bool:
 
 
 def terms_of(world: World, subgoal: Subgoal) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the entities that x and y stand for, in the order of creation; no y stands for none.
+    """Return the entities that x and y denote, in the order of creation; an empty tuple without y.
 
     Raises:
-        InputError: if it names a thing that is not in the household.
+        InputError: if the subgoal names a thing that the household does not have.
     """
     return (
-        _term(world, subgoal.x, subgoal.form in OF_A_TYPE),
-        () if subgoal.y is None else _term(world, subgoal.y, subgoal.form in ANYWHERE),
+        _entities_of(world, subgoal.x, subgoal.form in X_IS_TYPE),
+        () if subgoal.y is None else _entities_of(world, subgoal.y, subgoal.form in Y_IS_TYPE),
     )
 
 
-def _term(world: World, name: str, is_type: bool) -> tuple[int, ...]:
+def _entities_of(world: World, name: str, is_type: bool) -> tuple[int, ...]:
     return tuple(entities(world.of(name))) if is_type else (world.entity(name),)
 
 
 def choices_of(world: World, subgoal: Subgoal) -> tuple[Choice, ...]:
-    """Return the choices of one subgoal; worked out once for a household."""
-    choices: tuple[Choice, ...] | None = world.worked_out.get(subgoal)
+    """Return the choices of one subgoal, cached in the household."""
+    choices: tuple[Choice, ...] | None = world.memo.get(subgoal)
     if choices is None:
-        choices = world.worked_out[subgoal] = _choices_of(world, subgoal)
+        choices = world.memo[subgoal] = _choices_of(world, subgoal)
     return choices
 
 
@@ -138,9 +141,9 @@ def _choices_of(world: World, subgoal: Subgoal) -> tuple[Choice, ...]:
         case "SOME":
             return (tuple(options.values()),)
         case "ALL-SAME":
-            every = ([demand for x in xs for demand in options[x, y]] for y in ys)
-            return (tuple(tuple(dict.fromkeys(demands)) for demands in every),)
-        case _:  # ALL and THE, whose y is one entity, ALL-ANY and THE-ANY
+            per_place = ([demand for x in xs for demand in options[x, y]] for y in ys)
+            return (tuple(tuple(dict.fromkeys(demands)) for demands in per_place),)
+        case _:  # ALL and THE, which have one y, and ALL-ANY and THE-ANY
             return tuple(tuple(options[x, y] for y in ys) for x in xs)
 
 
@@ -151,10 +154,10 @@ def _option(world: World, subgoal: Subgoal, x: int, y: int) -> Option:
     return (demand, Demand(y, NOTHING, subgoal.of_y)) if subgoal.of_y else (demand,)
 
 
-# ---- what of a household a goal is about
+# ---- the targets of a goal in a household
 
 
-# A state that is mentioned -> types of the tools for it, and the places where it comes about.
+# State in a goal -> types of the tools that bring it about, and the places for it.
 _TOOLS: Final = {
     "sliced": ("knife",),
     "dusty": ("rag", "dishtowel", "hand_towel", "scrub_brush"),
@@ -169,13 +172,13 @@ _PLACES: Final = {
 
 
 class Targets(NamedTuple):
-    """The subject of a goal.
+    """The entities that matter for a goal.
 
     Attributes:
-        movable: bit set of the movable things with which help may be worth something.
-        position: where they may be wanted, in the order of creation.
-        grounded: bit set of everything that a plan may use: the terms of the goal, distractors, tools,
-            their containers, the containers of these, and the floor.
+        movable: bit set of the movable things with which help can be useful.
+        position: places where they may be wanted, in the order of creation.
+        grounded: bit set of everything a plan may use: the terms of the goal, distractors, tools,
+            their containers, the containers of those, the agent's location and the floor.
     """
 
     movable: BitSet
@@ -184,15 +187,12 @@ class Targets(NamedTuple):
 
 
 def find_targets(world: World, state: State, goal: Goal, distractors: bool) -> Targets:
-    """Return what `goal` is about, as the household stands in `state`.
+    """Return the targets of `goal` in `state`.
 
-    Args:
-        world: the household.
-        state: it says what lies in what, and where the agent stands: that place counts as relevant, like
-            the floor where the published episodes begin.
-        goal: what is wanted.
-        distractors: count everything of the subclass of a wanted type, and of a tool, as relevant too
-            (the published generator's second version).
+    The agent's location counts as relevant, like the floor where the published episodes begin.
+
+    `distractors`: also count everything in the subclass of a wanted type or tool as relevant (second version
+    of the published generator).
 
     Raises:
         InputError: if the goal names an entity that the household does not have.
@@ -201,18 +201,18 @@ def find_targets(world: World, state: State, goal: Goal, distractors: bool) -> T
     for subgoal in goal.subgoals:
         own_xs, own_ys = map(bit_set, terms_of(world, subgoal))
         xs, ys = xs | own_xs, ys | own_ys
-        if subgoal.form in OF_A_TYPE:
+        if subgoal.form in X_IS_TYPE:
             siblings_x |= _siblings(world, subgoal.x)
-        if subgoal.y is not None and subgoal.form in ANYWHERE:
+        if subgoal.y is not None and subgoal.form in Y_IS_TYPE:
             siblings |= _siblings(world, subgoal.y)
-    mentioned = [name for each in goal.subgoals for name, _ in (*each.of_x, *each.of_y)]
+    states = [name for subgoal in goal.subgoals for name, _ in (*subgoal.of_x, *subgoal.of_y)]
     tools = bit_set(
         entity
-        for word in mentioned
-        for kind in _TOOLS.get(word, ())
+        for name in states
+        for kind in _TOOLS.get(name, ())
         for entity in entities(_siblings(world, kind) if distractors else world.of(kind))
     )
-    places = bit_set(world.entity(name) for word in mentioned for name in _PLACES.get(word, ()))
+    places = bit_set(world.entity(place) for name in states for place in _PLACES.get(name, ()))
     movable = xs | ys | tools | (siblings_x if distractors else 0)
     position = ys | places | (xs & world.of("LOCATION"))
     relevant = xs | ys | tools | places | (siblings_x | siblings if distractors else 0)
@@ -230,7 +230,7 @@ def _siblings(world: World, kind: str) -> BitSet:
 
 
 def _with_containers(state: State, things: BitSet) -> BitSet:
-    """Return `things`, what they lie in, and what that lies in."""
+    """Return `things`, their containers and the containers of these."""
     for _ in range(2):
         containers = (state.container(entity) for entity in entities(things))
         things |= bit_set(container for container in containers if container != NOTHING)

@@ -1,6 +1,6 @@
-"""The 69 goal templates (tables/goals.yaml; spec 4.3): in plain words, and filled for a household (4.2).
+"""The 69 goal templates (tables/goals.yaml; spec 4.3): described in words, and instantiated (4.2).
 
-The table's head explains the notation in which it writes subgoals.
+The notation of subgoals is explained at the top of the table.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
 from simulator.errors import InputError
-from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Form, Goal, Requirement, Subgoal
+from simulator.handmethat.goals.model import X_IS_TYPE, Y_IS_TYPE, Form, Goal, Requirement, Subgoal
 from simulator.handmethat.hierarchy import (
     STATES,
     Relation,
@@ -34,9 +34,10 @@ class Template:
 
     Attributes:
         number: 0 to 68.
-        activity: BEHAVIOR-100's name of it.
-        in_v2: whether it is one of the 25 of the later public release.
-        patterns: its subgoals, whose terms are slots (`Slot`) as the table writes them.
+        activity: its name in BEHAVIOR-100.
+        in_v2: whether it is one of the 25 templates of the later public release.
+        titles: the activity in words, by language.
+        patterns: its subgoals; their terms are slots (`Slot`) in the notation of the table.
     """
 
     number: int
@@ -48,7 +49,7 @@ class Template:
 
 @cache
 def templates() -> tuple[Template, ...]:
-    """Return all templates; template i is at place i.
+    """Return all templates, in the order of their numbers.
 
     Raises:
         InputError: if the table has a mistake; the message names the subgoal and the word.
@@ -60,7 +61,7 @@ def template(number: int) -> Template:
     """Return the template with a number.
 
     Raises:
-        InputError: if there is none.
+        InputError: if there is no such template.
     """
     if not 0 <= number < len(templates()):
         raise InputError(f"There is no goal {number}; goals are numbered 0 to {len(templates()) - 1}.")
@@ -73,12 +74,12 @@ def template_set(name: Literal["all", "v2"]) -> tuple[int, ...]:
 
 
 def goals_table() -> Mapping[str, Any]:
-    """Return everything of tables/goals.yaml, as it stands there."""
+    """Return the content of tables/goals.yaml."""
     return read_table("goals")
 
 
 def _read(place: int, row: Mapping[str, Any]) -> Template:
-    assert row["number"] == place, f"tables/goals.yaml: goal {row['number']} stands at place {place}"
+    assert row["number"] == place, f"tables/goals.yaml: goal {row['number']} is at index {place}"
     return Template(
         number=place,
         activity=row["activity"],
@@ -89,30 +90,30 @@ def _read(place: int, row: Mapping[str, Any]) -> Template:
 
 
 def describe_goal(goal: Goal, language: str) -> tuple[str, ...]:
-    """Return what the goal asks for, one sentence per subgoal, in their order.
+    """Return a sentence for each subgoal, in their order.
 
     Raises:
-        InputError: if there is no such language (``en`` or ``zh``), or no word for something in the goal.
+        InputError: if the language is neither ``en`` nor ``zh``, or a thing or state in the goal has no word.
     """
     return tuple(describe_subgoal(subgoal, language) for subgoal in goal.subgoals)
 
 
 def describe_subgoal(subgoal: Subgoal, language: str) -> str:
-    """Return what one subgoal asks for, as a sentence like ``Every apple is sliced and in jar #0``.
+    """Return a sentence for one subgoal, like ``Every apple is sliced and in jar #0``.
 
     Raises:
         InputError: as `describe_goal` does.
     """
     all_words(language)
     wording: Mapping[str, Any] = goals_table()["wording"][language]
-    x = _term(wording, subgoal.x, subgoal.form in OF_A_TYPE, language)
+    x = _term(wording, subgoal.x, subgoal.form in X_IS_TYPE, language)
     facts = []
     if subgoal.of_x:
         facts.append(wording["states"].format(states=_state_words(wording, subgoal.of_x, language)))
     if subgoal.relation:
         facts.append(wording[subgoal.relation].format(y=_place(wording, subgoal, language)))
     line: str = wording["line"][subgoal.form].format(x=x, **{"is": wording["joint"]["is"].join(facts)})
-    if subgoal.y and subgoal.of_y and subgoal.form not in ANYWHERE:
+    if subgoal.y and subgoal.of_y and subgoal.form not in Y_IS_TYPE:
         y = _term(wording, subgoal.y, False, language)
         states = _state_words(wording, subgoal.of_y, language)
         line = wording["and_y"].format(line=line, y=y, states=states)
@@ -123,7 +124,7 @@ def activity_title(number: int, language: str) -> str:
     """Return the activity of a template in words: ``Bottling fruit``.
 
     Raises:
-        InputError: if there is no such template or language.
+        InputError: if the template or the language is unknown.
     """
     all_words(language)
     return template(number).titles[language]
@@ -131,7 +132,7 @@ def activity_title(number: int, language: str) -> str:
 
 def _place(wording: Mapping[str, Any], subgoal: Subgoal, language: str) -> str:
     assert subgoal.y is not None
-    if subgoal.form not in ANYWHERE:
+    if subgoal.form not in Y_IS_TYPE:
         return _term(wording, subgoal.y, False, language)
     states = "".join(
         wording["adjective"].format(state=state_word(name, value, language)) for name, value in subgoal.of_y
@@ -154,9 +155,9 @@ def _state_words(wording: Mapping[str, Any], required: tuple[Requirement, ...], 
 
 
 def instantiate(template_number: int, stock: Stock, random: Random) -> Goal | None:
-    """Return the goal of a template, its slots drawn from left to right, subgoal by subgoal.
+    """Return a goal from a template, drawing its slots from left to right, subgoal by subgoal.
 
-    `stock`: what the household holds; its things are called ``type#0``, ``type#1``, …
+    `stock`: contents of the household; its things are named ``type#0``, ``type#1``, …
 
     Returns:
         The goal; None if a slot cannot be filled (the type is absent, or there are too few types or things).
@@ -166,15 +167,15 @@ def instantiate(template_number: int, stock: Stock, random: Random) -> Goal | No
     values = _fill(map(_slot, terms), stock, random)
     if values is None:
         return None
-    filled = dict(zip(terms, values, strict=True))
+    value_of = dict(zip(terms, values, strict=True))
     subgoals = (
-        replace(pattern, x=filled[pattern.x], y=pattern.y and filled[pattern.y]) for pattern in patterns
+        replace(pattern, x=value_of[pattern.x], y=pattern.y and value_of[pattern.y]) for pattern in patterns
     )
     return Goal(tuple(subgoals), template_number)
 
 
 def _fill(slots: Iterable[Slot], stock: Stock, random: Random) -> list[str] | None:
-    """Return a value for each slot, in their order; None as soon as one has no candidate."""
+    """Return a value for each slot, in order; None if a slot has no candidate."""
     values: list[str] = []
     type_of: dict[str, str] = {}
     for slot in slots:
@@ -186,7 +187,7 @@ def _fill(slots: Iterable[Slot], stock: Stock, random: Random) -> list[str] | No
         options = _options(slot, stock, values, type_of)
         if not options:
             return None
-        # What is given costs no draw.
+        # A fixed slot consumes no random number.
         values.append(options[0] if slot.kind in ("location", "type") else one_of(random, options))
     return values
 
@@ -224,10 +225,12 @@ _SLOTS: Final[dict[SlotKind, re.Pattern[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The draw for one term of a subgoal.
+    """A placeholder for one term of a subgoal.
 
     Attributes:
-        tag: slots of one tag are filled alike; empty where there is none.
+        kind: how it is filled.
+        name: the location, type or subclass it is filled from.
+        tag: slots with the same name and tag get the same value; may be empty.
     """
 
     kind: SlotKind
@@ -236,10 +239,10 @@ class Slot:
 
 
 def read_patterns(text: str) -> tuple[Subgoal, ...]:
-    """Return the subgoals that one line of the table stands for: one for each element of its list.
+    """Return the subgoals of one line of the table: one for each element of its list.
 
     Raises:
-        InputError: if the line is not in the notation; the message says what is wrong.
+        InputError: if the line does not follow the notation; the message describes the fault.
     """
     try:
         return tuple(_patterns(text))
@@ -250,13 +253,13 @@ def read_patterns(text: str) -> tuple[Subgoal, ...]:
 def _patterns(text: str) -> Iterator[Subgoal]:
     line = _LINE.fullmatch(text)
     if line is None or line[1] not in _FORMS:
-        raise ValueError(f"it is no FORM x in y, of the forms {', '.join(_FORMS)}")
+        raise ValueError(f"it is not of the form FORM x in y; the forms are {', '.join(_FORMS)}")
     form, shared, y, relation = _FORMS[line[1]], _states(line[4]), line[6], None
     if (y is None) != (form in _WITHOUT_PLACE):
-        raise ValueError(f"{form} {'has a' if y is None else 'has no'} place")
+        raise ValueError(f"{form} {'needs a' if y is None else 'takes no'} place")
     if y is not None:
         relation = _RELATIONS[line[5]]
-        _check_slot(y, form in ANYWHERE)
+        _check_slot(y, form in Y_IS_TYPE)
         name, table = _slot(y).name, hierarchy()
         types = table.subclasses[name].types if name in table.subclasses else (name,)
         if any(table.kinds[kind].relation != relation for kind in types):
@@ -264,11 +267,11 @@ def _patterns(text: str) -> Iterator[Subgoal]:
     for part in [line[3]] if line[2] is None else _COMMA.split(line[2]):
         term = _TERM.fullmatch(part)
         if term is None:
-            raise ValueError(f"{part!r} is no slot with states")
-        _check_slot(term[1], form in OF_A_TYPE)
+            raise ValueError(f"{part!r} is not a slot with states")
+        _check_slot(term[1], form in X_IS_TYPE)
         of_x = (*_states(term[2]), *shared)
         if y is None and not of_x:
-            raise ValueError(f"{form} asks for states in braces, and there are none")
+            raise ValueError(f"{form} needs states in braces")
         yield Subgoal(form=form, x=term[1], y=y, relation=relation, of_x=of_x, of_y=_states(line[7]))
 
 
@@ -277,7 +280,7 @@ def _states(text: str | None) -> tuple[Requirement, ...]:
     required = tuple((state.removeprefix("not "), not state.startswith("not ")) for state in states)
     for state, _ in required:
         if state not in STATES:
-            raise ValueError(f"{state!r} is no state; there are {', '.join(STATES)}")
+            raise ValueError(f"{state!r} is not a state; states are {', '.join(STATES)}")
     return required
 
 
@@ -288,7 +291,7 @@ def _slot(token: str) -> Slot:
             slot = Slot(kind, match["name"], match.groupdict().get("tag") or "")
             break
     else:
-        raise ValueError(f"{token!r} is no slot")
+        raise ValueError(f"{token!r} is not a slot")
     table = hierarchy()
     if slot.kind == "location":
         known = slot.name in table.locations
@@ -297,7 +300,7 @@ def _slot(token: str) -> Slot:
     else:
         known = slot.name in table.kinds and table.kinds[slot.name].movable
     if not known:
-        raise ValueError(f"{token!r} names nothing of tables/objects.yaml")
+        raise ValueError(f"{token!r} is not in tables/objects.yaml")
     return slot
 
 

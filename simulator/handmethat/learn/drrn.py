@@ -1,4 +1,4 @@
-"""The deep reinforcement relevance network, a value for each valid command, and its training (spec 11.3)."""
+"""The deep reinforcement relevance network (DRRN), which values each valid command (spec 11.3)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from simulator.handmethat.learn.seen import (
     PromptText,
     Vocabulary,
     build_vocabulary,
+    prompt_text,
     read,
     reading_game,
-    seen,
 )
 from simulator.handmethat.learn.seq2seq import pad, update
 from simulator.seeds import derive_seed
@@ -33,7 +33,7 @@ Numbers = tuple[int, ...]
 
 
 class Reading(NamedTuple):
-    """The text before a command, as numbers of words: observation, look, inventory."""
+    """The text before a command, as word numbers: observation, look, inventory."""
 
     observation: Numbers
     look: Numbers
@@ -41,10 +41,10 @@ class Reading(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """One step.
+    """One step of an episode.
 
     Attributes:
-        valid: the commands valid then; empty at the end of the episode.
+        valid: the valid commands afterwards; empty at the end of the episode.
     """
 
     before: Reading
@@ -67,7 +67,7 @@ class Drrn(nn.Module):
         self.value = nn.Linear(config.width, 1)
 
     def forward(self, readings: Sequence[Reading], commands: Sequence[Sequence[Numbers]]) -> list[Tensor]:
-        """Return Q of each command: a vector per state, as long as its commands.
+        """Return the Q values of the commands: one vector per state, shape (commands of the state,).
 
         Args:
             readings: one per state.
@@ -77,13 +77,13 @@ class Drrn(nn.Module):
         state = torch.cat(
             [self._encode(part, texts) for part, texts in enumerate(zip(*readings, strict=True))], dim=1
         )
-        flat = self._encode(3, [command for of_state in commands for command in of_state])
-        spread = state.repeat_interleave(torch.tensor(counts), dim=0)
-        values = self.value(F.relu(self.hidden(torch.cat([spread, flat], dim=1)))).squeeze(1)
+        flat = self._encode(3, [command for state_commands in commands for command in state_commands])
+        repeated = state.repeat_interleave(torch.tensor(counts), dim=0)
+        values = self.value(F.relu(self.hidden(torch.cat([repeated, flat], dim=1)))).squeeze(1)
         return list(values.split(counts))
 
     def _encode(self, part: int, texts: Sequence[Numbers]) -> Tensor:
-        # Many commands and texts of a batch are the same; each is read once.
+        # Many texts in a batch are equal; encode each once.
         order = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         rows = [list(text) or [PAD] for text in order]
         lengths = torch.tensor([len(row) for row in rows])
@@ -94,26 +94,26 @@ class Drrn(nn.Module):
 
 
 def learn_from(network: Drrn, target: Drrn, batch: Sequence[Transition], discount: float) -> Tensor:
-    """Return the smooth L1 loss of `batch`: rewards and discounted best values afterwards as targets."""
-    chosen = network([step.before for step in batch], [[step.command] for step in batch])
-    going = [step for step in batch if step.valid]
+    """Return the smooth L1 loss of `batch`; targets: reward plus discounted best value afterwards."""
+    predicted = network([step.before for step in batch], [[step.command] for step in batch])
+    ongoing = [step for step in batch if step.valid]
     with torch.no_grad():
-        values = target([step.after for step in going], [step.valid for step in going]) if going else []
-    best = iter(float(each.max()) for each in values)
+        values = target([step.after for step in ongoing], [step.valid for step in ongoing]) if ongoing else []
+    best = iter(float(vector.max()) for vector in values)
     targets = [step.reward + (discount * next(best) if step.valid else 0.0) for step in batch]
-    return F.smooth_l1_loss(torch.cat(chosen), torch.tensor(targets))
+    return F.smooth_l1_loss(torch.cat(predicted), torch.tensor(targets))
 
 
 class Replay:
-    """Transitions to learn from: all of them, and those of the best episodes so far.
+    """A replay buffer with two queues: all transitions, and those of the best episodes so far.
 
     `priority`: share of the capacity and of each batch for the best episodes.
     """
 
     def __init__(self, capacity: int, priority: float) -> None:
-        first = int(capacity * priority)
-        self._best: deque[Transition] = deque(maxlen=max(first, 1))
-        self._all: deque[Transition] = deque(maxlen=max(capacity - first, 1))
+        best = int(capacity * priority)
+        self._best: deque[Transition] = deque(maxlen=max(best, 1))
+        self._all: deque[Transition] = deque(maxlen=max(capacity - best, 1))
         self._priority = priority
         self._score = float("-inf")
 
@@ -121,7 +121,7 @@ class Replay:
         return len(self._all)
 
     def add(self, episode: Sequence[Transition], score: float) -> None:
-        """Keep an episode; one that beats the best score so far empties the queue of the best."""
+        """Add an episode; a new best score first empties the queue of the best episodes."""
         self._all.extend(episode)
         if score > self._score:
             self._score = score
@@ -129,55 +129,51 @@ class Replay:
         if score >= self._score:
             self._best.extend(episode)
 
-    def sample(self, size: int, randomly: random.Random) -> list[Transition]:
-        """Return a batch of at most `size`, `priority` of it from the best episodes."""
-        first = min(int(size * self._priority), len(self._best))
-        rest = min(size - first, len(self._all))
-        return randomly.sample(self._best, first) + randomly.sample(self._all, rest)
+    def sample(self, size: int, rng: random.Random) -> list[Transition]:
+        """Return a batch of at most `size` transitions, a share `priority` from the best episodes."""
+        best = min(int(size * self._priority), len(self._best))
+        rest = min(size - best, len(self._all))
+        return rng.sample(self._best, best) + rng.sample(self._all, rest)
 
 
-def choose(values: Tensor, randomly: random.Random, *, greedy: bool = False) -> int:
-    """Return the best command, or one drawn by a softmax over the values (temperature 1)."""
+def choose(values: Tensor, rng: random.Random, *, greedy: bool = False) -> int:
+    """Return the index of the best command, or of one drawn by a softmax over the values (temperature 1)."""
     if greedy:
         return int(values.argmax())
     weights = F.softmax(values, dim=0).tolist()
-    return randomly.choices(range(len(weights)), weights)[0]
+    return rng.choices(range(len(weights)), weights)[0]
 
 
 @dataclass(frozen=True)
 class Coder:
-    """Texts as numbers, of a long one the last words."""
+    """An encoder of texts as word numbers; it keeps the last `longest` words of a text."""
 
     vocabulary: Vocabulary
     longest: int
 
     def numbers(self, text: str) -> Numbers:
-        """Return a text as numbers."""
+        """Return the word numbers of a text."""
         return tuple(self.vocabulary.encode(text)[-self.longest :])
 
-    def reading(self, seen: PromptText) -> Reading:
-        """Return what is read, as numbers."""
-        return Reading(*map(self.numbers, (seen.observation, seen.look, seen.inventory)))
+    def reading(self, prompt: PromptText) -> Reading:
+        """Return the word numbers of the state's texts."""
+        return Reading(*map(self.numbers, (prompt.observation, prompt.look, prompt.inventory)))
 
-    def commands(self, seen: PromptText) -> tuple[Numbers, ...]:
-        """Return the valid commands, as numbers."""
-        return tuple(map(self.numbers, seen.valid))
+    def commands(self, prompt: PromptText) -> tuple[Numbers, ...]:
+        """Return the word numbers of the valid commands."""
+        return tuple(map(self.numbers, prompt.valid))
 
 
 @dataclass(frozen=True)
 class Progress:
-    """The experience of a training.
-
-    Attributes:
-        scores: of each episode, in the order of their ends.
-    """
+    """The losses of all updates of a training, and the scores of all episodes in the order of their ends."""
 
     losses: list[float] = field(default_factory=list)
     scores: list[int] = field(default_factory=list)
 
 
-class _Place:
-    """One of the episodes that are played side by side."""
+class _Environment:
+    """One of the environments that are played in parallel, with its current episode."""
 
     def __init__(self, tasks: Sequence[Task], mode: Mode, limit: int, seed: int) -> None:
         self._tasks, self._mode, self._limit = tasks, mode, limit
@@ -185,17 +181,17 @@ class _Place:
         self.begin()
 
     def begin(self) -> None:
-        """Begin an episode of a task drawn uniformly."""
+        """Begin an episode with a task drawn uniformly."""
         self.task = self._tasks[self.random.randrange(len(self._tasks))]
         self.game = reading_game(self.task, self._mode, self._limit)
         self.state = self.game.start()
-        self.read = seen(self.game, self.state, "", self.game.opening(with_task=False))
+        self.prompt = prompt_text(self.game, self.state, "", self.game.opening(with_task=False))
         self.steps: list[Transition] = []
 
     def expert(self) -> int | None:
-        """Return where in the valid list the expert's command for this step stands, counted by steps."""
+        """Return the index of the demonstration's next command among the valid ones, or None."""
         command = next(iter(self.task.demo[len(self.steps) :]), None)
-        return self.read.valid.index(command) if command in self.read.valid else None
+        return self.prompt.valid.index(command) if command in self.prompt.valid else None
 
 
 def train_drrn(
@@ -209,21 +205,20 @@ def train_drrn(
     offline: bool = False,
     tell: Callable[[int, float], None] = lambda step, loss: None,
 ) -> Progress:
-    """Train in place by playing.
+    """Train `network` in place by playing.
 
-    `offline`: give the expert's next command wherever it is valid, as `tasks` demonstrate it. `tell` is told
-    the steps done and the last loss.
+    `offline`: execute the demonstration's next command whenever it is valid. `tell`: called with the number
+    of steps done and the last loss.
     """
     target, coder, progress = deepcopy(network), Coder(vocabulary, config.longest_text), Progress()
     optimiser = torch.optim.Adam(network.parameters(), lr=config.rate)
-    replay, randomly = Replay(config.replay, config.priority), random.Random(derive_seed(seed, "replay"))
-    places = [
-        _Place(tasks, mode, config.limit, derive_seed(seed, "place", i)) for i in range(config.environments)
-    ]
+    replay, rng = Replay(config.replay, config.priority), random.Random(derive_seed(seed, "replay"))
+    seeds = (derive_seed(seed, "place", i) for i in range(config.environments))
+    environments = [_Environment(tasks, mode, config.limit, each) for each in seeds]
     for step in range(1, config.steps + 1):
-        _play(network, coder, places, replay, progress, offline)
+        _play(network, coder, environments, replay, progress, offline)
         if len(replay) >= config.batch:
-            loss = learn_from(network, target, replay.sample(config.batch, randomly), config.discount)
+            loss = learn_from(network, target, replay.sample(config.batch, rng), config.discount)
             progress.losses.append(update(network, optimiser, loss, config.clip))
         if step % config.target_every == 0:
             target.load_state_dict(network.state_dict())
@@ -232,39 +227,39 @@ def train_drrn(
 
 
 def words_of(tasks: Sequence[Task], mode: Mode, limit: int) -> Vocabulary:
-    """Return every word that is read at the first steps of `tasks` and their demonstrations."""
+    """Return the vocabulary of all texts along the demonstrations of `tasks`."""
     texts: list[str] = []
     for task in tasks:
         game = reading_game(task, mode, limit)
         for number in range(min(len(task.demo), limit - 1) + 1):
-            now = read(game, task.demo[:number])
-            texts += [now.observation, now.look, now.inventory, *now.valid]
+            prompt = read(game, task.demo[:number])
+            texts += [prompt.observation, prompt.look, prompt.inventory, *prompt.valid]
     return build_vocabulary(texts)
 
 
 def _play(
     network: Drrn,
     coder: Coder,
-    places: Sequence[_Place],
+    environments: Sequence[_Environment],
     replay: Replay,
     progress: Progress,
     offline: bool,
 ) -> None:
-    readings = [coder.reading(place.read) for place in places]
-    offered = [coder.commands(place.read) for place in places]
+    readings = [coder.reading(env.prompt) for env in environments]
+    valid = [coder.commands(env.prompt) for env in environments]
     with torch.no_grad():
-        values = network(readings, offered)
-    for place, before, commands, worth in zip(places, readings, offered, values, strict=True):
-        chosen = place.expert() if offline else None
+        values = network(readings, valid)
+    for env, before, commands, q in zip(environments, readings, valid, values, strict=True):
+        chosen = env.expert() if offline else None
         if chosen is None:
-            chosen = choose(worth, place.random)
-        outcome = place.game.act(place.state, place.read.valid[chosen])
-        place.state = outcome.game
-        place.read = seen(place.game, place.state, "", outcome.observation)
-        left = () if outcome.done else coder.commands(place.read)
-        reward, after = float(outcome.reward), coder.reading(place.read)
-        place.steps.append(Transition(before, commands[chosen], reward, after, left))
+            chosen = choose(q, env.random)
+        outcome = env.game.act(env.state, env.prompt.valid[chosen])
+        env.state = outcome.game
+        env.prompt = prompt_text(env.game, env.state, "", outcome.observation)
+        next_valid = () if outcome.done else coder.commands(env.prompt)
+        reward, after = float(outcome.reward), coder.reading(env.prompt)
+        env.steps.append(Transition(before, commands[chosen], reward, after, next_valid))
         if outcome.done:
-            replay.add(place.steps, place.state.score)
-            progress.scores.append(place.state.score)
-            place.begin()
+            replay.add(env.steps, env.state.score)
+            progress.scores.append(env.state.score)
+            env.begin()

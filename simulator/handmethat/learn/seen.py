@@ -1,8 +1,7 @@
-"""What a learned robot reads before a command, out of a game and the commands so far; words as numbers.
+"""Input texts of learned robots, their vocabulary, and the networks' configurations.
 
-Texts are the published wrapper's (``reference`` style), so that models meet the same words in training, in
-play and on official files. The configurations of the networks are those of tables/learning.yaml (spec 11.2
-and 11.3).
+Texts are in the published wrapper's style (``reference``), so that models get the same words in training, in
+play and on official files. The configurations are in tables/learning.yaml (spec 11.2 and 11.3).
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ END: Final = 3
 _SPECIAL: Final = ("<pad>", "<unknown>", "<begin>", "<end>", "[SEP]")
 _WORDS: Final = re.compile(r"\[SEP\]|\w+|[^\w\s]")
 Oracle = Literal["none", "goal", "subgoal"]
-"""What a robot is told beside the task: nothing, the goal's formula or the subgoal's."""
+"""What a robot is given in addition to the task: nothing, the goal's formula or the subgoal's."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Known words; a word's number is its place."""
+    """Known words; the number of a word is its index."""
 
     words: tuple[str, ...]
 
@@ -57,12 +56,12 @@ class Vocabulary:
 
 
 def split(text: str) -> list[str]:
-    """Return the words of `text` in lower case; marks of punctuation are words of their own."""
+    """Return the words of `text` in lower case; punctuation marks are separate words."""
     return [word if word == "[SEP]" else word.lower() for word in _WORDS.findall(text)]
 
 
 def build_vocabulary(texts: Iterable[str]) -> Vocabulary:
-    """Return every word that occurs, the most frequent first."""
+    """Return the vocabulary of `texts`, most frequent words first."""
     counts = Counter(word for text in texts for word in split(text))
     words = sorted(counts, key=lambda word: (-counts[word], word))
     return Vocabulary((*_SPECIAL, *(word for word in words if word not in _SPECIAL)))
@@ -73,9 +72,9 @@ class PromptText:
     """The text before a command.
 
     Attributes:
-        history: the first observation without the task, then every command and what it led to.
-        task: what the human did and said.
-        observation: the last one alone.
+        history: the first observation without the task, then every command with its observation.
+        task: the human's actions and instruction.
+        observation: the last observation.
         inventory: what the robot holds, and the task.
     """
 
@@ -88,22 +87,24 @@ class PromptText:
 
 
 def reading_game(task: Task, mode: Mode, limit: int) -> Game:
-    """Return the game as a learned robot reads it."""
+    """Return the game in the style that learned robots read."""
     return Game(task, mode=mode, limit=limit, style="reference")
 
 
 def read(game: Game, commands: Sequence[str], oracle: Oracle = "none") -> PromptText:
-    """Return what is read after `commands`.
+    """Return the text after `commands`.
 
     Raises:
-        ValueError: if the episode was over before the last of them.
+        ValueError: if the episode is over before the last command.
     """
     *_, (history, observation, state) = histories(game, commands)
-    return seen(game, state, history, observation, oracle)
+    return prompt_text(game, state, history, observation, oracle)
 
 
-def seen(game: Game, state: GameState, history: str, observation: str, oracle: Oracle = "none") -> PromptText:
-    """Return what is read in `state`."""
+def prompt_text(
+    game: Game, state: GameState, history: str, observation: str, oracle: Oracle = "none"
+) -> PromptText:
+    """Return the text in `state`."""
     formula = {"none": "", "goal": game.task.goal, "subgoal": game.task.subgoal or ""}[oracle]
     return PromptText(
         history=history,
@@ -119,11 +120,14 @@ def seen(game: Game, state: GameState, history: str, observation: str, oracle: O
 
 
 class _Config(Fields):
-    """A configuration; `embedding` is the width of the word embeddings, `width` that of everything behind.
+    """A configuration of a network and its training.
 
     Attributes:
+        embedding: width of the word embeddings.
+        width: width of all later layers.
         clip: largest norm of a gradient.
         batch: examples or transitions per update.
+        longest_text: largest number of words of a text.
     """
 
     kind: ClassVar[str]
@@ -136,20 +140,20 @@ class _Config(Fields):
 
     @classmethod
     def named(cls, name: str, **changed: Any) -> Self:
-        """Return the configuration called `name`, with some values changed; None changes nothing.
+        """Return the configuration called `name`, with some values changed; None keeps a value.
 
         Raises:
-            InputError: if there is none of that name.
+            InputError: if the name is unknown.
         """
         table = read_table("learning")[cls.kind]
         if name not in table:
-            raise InputError(f"There is no {cls.kind} configuration {name!r}; there are: {', '.join(table)}.")
-        new = {key: value for key, value in changed.items() if value is not None}
-        return cls.parse({**table[name], **new})
+            raise InputError(f"There is no {cls.kind} configuration {name!r}; use one of {', '.join(table)}.")
+        changes = {key: value for key, value in changed.items() if value is not None}
+        return cls.parse({**table[name], **changes})
 
 
 class Seq2SeqConfig(_Config):
-    """Behaviour cloning; of a longer text the first and the last half of `longest_text` are read.
+    """Configuration of behaviour cloning; a longer text is shortened to its first and last words.
 
     Attributes:
         convolutions: depthwise-separable convolutions per encoder block.
@@ -167,15 +171,15 @@ class Seq2SeqConfig(_Config):
 
 
 class DrrnConfig(_Config):
-    """Deep reinforcement relevance network; of a longer text the last words are read.
+    """Configuration of a deep reinforcement relevance network; a longer text is shortened to its last words.
 
     Attributes:
         discount: gamma, per move.
-        replay: transitions kept.
+        replay: capacity of the replay buffer in transitions.
         priority: share of replay and batch for the episodes that equal or beat the best score so far.
         target_every: steps between copies to the target network.
-        environments: episodes played side by side.
-        steps: steps of each environment in all.
+        environments: environments played in parallel.
+        steps: total steps of each environment.
         limit: moves per episode.
     """
 

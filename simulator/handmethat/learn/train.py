@@ -1,4 +1,4 @@
-"""Training of learned robots, their checkpoints with a learning curve each, and the robots out of them."""
+"""Training of learned robots, their checkpoints and learning curves, and policies loaded from them."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def train_behaviour(
     updates: int | None = None,
     console: Console | None = None,
 ) -> list[float]:
-    """Clone the experts of `tasks` into the checkpoint `out`; its curve is written beside it.
+    """Train a Seq2Seq on the demonstrations of `tasks`; write the checkpoint `out` and its learning curve.
 
     Returns:
         The loss of each update.
 
     Raises:
-        InputError: if the configuration is not known, or no task has a demonstration.
+        InputError: if the configuration is unknown, or no task has a demonstration.
     """
     config = Seq2SeqConfig.named(config_name, updates=updates)
     examples = examples_of(with_demos(tasks, seed), mode, oracle)
@@ -50,14 +50,14 @@ def train_behaviour(
     network = Seq2Seq(config, len(vocabulary))
     with updates_bar(console, config.updates) as tell:
         losses = train_seq2seq(network, number(examples, vocabulary, config), config, seed, tell)
-    how_made = {
+    metadata = {
         "oracle": oracle,
         "mode": mode,
         "seed": seed,
         "examples": len(examples),
         "config": config_name,
     }
-    save_checkpoint(out, config, vocabulary, network, how_made)
+    save_checkpoint(out, config, vocabulary, network, metadata)
     write_curve(out, {"loss": losses})
     return losses
 
@@ -73,13 +73,13 @@ def train_by_playing(
     steps: int | None = None,
     console: Console | None = None,
 ) -> list[float]:
-    """Train a DRRN on `tasks` into the checkpoint `out`; its curve is written beside it.
+    """Train a DRRN on `tasks`; write the checkpoint `out` and its learning curve.
 
     Returns:
-        The score of each episode that was played.
+        The score of each episode played.
 
     Raises:
-        InputError: if the configuration is not known, or (offline) no task has a demonstration.
+        InputError: if the configuration is unknown, or no task has a demonstration.
     """
     config = DrrnConfig.named(config_name, steps=steps)
     tasks = with_demos(tasks, seed)
@@ -88,37 +88,37 @@ def train_by_playing(
     network = Drrn(config, len(vocabulary))
     with updates_bar(console, config.steps, title="steps") as tell:
         progress = train_drrn(network, vocabulary, tasks, mode, config, seed, offline=offline, tell=tell)
-    how_made = {"offline": offline, "mode": mode, "seed": seed, "config": config_name}
-    save_checkpoint(out, config, vocabulary, network, how_made)
+    metadata = {"offline": offline, "mode": mode, "seed": seed, "config": config_name}
+    save_checkpoint(out, config, vocabulary, network, metadata)
     scores = list(map(float, progress.scores))
     write_curve(out, {"loss": progress.losses, "score": scores})
     return scores
 
 
 def with_demos(tasks: Sequence[Task], seed: int) -> list[Task]:
-    """Return the tasks that have a demonstration or that the expert's script can show.
+    """Return the tasks with a demonstration, making one with the expert's script if it is missing.
 
     Raises:
-        InputError: if there are none.
+        InputError: if there are no such tasks.
     """
-    shown = []
+    complete = []
     for task in tasks:
         if task.demo:
-            shown.append(task)
+            complete.append(task)
         elif commands := expert_commands(task, derive_seed(seed, task.id)):
-            shown.append(replace(task, demo=tuple(map(reference_text, commands))))
-    if not shown:
+            complete.append(replace(task, demo=tuple(map(reference_text, commands))))
+    if not complete:
         raise InputError("None of these episodes can be demonstrated; generate some with --demos.")
-    return shown
+    return complete
 
 
 def write_curve(checkpoint: Path, columns: Mapping[str, Sequence[float]]) -> None:
-    """Write ``<checkpoint>.csv``, a row per update or episode, and ``<checkpoint>.html``, a plot of means.
+    """Write ``<checkpoint>.csv``, a row per update or episode, and ``<checkpoint>.html``, a smoothed plot.
 
     Raises:
         OSError: if they cannot be written.
     """
-    # plotly takes half a second to import; nothing but a finished training needs it.
+    # Imported here since plotly takes half a second to import.
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 
@@ -127,14 +127,14 @@ def write_curve(checkpoint: Path, columns: Mapping[str, Sequence[float]]) -> Non
     frame.to_csv(checkpoint.with_name(checkpoint.name + ".csv"))
     figure = make_subplots(rows=len(columns), cols=1, subplot_titles=tuple(columns))
     for row, (name, values) in enumerate(frame.items(), start=1):
-        known = values.dropna()
-        means = known.rolling(max(1, len(known) // 50), min_periods=1).mean()
+        series = values.dropna()
+        means = series.rolling(max(1, len(series) // 50), min_periods=1).mean()
         figure.add_trace(go.Scatter(x=means.index, y=means, name=name), row=row, col=1)
     figure.update_layout(title=checkpoint.name, template="simple_white", showlegend=False)
     figure.write_html(checkpoint.with_name(checkpoint.name + ".html"), include_plotlyjs=True)
 
 
-# ---- checkpoints, and the robots out of them
+# ---- checkpoints and policies
 
 
 _FORMAT: Final = "askback-handmethat-1"
@@ -144,34 +144,34 @@ class Policy(Protocol):
     """A learned robot.
 
     Attributes:
-        oracle: what it is told beside the task.
+        oracle: what it is given in addition to the task.
     """
 
     oracle: Oracle
 
-    def command(self, seen: PromptText, seed: int) -> str:
-        """Return the next command; everything random in it descends from `seed`."""
+    def command(self, prompt: PromptText, seed: int) -> str:
+        """Return the next command; `seed` determines all random choices."""
 
 
 class Seq2SeqPolicy:
-    """Writes its command word by word, greedily; nothing in it is random."""
+    """A policy that decodes its command greedily, word by word."""
 
     def __init__(self, network: Seq2Seq, vocabulary: Vocabulary, oracle: Oracle) -> None:
         self.oracle: Oracle = oracle
         self._network, self._vocabulary = network.eval(), vocabulary
 
-    def command(self, seen: PromptText, seed: int) -> str:
+    def command(self, prompt: PromptText, seed: int) -> str:
         """Return the next command."""
         longest = self._network.config.longest_text
-        observation = pad([shorten(self._vocabulary.encode(seen.history), longest)])
-        written = self._network.command(observation, pad([self._vocabulary.encode(seen.task)]))
-        return self._vocabulary.decode(written[0])
+        observation = pad([shorten(self._vocabulary.encode(prompt.history), longest)])
+        (numbers,) = self._network.command(observation, pad([self._vocabulary.encode(prompt.task)]))
+        return self._vocabulary.decode(numbers)
 
 
 class DrrnPolicy:
-    """Draws among the valid commands by a softmax over their values, as published.
+    """A policy that draws a valid command by a softmax over the values, as published.
 
-    `greedy`: take the best; asked for by ``drrn-greedy:FILE``.
+    `greedy`: take the best command instead (``drrn-greedy:FILE``).
     """
 
     oracle: Oracle = "none"
@@ -180,10 +180,10 @@ class DrrnPolicy:
         self._network, self._coder, self._greedy = network.eval(), coder, greedy
 
     @torch.no_grad()
-    def command(self, seen: PromptText, seed: int) -> str:
+    def command(self, prompt: PromptText, seed: int) -> str:
         """Return the next command."""
-        (values,) = self._network([self._coder.reading(seen)], [self._coder.commands(seen)])
-        return seen.valid[choose(values, random.Random(seed), greedy=self._greedy)]
+        (values,) = self._network([self._coder.reading(prompt)], [self._coder.commands(prompt)])
+        return prompt.valid[choose(values, random.Random(seed), greedy=self._greedy)]
 
 
 def save_checkpoint(
@@ -191,9 +191,9 @@ def save_checkpoint(
     config: Seq2SeqConfig | DrrnConfig,
     vocabulary: Vocabulary,
     network: torch.nn.Module,
-    how_made: Mapping[str, Any],
+    metadata: Mapping[str, Any],
 ) -> None:
-    """Write a checkpoint; `how_made` are plain values that say how it was made (``oracle`` among them).
+    """Write a checkpoint; `metadata`: plain values that describe its training, including ``oracle``.
 
     Raises:
         OSError: if it cannot be written.
@@ -205,7 +205,7 @@ def save_checkpoint(
         "config": config.model_dump(),
         "words": list(vocabulary.words),
         "weights": network.state_dict(),
-        "told": dict(how_made),
+        "told": dict(metadata),
     }
     partial = path.with_name(path.name + ".part")
     torch.save(content, partial)
@@ -216,23 +216,23 @@ def load_policy(name: str) -> Policy:
     """Return the robot called ``seq2seq:FILE``, ``drrn:FILE`` or ``drrn-greedy:FILE``.
 
     Raises:
-        InputError: if the name or the file is none of that kind.
+        InputError: if the name or the file is not of that kind.
     """
     kind, _, file = name.partition(":")
     if kind not in ("seq2seq", "drrn", "drrn-greedy") or not file:
-        raise InputError(f"{name!r} is no learned robot; write seq2seq:FILE, drrn:FILE or drrn-greedy:FILE.")
+        raise InputError(f"{name!r} is not a learned robot; use seq2seq:FILE, drrn:FILE or drrn-greedy:FILE.")
     content = _read_checkpoint(Path(file))
     if content["kind"] != kind.removesuffix("-greedy"):
-        raise InputError(f"{file}: holds a {content['kind']} robot; call it {content['kind']}:{file}.")
+        raise InputError(f"{file}: contains a {content['kind']} robot; write {content['kind']}:{file}.")
     vocabulary = Vocabulary(tuple(content["words"]))
     if kind == "seq2seq":
-        writer = Seq2Seq(Seq2SeqConfig.parse(content["config"]), len(vocabulary))
-        writer.load_state_dict(content["weights"])
-        return Seq2SeqPolicy(writer, vocabulary, content["told"].get("oracle", "none"))
+        seq2seq = Seq2Seq(Seq2SeqConfig.parse(content["config"]), len(vocabulary))
+        seq2seq.load_state_dict(content["weights"])
+        return Seq2SeqPolicy(seq2seq, vocabulary, content["told"].get("oracle", "none"))
     config = DrrnConfig.parse(content["config"])
-    valuer = Drrn(config, len(vocabulary))
-    valuer.load_state_dict(content["weights"])
-    return DrrnPolicy(valuer, Coder(vocabulary, config.longest_text), greedy=kind == "drrn-greedy")
+    drrn = Drrn(config, len(vocabulary))
+    drrn.load_state_dict(content["weights"])
+    return DrrnPolicy(drrn, Coder(vocabulary, config.longest_text), greedy=kind == "drrn-greedy")
 
 
 def _read_checkpoint(path: Path) -> Mapping[str, Any]:
@@ -240,8 +240,8 @@ def _read_checkpoint(path: Path) -> Mapping[str, Any]:
         raise InputError(f"{path}: there is no such checkpoint; train one with `askback train handmethat`.")
     try:
         content: Mapping[str, Any] = torch.load(path, weights_only=True)
-    except Exception as error:  # torch has no error of its own for a file that it cannot read
-        raise InputError(f"{path}: is no checkpoint ({type(error).__name__}).") from error
+    except Exception as error:  # torch has no specific error for files it cannot read
+        raise InputError(f"{path}: is not a checkpoint ({type(error).__name__}).") from error
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise InputError(f"{path}: is no checkpoint of `askback train handmethat`.")
+        raise InputError(f"{path}: is not a checkpoint of `askback train handmethat`.")
     return content

@@ -1,1 +1,1 @@
-"""Meanings, utterances and how one is read out of the other (spec 6 to 8)."""
+"""Meanings, utterances, and the inference of one from the other (spec 6 to 8)."""

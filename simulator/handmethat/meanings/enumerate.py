@@ -1,8 +1,8 @@
-"""Which descriptions a household allows (spec 6.2).
+"""Enumeration of the descriptions that a household allows (spec 6.2).
 
-A description of a thing is a subset of what is true of it. Most things share what is true of them with
-others, and most of their descriptions too: each is kept once, as a number, together with what fits it, and
-put into words only where somebody wants to read it.
+A description of a thing is a subset of its specifiers. Things with the same specifiers form a group. Each
+description is stored once, as a number with the set of things that match it, and is decoded into
+specifiers only when needed.
 """
 
 from __future__ import annotations
@@ -34,57 +34,59 @@ Words = NDArray[np.uint64]
 
 
 class Descriptions(NamedTuple):
-    """Some descriptions of some things.
+    """Descriptions of things, without duplicates.
+
+    The raw list has the descriptions of every group one after the other, with duplicates.
 
     Attributes:
-        extents: the things that fit each, as rows of words; shape (descriptions, words).
-        lengths: of each how many specifiers it has; shape (descriptions,).
-        origins: of each the first place where it stands if those of all sorts of like things are written down
-            sort by sort; shape (descriptions,).
-        own: which description stands at each of these places.
-        starts: where the places of each sort begin; shape (sorts + 1,).
-        sorts: of each sort the numbers of its specifiers, of the kind first.
-        sort_of: of each thing its sort.
+        extents: the things that match each description, as rows of words; shape (descriptions, words).
+        lengths: number of specifiers of each description; shape (descriptions,).
+        origins: index of each description's first occurrence in the raw list; shape (descriptions,).
+        numbers: description at each index of the raw list.
+        starts: start of each group in the raw list; shape (groups + 1,).
+        pairs: all specifiers.
+        groups: indices into `pairs` for each group, those of the kind first.
+        group_of: thing -> group.
     """
 
     extents: Words
     lengths: Integers
     origins: Integers
-    own: Integers
+    numbers: Integers
     starts: Integers
     pairs: Sequence[Specifier]
-    sorts: Sequence[Sequence[int]]
-    sort_of: Mapping[int, int]
+    groups: Sequence[Sequence[int]]
+    group_of: Mapping[int, int]
 
     def decode(self, number: int) -> tuple[Specifier, ...]:
         """Return the specifiers of a description in canonical order."""
-        sort = int(np.searchsorted(self.starts, self.origins[number], side="right")) - 1
-        pairs = [self.pairs[number] for number in self.sorts[sort]]
+        group = int(np.searchsorted(self.starts, self.origins[number], side="right")) - 1
+        pairs = [self.pairs[i] for i in self.groups[group]]
         kinds = sum(key in KIND_KEYS for key, _ in pairs)
-        others, kind = divmod(int(self.origins[number] - self.starts[sort]), kinds + 1)
+        others, kind = divmod(int(self.origins[number] - self.starts[group]), kinds + 1)
         return (*pairs[kind - 1 : kind], *(pair for i, pair in enumerate(pairs[kinds:]) if others >> i & 1))
 
     def pick(self, numbers: Integers) -> Descriptions:
-        """Return some of the descriptions."""
+        """Return the descriptions with the given numbers."""
         return self._replace(
             extents=self.extents[numbers], lengths=self.lengths[numbers], origins=self.origins[numbers]
         )
 
     def about(self, things: BitSet) -> Descriptions:
-        """Return those of some of the things, in the order that they alone would have."""
-        sorts = dict.fromkeys(self.sort_of[entity] for entity in entities(things))
-        if len(sorts) == len(self.sorts):
+        """Return the descriptions of `things`, in the order of an enumeration of these alone."""
+        groups = dict.fromkeys(self.group_of[entity] for entity in entities(things))
+        if len(groups) == len(self.groups):
             return self
-        parts = [self.own[self.starts[sort] : self.starts[sort + 1]] for sort in sorts]
+        parts = [self.numbers[self.starts[group] : self.starts[group + 1]] for group in groups]
         numbers = np.concatenate([np.empty(0, dtype=np.intp), *parts])
         first = np.empty(len(self.extents), dtype=np.intp)
-        # Of several places that a description has the first is written last.
+        # Reversed, so that the first occurrence of a description is written last.
         first[numbers[::-1]] = np.arange(len(numbers))[::-1]
         return self.pick(numbers[first[numbers] == np.arange(len(numbers))])
 
 
 def arguments_of(world: World, quest: Quest, targets: Targets) -> tuple[str | None, ...]:
-    """Return what a meaning of `quest` may have as its argument."""
+    """Return the possible arguments of a meaning of `quest`."""
     if quest == "bring_me":
         return (None,)
     return tuple(VERBS) if quest == "change_state" else tuple(world.names[i] for i in targets.position)
@@ -93,47 +95,47 @@ def arguments_of(world: World, quest: Quest, targets: Targets) -> tuple[str | No
 def descriptions(
     world: World, state: State, described: BitSet, *, subclasses: bool = True, among: BitSet | None = None
 ) -> Descriptions:
-    """Return every description of some entities, each once."""
-    pairs, sorts, sort_of = _sorts(world, state, described, subclasses)
-    # A code tells descriptions apart and counts their specifiers.
+    """Return every description of some entities, each once; `among`: what can match, by default movables."""
+    pairs, groups, group_of = _groups(world, state, described, subclasses)
+    # A code identifies a description and counts its specifiers.
     weights = _weights(pairs)
-    everybody = world.of("movable") if among is None else among
-    fits = words([everybody, *(everybody & extension(world, state, *pair) for pair in pairs)], len(world))
+    universe = world.of("movable") if among is None else among
+    matches = words([universe, *(universe & extension(world, state, *pair) for pair in pairs)], len(world))
     kinds = 3 if subclasses else 2
-    starts = np.cumsum([0, *((kinds + 1) << len(sort) - kinds for sort in sorts)])
+    starts = np.cumsum([0, *((kinds + 1) << len(group) - kinds for group in groups)])
     codes = np.empty(starts[-1], dtype=np.int64)
-    extents = np.empty((starts[-1], fits.shape[1]), dtype=np.uint64)
-    for length in set(map(len, sorts)):
-        alike = [i for i, sort in enumerate(sorts) if len(sort) == length]
-        numbers = np.array([sorts[i] for i in alike]).T
-        code = np.stack([np.zeros(len(alike), dtype=np.int64), *weights[numbers[:kinds]]], axis=1)
-        everything = np.broadcast_to(fits[0], (len(alike), fits.shape[1]))
-        extent = np.stack([everything, *fits[1 + numbers[:kinds]]], axis=1)
-        for column in numbers[kinds:]:
+    extents = np.empty((starts[-1], matches.shape[1]), dtype=np.uint64)
+    for length in set(map(len, groups)):
+        same_length = [i for i, group in enumerate(groups) if len(group) == length]
+        specifiers = np.array([groups[i] for i in same_length]).T
+        code = np.stack([np.zeros(len(same_length), dtype=np.int64), *weights[specifiers[:kinds]]], axis=1)
+        everything = np.broadcast_to(matches[0], (len(same_length), matches.shape[1]))
+        extent = np.stack([everything, *matches[1 + specifiers[:kinds]]], axis=1)
+        for column in specifiers[kinds:]:
             code = np.concatenate([code, code + weights[column][:, None]], axis=1)
-            extent = np.concatenate([extent, extent & fits[1 + column][:, None]], axis=1)
-        places = starts[alike][:, None] + np.arange(code.shape[1])
-        codes[places], extents[places] = code, extent
-    origins, own = _first_places(codes)
+            extent = np.concatenate([extent, extent & matches[1 + column][:, None]], axis=1)
+        rows = starts[same_length][:, None] + np.arange(code.shape[1])
+        codes[rows], extents[rows] = code, extent
+    origins, numbers = _unique(codes)
     return Descriptions(
-        extents[origins], codes[origins] >> _COUNT, origins, own, starts, pairs, sorts, sort_of
+        extents[origins], codes[origins] >> _COUNT, origins, numbers, starts, pairs, groups, group_of
     )
 
 
-def _first_places(codes: Integers) -> tuple[Integers, Integers]:
-    """Return where each different code stands first, in that order, and which of them is at each place."""
+def _unique(codes: Integers) -> tuple[Integers, Integers]:
+    """Return the indices of the first occurrences, ascending, and the number of the code at each index."""
     order = np.argsort(codes)
     ordered = codes[order]
     begins = np.flatnonzero(np.diff(ordered, prepend=-1))
     first = np.minimum.reduceat(order, begins)
     rank = np.empty_like(first)
     rank[np.argsort(first)] = np.arange(len(first))
-    own = np.empty_like(order)
-    own[order] = np.repeat(rank, np.diff(begins, append=len(order)))
-    return np.sort(first), own
+    numbers = np.empty_like(order)
+    numbers[order] = np.repeat(rank, np.diff(begins, append=len(order)))
+    return np.sort(first), numbers
 
 
-# Where the value of a key stands among the bits of a code, and the number of specifiers above all.
+# Bit offset of the value of each key in a code; the number of specifiers is in the highest bits.
 _SHIFTS: Final[Mapping[str, int]] = {
     **dict.fromkeys(KIND_KEYS, 0),
     **dict.fromkeys(PLACE_KEYS, 10),
@@ -151,7 +153,7 @@ def columns(extents: Words, chosen: Sequence[int]) -> Floats:
 
 
 def _weights(pairs: Iterable[Specifier]) -> Integers:
-    """Return what each specifier adds to a code."""
+    """Return the amount that each specifier adds to a code."""
     values: Counter[int] = Counter()
     weights = []
     for key, _ in pairs:
@@ -176,24 +178,24 @@ def useful_by_argument(rewards: Rewards) -> dict[str | None, BitSet]:
     return sets
 
 
-def _sorts(
+def _groups(
     world: World, state: State, described: BitSet, subclasses: bool
 ) -> tuple[list[Specifier], list[list[int]], dict[int, int]]:
-    """Return all specifiers, for each sort of like things the numbers of its own, and each thing's sort."""
+    """Return all specifiers, the indices of the specifiers of each group, and the group of each thing."""
     numbers: defaultdict[Specifier, int] = defaultdict()
     numbers.default_factory = numbers.__len__
     by_signature: dict[tuple[object, ...], int] = {}
-    sorts: list[list[int]] = []
-    sort_of: dict[int, int] = {}
+    groups: list[list[int]] = []
+    group_of: dict[int, int] = {}
     bits = dict(zip(STATES, state[3:11], strict=True))
     kinds, places, colors, sizes = world.kinds, state.place, world.colors, world.sizes
     for entity in entities(described):
         kind, color, size = kinds[entity], colors[entity], sizes[entity]
         values = [bits[name] >> entity & 1 for name in kind.states]
         signature = kind.name, places[entity], color, size, *values
-        sort = by_signature.get(signature)
-        if sort is None:
-            sort = by_signature[signature] = len(sorts)
+        group = by_signature.get(signature)
+        if group is None:
+            group = by_signature[signature] = len(groups)
             container = state.container(entity)
             pairs: list[Specifier] = [("class", kind.cls)]
             if subclasses:
@@ -206,6 +208,6 @@ def _sorts(
                 pairs.append(("color", color))
             if size:
                 pairs.append(("size", size))
-            sorts.append([numbers[pair] for pair in pairs])
-        sort_of[entity] = sort
-    return list(numbers), sorts, sort_of
+            groups.append([numbers[pair] for pair in pairs])
+        group_of[entity] = group
+    return list(numbers), groups, group_of

@@ -1,4 +1,4 @@
-"""A meaning or an utterance: what is asked for, of which things (spec 6.1, 7.1)."""
+"""Meanings and utterances: a request and the description of its objects (spec 6.1, 7.1)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Quest = Literal["bring_me", "move_to", "change_state"]
 QUESTS: Final[tuple[Quest, ...]] = ("bring_me", "move_to", "change_state")
 KIND_KEYS: Final = ("class", "subclass", "type")
 PLACE_KEYS: Final = ("inside", "ontop")
-# The order in which a description is kept and its states are worded.
+# Canonical order of a description, and the order in which its states are worded.
 STATE_KEYS: Final = ("open", "cooked", "frozen", "sliced", "soaked", "toggled", "dusty", "color", "size")
 KEYS: Final = (*KIND_KEYS, *PLACE_KEYS, *STATE_KEYS)
 # verb of change_state -> the abilities that allow it
@@ -38,9 +38,9 @@ class Meaning:
     """A triple (quest type, description, argument); an utterance has the same form.
 
     Attributes:
-        description: specifiers in the order of `KEYS` (make it with `describe`).
-        argument: None for bring_me; the destination's name for move_to (None in an utterance that leaves
-            it open); the verb for change_state.
+        description: specifiers in the order of `KEYS` (see `describe`).
+        argument: None for bring_me; the name of the destination for move_to (None in an utterance that
+            leaves it open); the verb for change_state.
     """
 
     quest: Quest
@@ -48,21 +48,21 @@ class Meaning:
     argument: str | None = None
 
     def get(self, key: str) -> Value | None:
-        """Return the value of a specifier; None if it is not there."""
+        """Return the value of a specifier, or None."""
         return next((value for name, value in self.description if name == key), None)
 
     @property
     def kind(self) -> tuple[str, str] | None:
-        """The finest kind that is said, with its key."""
+        """The most specific kind in the description, with its key."""
         return next(((key, str(name)) for key, name in reversed(self.description) if key in KIND_KEYS), None)
 
     @property
     def place(self) -> tuple[str, str] | None:
-        """The relation and the container that are said, if they are."""
+        """The relation and the container in the description, if any."""
         return next(((key, str(name)) for key, name in self.description if key in PLACE_KEYS), None)
 
     def to_json(self) -> list[Any]:
-        """Return what episode files hold: [quest, {specifier: value}, argument]."""
+        """Return the form used in episode files: [quest, {specifier: value}, argument]."""
         return [self.quest, dict(self.description), self.argument]
 
 
@@ -76,7 +76,7 @@ def describe(specifiers: Mapping[str, Value] | Iterable[Specifier]) -> tuple[Spe
 
 
 def matching(world: World, state: State, description: Iterable[Specifier]) -> BitSet:
-    """Return the movable entities that fit every specifier; a state that an entity lacks is a mismatch."""
+    """Return the movable entities that match every specifier; a state that an entity lacks is a mismatch."""
     things = world.of("movable")
     for key, value in description:
         things &= extension(world, state, key, value)
@@ -84,12 +84,12 @@ def matching(world: World, state: State, description: Iterable[Specifier]) -> Bi
 
 
 def changeable(world: World, verb: str) -> BitSet:
-    """Return the entities that may undergo a verb of change_state, whatever state they are in."""
+    """Return the entities that a change_state verb applies to, regardless of their current state."""
     return reduce(or_, map(world.of, VERBS.get(verb, ())), 0)
 
 
 def extension(world: World, state: State, key: str, value: Value) -> BitSet:
-    """Return the entities of which one specifier is true."""
+    """Return the entities that match one specifier."""
     if key in KIND_KEYS or key in ("color", "size"):
         return world.of(str(value))
     if key in PLACE_KEYS:
@@ -98,8 +98,8 @@ def extension(world: World, state: State, key: str, value: Value) -> BitSet:
             return 0
         return bit_set(state.contents(container))
     able = world.of(_ABILITY[key])
-    holds: BitSet = getattr(state, key)
-    return able & holds if value else able & ~holds
+    positive: BitSet = getattr(state, key)
+    return able & positive if value else able & ~positive
 
 
 _ABILITY: Final = {

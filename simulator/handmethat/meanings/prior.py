@@ -1,4 +1,4 @@
-"""How likely each meaning is: P(m) out of the rewards of help (spec 6.3, 6.4)."""
+"""The prior P(m) over meanings, computed from the rewards of help (spec 6.3, 6.4)."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _OFFSET: Final[Mapping[Quest, int]] = {"bring_me": 0, "move_to": 2, "change_stat
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The meanings that may be meant in a household.
+    """The possible meanings in a household.
 
     Attributes:
-        state: its state when the human asks.
+        state: the state when the human asks.
         meanings: at least one.
-        probabilities: of each meaning; shape (meanings,), sum 1.
+        probabilities: P(m) of each meaning; shape (meanings,), sum 1.
     """
 
     world: World
@@ -60,19 +60,14 @@ def prior(
     rest: int,
     profile: Profile,
 ) -> Pool | None:
-    """Return the meanings of some quest types in one pool, and how likely the human means each.
+    """Return the meanings of the quest types in one pool, with their probabilities, when the human asks.
 
-    Args:
-        world: the household.
-        state: its state when the human asks.
-        rewards: of the groundings of each quest type that may be asked for: one, or with
-            `Profile.joint_quests` all.
-        targets: what the goal is about.
-        rest: actions that the human's plan still has; a grounding without a reward has the reward -rest.
-        profile: `all_meanings`, `locations_count` and `subclasses_everywhere` matter here.
+    `rewards`: rewards of the groundings of each possible quest type: of one, or with `Profile.joint_quests`
+    of all. `rest`: number of actions left in the human's plan; a grounding without a reward gets -rest.
+    `profile`: `all_meanings`, `locations_count` and `subclasses_everywhere` are used.
 
     Returns:
-        None if no meaning is likely enough.
+        The pool; None if no meaning is likely enough.
     """
     tables: _Tables = {}
     blocks = [
@@ -81,24 +76,24 @@ def prior(
         for block in _blocks(world, state, quest, worth, targets, rest, profile, tables)
     ]
     weights = np.concatenate([block.weights.ravel() for block in blocks]) if blocks else np.empty(0)
-    likely = _cut(weights)
-    if likely is None:
+    probabilities = _normalize(weights)
+    if probabilities is None:
         return None
     meanings: list[Meaning] = []
     start = 0
     for block in blocks:
         stop = start + block.weights.size
-        meanings += block.decode(np.flatnonzero(likely[start:stop]).tolist())
+        meanings += block.decode(np.flatnonzero(probabilities[start:stop]).tolist())
         start = stop
-    return Pool(world, state, tuple(meanings), likely[likely > 0])
+    return Pool(world, state, tuple(meanings), probabilities[probabilities > 0])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Block:
-    """Descriptions and arguments that were weighed together.
+    """Descriptions and arguments with their weights.
 
     Attributes:
-        weights: log P(m) but for a constant; shape (descriptions, arguments); -inf where P(m) is 0.
+        weights: log P(m) up to a constant; shape (descriptions, arguments); -inf where P(m) is 0.
     """
 
     quest: Quest
@@ -107,10 +102,10 @@ class _Block:
     weights: Floats
 
     def decode(self, indices: Sequence[int]) -> list[Meaning]:
-        """Return the meanings at some places of the flattened `weights`."""
-        many, quest = len(self.arguments), self.quest
-        rows = {row: self.table.decode(row) for row in {index // many for index in indices}}
-        return [Meaning(quest, rows[index // many], self.arguments[index % many]) for index in indices]
+        """Return the meanings at the given indices of the flattened `weights`."""
+        width, quest = len(self.arguments), self.quest
+        rows = {row: self.table.decode(row) for row in {index // width for index in indices}}
+        return [Meaning(quest, rows[index // width], self.arguments[index % width]) for index in indices]
 
 
 def _blocks(
@@ -123,35 +118,35 @@ def _blocks(
     profile: Profile,
     tables: _Tables,
 ) -> list[_Block]:
-    """Return the arguments in blocks: those of which the same things are described are weighed together.
+    """Return one block for each set of things to describe, with all its arguments.
 
-    Quest types share their tables.
+    `tables` is shared by the quest types.
     """
     useful, movable = useful_by_argument(rewards), world.of("movable")
-    every = arguments_of(world, quest, targets)
-    # A subclass may be named (B3); what fits a description may be a location (B5).
+    every_argument = arguments_of(world, quest, targets)
+    # A subclass may be named (B3); a location may match a description (B5).
     subclasses = quest == "bring_me" or profile.subclasses_everywhere
-    everybody = (1 << len(world)) - 1 if profile.locations_count else movable
+    universe = (1 << len(world)) - 1 if profile.locations_count else movable
     groups: dict[BitSet, tuple[str | None, ...]] = {}
     if profile.all_meanings:
-        for argument in every:
+        for argument in every_argument:
             things = movable & changeable(world, str(argument)) if quest == "change_state" else movable
             groups[things] = (*groups.get(things, ()), argument)
         if subclasses not in tables:
-            tables[subclasses] = descriptions(world, state, movable, subclasses=subclasses, among=everybody)
+            tables[subclasses] = descriptions(world, state, movable, subclasses=subclasses, among=universe)
     else:
-        every = tuple(argument for argument in every if argument in useful)
-        if things := movable & reduce(or_, map(useful.__getitem__, every), 0):
-            groups[things] = every
+        helpful = tuple(argument for argument in every_argument if argument in useful)
+        if things := movable & reduce(or_, map(useful.__getitem__, helpful), 0):
+            groups[things] = helpful
     blocks = []
     for things, arguments in groups.items():
         if profile.all_meanings:
             table = tables[subclasses].about(things)
         else:
-            table = descriptions(world, state, things, subclasses=subclasses, among=everybody)
-            # All that fits must be useful with one and the same argument; most fails without asking which.
-            inside = words([useful[argument] for argument in arguments], len(world))
-            union = np.bitwise_or.reduce(inside)
+            table = descriptions(world, state, things, subclasses=subclasses, among=universe)
+            # All matches must be useful with the same argument; the union is a quick first test.
+            useful_words = words([useful[argument] for argument in arguments], len(world))
+            union = np.bitwise_or.reduce(useful_words)
             table = table.pick(np.flatnonzero(~(table.extents & ~union).any(axis=1)))
         if not len(table.extents):
             continue
@@ -159,41 +154,41 @@ def _blocks(
         cost = table.lengths - 1 + _OFFSET[quest]
         weights = RATIONALITY * (mean - COST_WEIGHT * cost[:, None])
         if not profile.all_meanings:
-            weights[(table.extents[:, None] & ~inside).any(axis=2)] = -np.inf
+            weights[(table.extents[:, None] & ~useful_words).any(axis=2)] = -np.inf
         blocks.append(_Block(quest, table, arguments, weights))
     return blocks
 
 
-# Everything that can be described, by whether it is by subclass, too.
+# Descriptions of all movable things, without (False) or with (True) subclasses.
 _Tables = dict[bool, Descriptions]
 
 
 def _mean_rewards(extents: Words, rewards: Rewards, arguments: Sequence[str | None], rest: int) -> Floats:
-    """Return the mean of R over the things that fit; shape (descriptions, arguments).
+    """Return the mean of R over the matching things; shape (descriptions, arguments).
 
-    Rewards are whole numbers, and so are their sums: exact, in whatever order they are added up.
+    Rewards are integers, so their sums are exact in any order.
     """
     column = {argument: i for i, argument in enumerate(arguments)}
-    weighed = {entity: i for i, entity in enumerate(dict.fromkeys(entity for entity, _ in rewards.values))}
-    more = np.zeros((len(weighed), len(arguments)))
+    row = {entity: i for i, entity in enumerate(dict.fromkeys(entity for entity, _ in rewards.values))}
+    gains = np.zeros((len(row), len(arguments)))
     for (entity, argument), value in rewards.values.items():
         if argument in column:
-            more[weighed[entity], column[argument]] = value + rest
+            gains[row[entity], column[argument]] = value + rest
     sizes = np.bitwise_count(extents).sum(axis=1, dtype=np.float64)[:, None]
-    return np.asarray((columns(extents, list(weighed)) @ more - rest * sizes) / sizes)
+    return np.asarray((columns(extents, list(row)) @ gains - rest * sizes) / sizes)
 
 
-def _cut(weights: Floats) -> Floats | None:
-    """Probabilities out of log weights, the unlikely ones cut off in two steps; None if none is left."""
+def _normalize(weights: Floats) -> Floats | None:
+    """Return probabilities from log weights, with unlikely ones set to 0 in two steps; None if all are 0."""
     if not weights.size or not np.isfinite(top := weights.max()):
         return None
-    likely: Floats = np.exp(weights - top)
-    likely /= likely.sum()
-    # Renormalising lifts what is left, so that the second cut differs from the first only on its edge.
+    probabilities: Floats = np.exp(weights - top)
+    probabilities /= probabilities.sum()
+    # Renormalising raises the rest, so the second cut differs from the first only at its boundary.
     for keep in (np.greater_equal, np.greater):
-        likely[~keep(likely, _LEAST)] = 0.0
-        total = likely.sum()
+        probabilities[~keep(probabilities, _LEAST)] = 0.0
+        total = probabilities.sum()
         if not total > 0:
             return None
-        likely /= total
-    return likely
+        probabilities /= total
+    return probabilities

@@ -1,4 +1,4 @@
-"""Instructions, meanings and what the human did, in words (spec 7.4, 9.1, 9.3; tables/wording.*.yaml)."""
+"""Instructions, meanings and the human's actions in words (spec 7.4, 9.1, 9.3; tables/wording.*.yaml)."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ def wording(language: str) -> Mapping[str, Any]:
     """Read tables/wording.<language>.yaml.
 
     Raises:
-        InputError: if there is no such language.
+        InputError: if the language is unknown.
     """
     if language not in LANGUAGES:
-        raise InputError(f"No wording in the language {language!r}; there are {' and '.join(LANGUAGES)}.")
+        raise InputError(f"There is no wording in the language {language!r}; use {' or '.join(LANGUAGES)}.")
     return read_table(f"wording.{language}")
 
 
 def display_name(world: World, entity: int, language: str) -> str:
     """Return a thing's name in texts: ``large red box (box#1)``, ``红色大号箱子（box#1）``.
 
-    Size and colour stand in front. The identifier follows where there are several of the type.
+    Size and colour come first. The identifier follows if there are several of the type.
     """
     name = _with_attributes(world, entity, language, identifiers=language == "en")
-    if entity == HUMAN or world.alone(entity):
+    if entity == HUMAN or world.only_of_type(entity):
         return name
     return str(wording(language)["identifier"].format(name=name, identifier=world.names[entity]))
 
 
 def text_name(world: World, entity: int, language: str) -> str:
-    """Return a thing's name in stories to be acted upon by commands: ``box#1``, ``箱子（box#1）``."""
+    """Return a thing's name in stories, with the identifier for commands: ``box#1``, ``箱子（box#1）``."""
     identifier = world.name(entity)
     if language == "en":
         return identifier
@@ -48,9 +48,9 @@ def text_name(world: World, entity: int, language: str) -> str:
 
 
 def label(world: World, entity: int, language: str) -> str:
-    """Return a thing's name for people: ``large red box #1``, ``红色大号箱子#1``; numbered if need be."""
+    """Return a thing's name for people, numbered if needed: ``large red box #1``, ``红色大号箱子#1``."""
     name = _with_attributes(world, entity, language, identifiers=False)
-    if entity == HUMAN or world.alone(entity):
+    if entity == HUMAN or world.only_of_type(entity):
         return name
     _, sign, number = world.names[entity].partition("#")
     return str(wording(language)["label"].format(name=name, number=sign + number))
@@ -70,17 +70,17 @@ _AGENT = "human-"
 
 
 def render_action(world: World, action: Action, language: str, *, labels: bool = False) -> str:
-    """Return one thing that the human did, one sentence.
+    """Return a sentence for one action of the human.
 
-    `labels`: with words for people instead of the identifiers that commands need.
+    `labels`: use words for people instead of the identifiers that commands use.
     """
     table, name = wording(language), action.name.removeprefix(_AGENT)
     names = {}
     for parameter, entity in zip(domain("human")[action.name].params, action.args, strict=True):
-        label_text = (label if labels else text_name)(world, entity, language)
-        names[parameter] = label_text
+        noun = (label if labels else text_name)(world, entity, language)
+        names[parameter] = noun
         if entity != HUMAN and (relation := world.kinds[entity].relation):
-            names[f"{parameter}_at"] = table["place"][relation].format(container=label_text)
+            names[f"{parameter}_at"] = table["place"][relation].format(container=noun)
     patterns = _label_patterns(language) if labels else table["actions"]
     sentence = table["label_story"] if labels and "label_story" in table else table["story"]
     return str(sentence.format(does=patterns[name].format(**names)))
@@ -89,16 +89,16 @@ def render_action(world: World, action: Action, language: str, *, labels: bool =
 def render_story(
     world: World, actions: Iterable[Action], language: str, *, labels: bool = False
 ) -> tuple[str, ...]:
-    """Return what the human did, a sentence for each action; one that says so if there was none."""
+    """Return a sentence for each action of the human, or one that says there was no action."""
     sentences = tuple(render_action(world, action, language, labels=labels) for action in actions)
     return sentences or (str(wording(language)["no_story"]),)
 
 
 def render_description(world: World, actions: Iterable[Action], said: str, language: str) -> str:
-    """Return the task as the robot reads it: what the human did, then says (`said`), quoted."""
+    """Return the task as the robot reads it: the human's actions, then the quoted instruction `said`."""
     quoted = str(wording(language)["said"].format(utterance=said))
-    between = " " if language == "en" else ""
-    return between.join([*render_story(world, actions, language), quoted])
+    separator = " " if language == "en" else ""
+    return separator.join([*render_story(world, actions, language), quoted])
 
 
 @cache
@@ -111,12 +111,12 @@ _Namer = Callable[[int], str]
 
 
 def render_utterance(world: World, utterance: Utterance, language: str, seed: int) -> str:
-    """Return what the human says.
+    """Return the instruction in words.
 
-    `seed`: opener and synonym descend from it, so that an episode keeps its wording (B14).
+    `seed`: determines opener and synonym, so that an episode keeps its wording (B14).
     """
     table, random = wording(language), Random(derive_seed(seed, "wording"))
-    # Both are drawn whatever the quest, so that quests of one seed share their opener.
+    # Both are always drawn, so that all quests of a seed share their opener.
     opener, synonym = (random.random() for _ in range(2))
     name = partial(display_name, world, language=language)
     if utterance.description:
@@ -135,7 +135,7 @@ def render_utterance(world: World, utterance: Utterance, language: str, seed: in
 
 
 def render_meaning(world: World, meaning: Meaning, language: str) -> str:
-    """Return what is meant, in full and in plain words: "Bring any dusty book in the cabinet", and a stop."""
+    """Return a meaning as a sentence, with a full stop: "Bring any dusty book in the cabinet"."""
     name = partial(label, world, language=language)
     noun = (_any_english if language == "en" else _any_chinese)(world, meaning, name)
     key = meaning.argument if meaning.quest == "change_state" else meaning.quest
@@ -176,7 +176,7 @@ def _chinese_np(world: World, meaning: Meaning, name: _Namer) -> str:
     table, kind = wording("zh"), _kind(meaning)
     place = _place(world, meaning, name, "zh")
     adjectives = _chinese_adjectives(meaning, bool(kind))
-    # Of two attributes one says 的: 桌子上敞开的箱子, but 桌子上的红色箱子.
+    # 的 is used once: 桌子上敞开的箱子, but 桌子上的红色箱子.
     link = table["of"] if place and table["of"] not in adjectives else ""
     return f"{place}{link}{adjectives}{word(kind, 'zh') if kind else table['no_kind']}"
 
@@ -189,7 +189,7 @@ def _any_chinese(world: World, meaning: Meaning, name: _Namer) -> str:
 
 
 def _chinese_adjectives(meaning: Meaning, has_noun: bool) -> str:
-    """Return what stands before a noun; colour and size need no 的: 敞开、有灰尘的红色大号箱子."""
+    """Return the adjectives of a noun; colour and size need no 的: 敞开、有灰尘的红色大号箱子."""
     table = wording("zh")
     words = _labels(meaning, "zh")
     bare = sum(meaning.get(key) is not None for key in ("color", "size")) if has_noun else 0
@@ -199,7 +199,7 @@ def _chinese_adjectives(meaning: Meaning, has_noun: bool) -> str:
 
 
 def _adjectives(meaning: Meaning) -> list[str]:
-    """Return words for its states, as identifiers have it, colour and size last."""
+    """Return published words for the states, then colour and size."""
     states = wording("en")["states"]
     return [
         states[key][not value] if isinstance(value, bool) else value
@@ -209,7 +209,7 @@ def _adjectives(meaning: Meaning) -> list[str]:
 
 
 def _labels(meaning: Meaning, language: str) -> list[str]:
-    """Return words for its states, for people, colour and size last."""
+    """Return words for people for the states, then colour and size."""
     return [
         state_word(key, value, language) if isinstance(value, bool) else word(value, language)
         for key in STATE_KEYS
@@ -248,6 +248,6 @@ def _change(verb: str, noun: str, language: str) -> str:
     return f"{verb} {noun} {particle}" if last else f"{verb} {particle} {noun}"
 
 
-def _pick(options: Sequence[str], where: float) -> str:
-    """Draw one by random(), as random.choice may draw differently in another Python."""
-    return options[int(where * len(options))]
+def _pick(options: Sequence[str], sample: float) -> str:
+    """Return the option at a random number from 0 to 1; random.choice may differ between Python versions."""
+    return options[int(sample * len(options))]

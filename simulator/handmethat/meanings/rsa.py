@@ -1,18 +1,17 @@
-"""Rational speech acts: what a speaker says for a meaning, what a listener takes it to mean (spec 7.3).
+"""Rational speech acts: the speaker S(u | m) and the listener L(m | u) (spec 7.3).
 
-Why no matrix is needed: an utterance is true or false of a meaning. So log L_k(m | u) = f_k(m) + g_k(u)
-wherever u is true of m. Put into the speaker's exponent, alpha * f_k(m) is the same for everything said of m
-and cancels; put into the listener's, what depends on u alone cancels. With h_k(u) = alpha * (g_{k-1}(u) -
-alpha' * c(u)) what remains is
+No dense matrix is needed, since an utterance is either true or false of a meaning: log L_k(m | u) = f_k(m)
++ g_k(u) wherever u is true of m. In the speaker's exponent alpha * f_k(m) is equal for all u and cancels; in
+the listener's, terms in u alone cancel. With h_k(u) = alpha * (g_{k-1}(u) - alpha' * c(u)) this leaves
 
     A_k(m) = logsumexp of h_k(u) over the u that are true of m       log S_k(u | m) = h_k(u) - A_k(m)
     f_k(m) = log P(m) - A_k(m)                                       f_0(m) = log P(m)
     g_k(u) = -logsumexp of f_k(m) over the m that u is true of
 
-that is two sums over the pairs for which u is true of m, in each round.
+i.e. two sums over the true pairs in each round.
 
-A `RsaView` is that of a task for a plot: the file of an episode keeps ten readings of one utterance, and
-household, goal and profile give the rest again.
+`RsaView` is an excerpt for a plot. The file of an episode has only ten readings of one utterance; the rest is
+recomputed from household, goal and profile.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ from simulator.handmethat.meanings.utterances import Indices, Utterances, enumer
 from simulator.handmethat.planner.rewards import Rewards, rewards
 from simulator.handmethat.profiles import Profile, load_profile
 
-# How rational the speaker is, and alpha', what a unit of cost weighs.
+# Rationality alpha of the speaker, and alpha', the weight of a unit of cost.
 ALPHA: Final = 2.0
 COST_SCALE: Final = 1.0
 DEPTH: Final = 10
-# f and g grow by alpha in each round, and digits of their differences are lost: at 1e6 about half of them.
+# f and g grow by the factor alpha in each round, so their differences lose digits: at 1e6 about half of them.
 _MOST_DEPTH: Final = 19
 _READINGS: Final = 10
-# Sums above this have lost nothing that a double could have kept.
+# Sums above this did not underflow.
 _SAFE: Final = 1e-270
 
 
@@ -54,12 +53,12 @@ class Rsa:
 
     Args:
         pool: the meanings.
-        utterances: what may be said for them (`enumerate_utterances` of the same pool).
+        utterances: their utterances (`enumerate_utterances` of the same pool).
         profile: with `literal_sets`, an utterance is true of a meaning if A(m) is within A(u).
         depth: rounds of the recursion.
 
     Raises:
-        ValueError: if `depth` is below 1, or so great that rounding would tell.
+        ValueError: if `depth` is below 1, or so large that rounding errors would show.
     """
 
     def __init__(
@@ -70,7 +69,7 @@ class Rsa:
         depth: int = DEPTH,
     ) -> None:
         if not 1 <= depth <= _MOST_DEPTH:
-            raise ValueError(f"A depth of {depth}: it must be from 1 to {_MOST_DEPTH}.")
+            raise ValueError(f"The depth must be from 1 to {_MOST_DEPTH}, not {depth}.")
         self.pool = pool
         self.utterances = true_by_sets(pool, utterances) if profile.literal_sets else utterances
         self._h, self._a, self._f, self._g = self._recurse(depth)
@@ -91,19 +90,19 @@ class Rsa:
         return chances
 
     def readings(self, utterance: int) -> list[tuple[int, float]]:
-        """Return the ten likeliest meanings, likeliest first, and L(m | u) of each; none of probability 0."""
+        """Return up to ten meanings of positive probability and their L(m | u), likeliest first."""
         likely = self.listener(utterance)
         order = np.argsort(-likely, kind="stable")[:_READINGS]
         return [(int(i), float(likely[i])) for i in order if likely[i] > 0]
 
     @cached_property
     def _transposed(self) -> tuple[Indices, Indices]:
-        """The truth matrix compressed by columns: starts per utterance, and meanings."""
+        """The truth matrix, compressed by columns: start of each utterance, and meanings."""
         columns, meanings = self.utterances.columns, len(self.pool)
         starts = np.zeros(len(self.utterances) + 1, dtype=np.intp)
         np.cumsum(np.bincount(columns, minlength=len(self.utterances)), out=starts[1:])
         rows = np.repeat(np.arange(meanings, dtype=np.intp), np.diff(self.utterances.starts))
-        # Small integers are sorted in linear time.
+        # Small integer types are sorted in linear time.
         order = np.argsort(columns.astype(np.min_scalar_type(len(self.utterances))), kind="stable")
         return starts, rows[order]
 
@@ -116,7 +115,7 @@ class Rsa:
         f = log_prior
         g = -over_meanings(f)
         for _ in range(depth):
-            # A constant in g would cancel; left there, it doubled in each round.
+            # A constant in g cancels, but would double in each round.
             h = ALPHA * (g - g.max()) - penalty
             a = over_utterances(h)
             f = log_prior - a
@@ -125,12 +124,10 @@ class Rsa:
 
 
 def choose_reading(listener: Floats, sample: float | None = None) -> int:
-    """Return index of r, what the listener takes the utterance to mean.
+    """Return the index of r, the listener's reading of the utterance, given L(m | u); shape (meanings,).
 
-    Args:
-        listener: L(m | u); shape (meanings,).
-        sample: None for the likeliest (the first of those that tie but for rounding); else a random number
-            from 0 to 1 that draws r from L (`Profile.sampled_reading`).
+    `sample`: None for the likeliest meaning (the first of those that tie up to rounding); else a random
+    number from 0 to 1 that draws r from L (`Profile.sampled_reading`).
     """
     if sample is None:
         return int(np.argmax(listener >= listener.max() * (1 - 1e-9)))
@@ -138,13 +135,13 @@ def choose_reading(listener: Floats, sample: float | None = None) -> int:
 
 
 def draw(probabilities: Floats, sample: float) -> int:
-    """Return the index that a random number from 0 to 1 draws; never one of probability 0."""
+    """Return the index drawn by `sample`, a random number from 0 to 1; never one of probability 0."""
     sums = np.cumsum(probabilities)
     return int(min(np.searchsorted(sums, sample * sums[-1], side="right"), np.flatnonzero(probabilities)[-1]))
 
 
 def _summer(starts: Indices, indices: Indices) -> Callable[[Floats], Floats]:
-    """Return logsumexp of ``values[indices]`` over each of the stretches that `starts` bounds."""
+    """Return a function for the logsumexp of ``values[indices]`` over each range between two `starts`."""
     firsts, counts = starts[:-1], np.diff(starts)
 
     def add(values: Floats) -> Floats:
@@ -152,27 +149,27 @@ def _summer(starts: Indices, indices: Indices) -> Callable[[Floats], Floats]:
         sums = np.add.reduceat(np.exp(values - top)[indices], firsts)
         if sums.min() > _SAFE:
             return np.asarray(np.log(sums) + top)
-        # Beside the largest value some stretch vanishes (B17): each by its own largest.
-        spread = values[indices]
-        tops = np.maximum.reduceat(spread, firsts)
-        return np.asarray(np.log(np.add.reduceat(np.exp(spread - np.repeat(tops, counts)), firsts)) + tops)
+        # Some range underflows next to the largest value (B17): scale each by its own maximum.
+        ranges = values[indices]
+        tops = np.maximum.reduceat(ranges, firsts)
+        return np.asarray(np.log(np.add.reduceat(np.exp(ranges - np.repeat(tops, counts)), firsts)) + tops)
 
     return add
 
 
 MOST: Final = 12
-# Subclasses of which v1 draws at most so many things of a type, and v2 one more.
-_FEW: Final = 2
-_TELLING: Final = frozenset({"metal_tool", "electric_equipment", "piece_of_cloth", "cleaning_tool"})
+# Subclasses of which v1 draws at most two things of a type, and v2 up to three.
+_MOST_IN_V1: Final = 2
+_FEWER_IN_V1: Final = frozenset({"metal_tool", "electric_equipment", "piece_of_cloth", "cleaning_tool"})
 
 
 @dataclass(frozen=True, eq=False)
 class RsaView:
-    """The likeliest meanings and what would be said for them.
+    """The likeliest meanings and utterances of a task.
 
     Attributes:
-        meanings: those that the utterance leaves likeliest, m and r among them if they are in the pool.
-        utterances: u first, then what is said most for these meanings.
+        meanings: the likeliest given the utterance; also m and r if they are in the pool.
+        utterances: u, then the likeliest for these meanings.
         prior: P(m) of each meaning; shape (meanings,).
         speaker: S(u | m); shape (meanings, utterances).
         listener: L(m | u); shape (meanings, utterances).
@@ -186,13 +183,13 @@ class RsaView:
 
 
 def rsa_view(task: Task, *, most: int = MOST) -> RsaView:
-    """Recompute the tables of a task.
+    """Recompute the speaker and listener tables of a task.
 
-    `most`: meanings and utterances that are kept.
+    `most`: largest number of meanings and of utterances in the view.
 
     Raises:
-        InputError: if the goal is of no known form, nothing is useful, or the utterance cannot be said for
-            any meaning of the pool (then the task was made by other rules).
+        InputError: if the form of the goal is unknown, no help is useful, or no meaning of the pool has the
+            utterance (i.e. the task was made by other rules).
     """
     profile = profile_of(task)
     pool = _pool(task, profile)
@@ -200,17 +197,17 @@ def rsa_view(task: Task, *, most: int = MOST) -> RsaView:
     utterances = tuple(rsa.utterances)
     if task.utterance not in utterances:
         raise InputError(
-            f"{task.id}: what is said in it cannot be said for any likely meaning by the rules of profile "
-            f"{profile.name}; the episode was made by others",
+            f"{task.id}: under the rules of profile {profile.name}, no likely meaning has this utterance; "
+            "the episode was made by other rules",
             code="rsa_unsaid",
             profile=profile.name,
         )
     spoken = utterances.index(task.utterance)
     rows = _largest(rsa.listener(spoken) + 1e-6 * pool.probabilities, most)
-    known = [
+    required = [
         pool.meanings.index(meaning) for meaning in (task.meaning, task.heard) if meaning in pool.meanings
     ]
-    rows = list(dict.fromkeys([*rows, *known]))
+    rows = list(dict.fromkeys([*rows, *required]))
     speaker = np.array([rsa.speaker(row) for row in rows])
     weight = pool.probabilities[rows] @ speaker
     columns = list(dict.fromkeys([spoken, *_largest(weight, most)]))[:most]
@@ -224,11 +221,11 @@ def rsa_view(task: Task, *, most: int = MOST) -> RsaView:
 
 
 def profile_of(task: Task) -> Profile:
-    """Return the profile a task was generated with; of a published one that of the version which made it.
+    """Return the profile of a task; for a published task, that of the generator version which made it.
 
-    The names of v1's own files say so. The first public generator, whose rules are v1's, names its files as
-    v2 does, but it has a level 0, may show fewer than three actions, and draws at most two tools of a type
-    where v2 draws up to three (spec 1.3, 12.3).
+    v1's own files have names in v1 style. The first public generator follows v1's rules but names its files
+    like v2. It can be recognised by a level 0, by fewer than three shown actions, or by having at most
+    two tools of a type where v2 draws up to three (spec 1.3, 12.3).
     """
     if task.profile != "official":
         return load_profile(task.profile)
@@ -236,8 +233,8 @@ def profile_of(task: Task) -> Profile:
     if name is not None and (name.style == "v1" or name.level == 0):
         return load_profile("v1")
     v1, v2 = load_profile("v1"), load_profile("v2")
-    kinds = Counter(kind.name for kind in task.world.kinds if kind.subclass in _TELLING)
-    first = len(task.actions) < v2.least_shown or (bool(kinds) and max(kinds.values()) <= _FEW)
+    kinds = Counter(kind.name for kind in task.world.kinds if kind.subclass in _FEWER_IN_V1)
+    first = len(task.actions) < v2.least_shown or (bool(kinds) and max(kinds.values()) <= _MOST_IN_V1)
     return v1 if first else v2
 
 
@@ -245,7 +242,7 @@ def _pool(task: Task, profile: Profile) -> Pool:
     goal = parse_goal(task.goal)
     targets = find_targets(task.world, task.initial, goal, profile.distractors)
     rest = len(task.solution) - len(task.actions)
-    # Own tasks keep a waiting human, published ones do not say.
+    # The human waits: generated tasks record it, published ones do not.
     state = task.current._replace(waiting=True)
     worth = {
         quest: builtin_rewards(task, quest)
@@ -255,7 +252,7 @@ def _pool(task: Task, profile: Profile) -> Pool:
     pool = prior(task.world, state, worth, targets, rest, profile)
     if pool is None:
         raise InputError(
-            f"{task.id}: no help is useful in it by the rules of profile {profile.name}",
+            f"{task.id}: no help is useful under the rules of profile {profile.name}",
             code="rsa_no_help",
             profile=profile.name,
         )
@@ -263,7 +260,7 @@ def _pool(task: Task, profile: Profile) -> Pool:
 
 
 def builtin_rewards(task: Task, quest: Quest) -> Rewards | None:
-    """Return what help of its quest type was worth when a built-in episode was made; None for any other."""
+    """Return the stored rewards of a built-in task for its own quest type; None for any other."""
     row = builtin_rows().get(task.id)
     if row is None or row["episode"]["profile"] != task.profile or quest != task.meaning.quest:
         return None

@@ -1,8 +1,8 @@
-"""What can be said for the meanings of a pool, what it costs, and what it is true of (spec 7.1 to 7.3).
+"""Utterances for the meanings of a pool, their costs and their truth (spec 7.1 to 7.3).
 
-An utterance leaves out specifiers of a meaning, or names a coarser kind. So the utterances that are true
-of a meaning word by word are those made from it. They are collected as codes, one bit per specifier, and
-put into words only where somebody wants to read them.
+An utterance leaves out specifiers of a meaning or names a coarser kind. So the utterances that are literally
+true of a meaning are those derived from it. They are stored as codes, one bit per specifier, and decoded
+only when needed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from simulator.handmethat.profiles import Profile
 from simulator.handmethat.world import entities
 
 Indices = NDArray[np.intp]
-# What is asked for: quest type and argument.
+# The request of an utterance: quest type and argument.
 Head = tuple[Quest, str | None]
 
 
@@ -40,15 +40,16 @@ Head = tuple[Quest, str | None]
 class Utterances:
     """The utterances of a pool.
 
-    What is true of what is a sparse matrix, compressed by rows: utterance ``columns[i]`` is true of
+    Truth is a sparse matrix, compressed by rows: utterance ``columns[i]`` is true of
     meaning m for every i from ``starts[m]`` up to ``starts[m + 1]``.
 
     Attributes:
         costs: c(u); shape (utterances,).
         starts: shape (meanings + 1,).
         columns: shape (pairs,).
-        codes: of each utterance its specifiers and what it asks for, a bit each.
-        specifiers: what the first bits stand for, in canonical order.
+        codes: the specifiers and the head of each utterance, one bit each.
+        specifiers: meaning of the low bits, in canonical order.
+        heads: meaning of the bits above.
     """
 
     costs: Floats
@@ -74,11 +75,11 @@ class Utterances:
 
 
 def enumerate_utterances(pool: Pool, profile: Profile) -> Utterances:
-    """Return everything that can be said for one of the pool's meanings; shared ones once."""
+    """Return every utterance for any of the pool's meanings, each once."""
     specifiers, heads = _vocabulary(pool)
-    bit = {pair: 1 << i for i, pair in enumerate(specifiers)}
-    head = {pair: 1 << (len(specifiers) + i) for i, pair in enumerate(heads)}
-    rows = [_codes(meaning, bit, head) for meaning in pool.meanings]
+    bits = {pair: 1 << i for i, pair in enumerate(specifiers)}
+    head_bits = {pair: 1 << (len(specifiers) + i) for i, pair in enumerate(heads)}
+    rows = [_codes(meaning, bits, head_bits) for meaning in pool.meanings]
     index = {code: i for i, code in enumerate(dict.fromkeys(chain.from_iterable(rows)))}
     codes = tuple(index)
     starts = np.zeros(len(rows) + 1, dtype=np.intp)
@@ -88,7 +89,7 @@ def enumerate_utterances(pool: Pool, profile: Profile) -> Utterances:
 
 
 def _vocabulary(pool: Pool) -> tuple[tuple[Specifier, ...], tuple[Head, ...]]:
-    """Return specifiers in canonical order (kinds first), and what utterances ask for."""
+    """Return the specifiers in canonical order (kinds first) and the heads of all utterances."""
     kinds: dict[Specifier, None] = {}
     others: dict[str, dict[Specifier, None]] = {}
     heads: dict[Head, None] = {}
@@ -102,14 +103,14 @@ def _vocabulary(pool: Pool) -> tuple[tuple[Specifier, ...], tuple[Head, ...]]:
                     kinds |= dict.fromkeys(_coarser(pair))
             else:
                 others.setdefault(pair[0], {})[pair] = None
-    # Only one kind, and one value of a key, is ever in a description: their order among each other is free.
+    # A description has at most one kind, and one value per key, so their relative order is free.
     ranked = sorted(others.items(), key=lambda item: KEYS.index(item[0]))
     return (*kinds, *(pair for _, pairs in ranked for pair in pairs)), tuple(heads)
 
 
 @cache
 def _coarser(kind: Specifier) -> tuple[Specifier, ...]:
-    """Return a kind and those that it implies, coarsest first."""
+    """Return a kind and the kinds it implies, coarsest first."""
     key, value = kind[0], str(kind[1])
     table = hierarchy()
     if key == "class":
@@ -120,16 +121,15 @@ def _coarser(kind: Specifier) -> tuple[Specifier, ...]:
     return (("class", of_type.cls), ("subclass", of_type.subclass), kind)
 
 
-def _codes(meaning: Meaning, bit: dict[Specifier, int], head: dict[Head, int]) -> list[int]:
-    codes = [head[meaning.quest, meaning.argument]]
+def _codes(meaning: Meaning, bits: dict[Specifier, int], head_bits: dict[Head, int]) -> list[int]:
+    codes = [head_bits[meaning.quest, meaning.argument]]
     if meaning.quest == "move_to":
-        codes.append(head[meaning.quest, None])
+        codes.append(head_bits[meaning.quest, None])
     for pair in meaning.description:
         if pair[0] in KIND_KEYS:
-            codes += [code | bit[kind] for kind in _coarser(pair) for code in codes]
+            codes += [code | bits[kind] for kind in _coarser(pair) for code in codes]
         else:
-            own = bit[pair]
-            codes += [code | own for code in codes]
+            codes += [code | bits[pair] for code in codes]
     return codes
 
 
@@ -139,7 +139,7 @@ def _costs(
     heads: Sequence[Head],
     profile: Profile,
 ) -> Floats:
-    """Return c(u) as published, or the number of specifiers with `Profile.plain_cost` (spec 7.2)."""
+    """Return c(u) as published, or with `Profile.plain_cost` the number of specifiers (spec 7.2)."""
     low = (1 << len(specifiers)) - 1
     if profile.plain_cost:
         return np.array([(code & low).bit_count() for code in codes], dtype=np.float64)
@@ -149,11 +149,11 @@ def _costs(
         1 << (len(specifiers) + i) for i, (_, argument) in enumerate(heads) if argument is not None
     )
     # Each specifier and the argument cost 1, a subclass 1 more, a type 2 more.
-    once = low | arguments
-    dear = subclasses | types
+    base = low | arguments
+    specific = subclasses | types
     return np.array(
         [
-            (code & once).bit_count() + (code & dear).bit_count() + (code & types).bit_count() - 1
+            (code & base).bit_count() + (code & specific).bit_count() + (code & types).bit_count() - 1
             for code in codes
         ],
         dtype=np.float64,
@@ -163,23 +163,25 @@ def _costs(
 def true_by_sets(pool: Pool, spoken: Utterances) -> Utterances:
     """Return the same utterances, true of every meaning with A(m) within A(u).
 
-    For move_to an utterance without a destination leaves every destination of the pool open.
+    A move_to utterance without a destination covers every destination of the pool.
     """
-    fits = {pair: extension(pool.world, pool.state, *pair) for pair in spoken.specifiers}
-    in_order, count = tuple(fits.values()), len(fits)
+    matches = {pair: extension(pool.world, pool.state, *pair) for pair in spoken.specifiers}
+    by_bit, count = tuple(matches.values()), len(matches)
     movable, low = pool.world.of("movable"), (1 << count) - 1
-    meant = [reduce(and_, (fits[pair] for pair in meaning.description), movable) for meaning in pool.meanings]
-    extensions = [reduce(and_, (in_order[i] for i in entities(code & low)), movable) for code in spoken.codes]
+    meant = [
+        reduce(and_, (matches[pair] for pair in meaning.description), movable) for meaning in pool.meanings
+    ]
+    uttered = [reduce(and_, (by_bit[i] for i in entities(code & low)), movable) for code in spoken.codes]
     size = len(pool.world)
-    within = ~(words(meant, size)[:, None] & ~words(extensions, size)).any(axis=2)
+    within = ~(words(meant, size)[:, None] & ~words(uttered, size)).any(axis=2)
     heads = {head: i for i, head in enumerate(spoken.heads)}
-    answers = np.array([[_answers(asked, head) for head in heads] for asked in heads])
-    asked = [heads[meaning.quest, meaning.argument] for meaning in pool.meanings]
-    answered = [(code >> count).bit_length() - 1 for code in spoken.codes]
-    rows, columns = np.nonzero(within & answers[np.ix_(asked, answered)])
+    covers = np.array([[_covers(said, head) for said in heads] for head in heads])
+    meant_heads = [heads[meaning.quest, meaning.argument] for meaning in pool.meanings]
+    said_heads = [(code >> count).bit_length() - 1 for code in spoken.codes]
+    rows, columns = np.nonzero(within & covers[np.ix_(meant_heads, said_heads)])
     starts = np.searchsorted(rows, np.arange(len(pool) + 1)).astype(np.intp)
     return replace(spoken, starts=starts, columns=columns.astype(np.intp))
 
 
-def _answers(asked: Head, said: Head) -> bool:
-    return asked == said or (said == ("move_to", None) and asked[0] == "move_to")
+def _covers(said: Head, meant: Head) -> bool:
+    return meant == said or (said == ("move_to", None) and meant[0] == "move_to")

@@ -1,1 +1,1 @@
-"""Plans, cost-to-go and what help is worth (spec 5 and 6.3)."""
+"""Plans, costs-to-go and rewards of help (spec 5 and 6.3)."""

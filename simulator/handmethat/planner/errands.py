@@ -1,6 +1,6 @@
-"""What is left to do for some demands, and the manners in which that can be gone about.
+"""Errands: the work that remains for some demands, and the styles in which it can be done.
 
-Which of them is shortest depends on where things are; each is walked in thought and the shortest taken.
+Which style is shortest depends on where things are; the caller simulates each and takes the shortest.
 """
 
 from __future__ import annotations
@@ -27,25 +27,26 @@ from simulator.handmethat.planner.walk import (
 )
 from simulator.handmethat.world import NOTHING, BitSet, entities
 
-_FOR_EVER: Final = frozenset({("sliced", False), ("soaked", False), ("dusty", True), ("stained", True)})
-# How many tools, and knives, are tried.
+# Requirements that no action can bring about.
+_IMPOSSIBLE: Final = frozenset({("sliced", False), ("soaked", False), ("dusty", True), ("stained", True)})
+# Largest numbers of tools and of knives that are tried.
 _TOOLS: Final = 3
 _KNIVES: Final = 2
 
 
 class ErrandStyle(NamedTuple):
-    """A way to go about errands.
+    """A style of doing errands.
 
     Attributes:
-        bring: wanted containers are brought to where the things are.
+        bring: bring the destination containers to the things.
         clean_first: clean before carrying, not after.
-        stage: lay a tool that is in the hand, and is needed at the end, down there first.
-        tools: what is cleaned with.
-        knife: what is sliced with.
-        surface: where what lies on no surface is sliced.
-        gather: also slice there what lies on another surface.
-        heater: where things are heated.
-        singly: carry each thing where it is wanted as soon as it is hot.
+        stage: first put the cleaning tool in the hand down at the destination, where it will be needed.
+        tools: cleaning tools.
+        knife: knife for slicing.
+        surface: surface for slicing things that do not lie on one.
+        gather: slice the other things on `surface` as well.
+        heater: appliance for heating.
+        singly: carry each thing to its destination as soon as it is hot.
     """
 
     bring: bool = False
@@ -59,21 +60,21 @@ class ErrandStyle(NamedTuple):
     singly: bool = False
 
 
-_PLAINLY: Final = ErrandStyle()
-_BRINGING: Final = ErrandStyle(bring=True)
+_DEFAULT: Final = ErrandStyle()
+_BRING: Final = ErrandStyle(bring=True)
 
 
 @dataclass(slots=True)
 class Errands:
-    """The errands that are left.
+    """The errands that remain.
 
     Attributes:
         loads: entity -> the container it is wanted in.
-        jobs: state and value -> the entities of which it should be true.
-        lids: containers that are shut and should be so again at the end.
-        dirty: what is to be cleaned.
-        hot: what is to be heated.
-        cold: what is to be cooled.
+        jobs: (state, value) -> the entities whose state must get that value.
+        lids: containers that are shut now and must be shut at the end.
+        dirty: entities to clean.
+        hot: entities to heat.
+        cold: entities to cool.
     """
 
     loads: dict[int, int]
@@ -85,24 +86,24 @@ class Errands:
 
     def __post_init__(self) -> None:
         if self.jobs:
-            self.dirty = list(dict.fromkeys(self.of("dusty", False) + self.of("stained", False)))
-            self.hot = list(dict.fromkeys(self.of("cooked") + self.of("frozen", False)))
-            self.cold = list(dict.fromkeys(self.of("frozen") + self.of("cooked", False)))
+            self.dirty = list(dict.fromkeys(self.with_job("dusty", False) + self.with_job("stained", False)))
+            self.hot = list(dict.fromkeys(self.with_job("cooked") + self.with_job("frozen", False)))
+            self.cold = list(dict.fromkeys(self.with_job("frozen") + self.with_job("cooked", False)))
 
-    def of(self, name: str, value: bool = True) -> list[int]:
-        """Return the entities of which a state is wanted."""
+    def with_job(self, name: str, value: bool = True) -> list[int]:
+        """Return the entities whose state `name` must become `value`."""
         return self.jobs.get((name, value), [])
 
     def key(self) -> Hashable:
-        """Return the same for equal errands."""
+        """Return a hashable key, equal for equal errands."""
         loads = tuple(self.loads.items())
         if not (self.jobs or self.lids):
             return loads
-        return loads, tuple([(job, *counts) for job, counts in self.jobs.items()]), tuple(self.lids)
+        return loads, tuple([(job, *things) for job, things in self.jobs.items()]), tuple(self.lids)
 
 
 def errands_for(walk: Walk, demands: Iterable[Demand]) -> Errands | None:
-    """Return what is left to do for `demands`; None if something is wanted that no action brings about."""
+    """Return the errands for `demands`; None if no actions can meet them."""
     loads: dict[int, int] = {}
     jobs: dict[Requirement, list[int]] = {}
     lids: list[int] = []
@@ -116,7 +117,7 @@ def errands_for(walk: Walk, demands: Iterable[Demand]) -> Errands | None:
             if name == "open" and not value and walk.is_shut(entity):
                 lids.append(entity)
             if (walk.states[name] >> entity & 1) != value:
-                if name not in walk.world.kinds[entity].states or required in _FOR_EVER:
+                if name not in walk.world.kinds[entity].states or required in _IMPOSSIBLE:
                     return None
                 jobs.setdefault(required, []).append(entity)
     errands = Errands(loads, jobs, lids)
@@ -124,30 +125,30 @@ def errands_for(walk: Walk, demands: Iterable[Demand]) -> Errands | None:
 
 
 def run(walk: Walk, errands: Errands, style: ErrandStyle, fixed: BitSet) -> None:
-    """Do everything in one manner.
+    """Do all errands in one style.
 
     `fixed`: containers that must stay where they are.
 
     Raises:
-        DeadEndError: if that does not work.
+        DeadEndError: if the style does not work.
     """
-    loads, dirty, owners = errands.loads, errands.dirty, errands.of
+    loads, dirty, with_job = errands.loads, errands.dirty, errands.with_job
     if not errands.jobs:
         if len(loads) == 1:
             for entity, place in loads.items():
-                walk.lay(entity, place)
+                walk.put(entity, place)
         else:
             carry(walk, loads, bring=style.bring, fixed=fixed)
         _close(walk, errands.lids)
         return
-    first = (*owners("sliced"), *errands.hot, *errands.cold, *owners("soaked"))
+    first = (*with_job("sliced"), *errands.hot, *errands.cold, *with_job("soaked"))
     if walk.holding in loads and walk.holding not in first and not style.clean_first:
-        walk.lay(walk.holding, loads[walk.holding])
+        walk.put(walk.holding, loads[walk.holding])
     _change_first(walk, errands, style, fixed)
     if dirty and style.clean_first:
         clean(walk, dirty, style.tools)
-    if toggled := owners("toggled") + owners("toggled", False):
-        # In a movable container nothing can be switched.
+    if toggled := with_job("toggled") + with_job("toggled", False):
+        # Things cannot be switched inside a movable container.
         _switch(walk, errands, [entity for entity, place in loads.items() if not walk.is_location[place]])
     if style.stage:
         walk.go(walk.location(next(iter(loads.values()))))
@@ -156,9 +157,9 @@ def run(walk: Walk, errands: Errands, style: ErrandStyle, fixed: BitSet) -> None
         clean(walk, dirty, style.tools)
     if toggled:
         _switch(walk, errands, toggled)
-    if opened := owners("open"):
+    if opened := with_job("open"):
         visit(walk, [entity for entity in opened if walk.is_shut(entity)], walk.open)
-    _close(walk, owners("open", False) + errands.lids)
+    _close(walk, with_job("open", False) + errands.lids)
 
 
 def _close(walk: Walk, lids: Sequence[int]) -> None:
@@ -167,9 +168,9 @@ def _close(walk: Walk, lids: Sequence[int]) -> None:
 
 
 def _change_first(walk: Walk, errands: Errands, style: ErrandStyle, fixed: BitSet) -> None:
-    """Slice, heat, cool and soak, which comes before carrying."""
+    """Slice, heat, cool and soak, before carrying."""
     loads = errands.loads
-    if sliced := errands.of("sliced"):
+    if sliced := errands.with_job("sliced"):
         if style.bring and walk.holding == NOTHING:
             _bring_along(walk, {entity: loads[entity] for entity in sliced if entity in loads}, fixed)
         if style.gather:
@@ -179,47 +180,49 @@ def _change_first(walk: Walk, errands: Errands, style: ErrandStyle, fixed: BitSe
         heat(walk, errands.hot, style.heater, loads if style.singly else {})
     if errands.cold:
         treat(walk, errands.cold, "cools")
-    if soaked := errands.of("soaked"):
+    if soaked := errands.with_job("soaked"):
         treat(walk, soaked, "soaks")
 
 
 def _bring_along(walk: Walk, loads: Mapping[int, int], fixed: BitSet) -> None:
-    """Bring a container that stands here to where several things that are wanted in it are sliced first."""
+    """Bring a destination container from here to the location with most of the things to slice for it."""
     for place in dict.fromkeys(loads.values()):
-        there = Counter(walk.location(load) for load in loads if loads[load] == place)
-        if (walk.locations | fixed) >> place & 1 or walk.location(place) != walk.at or walk.at in there:
+        counts = Counter(walk.location(load) for load in loads if loads[load] == place)
+        if (walk.locations | fixed) >> place & 1 or walk.location(place) != walk.at or walk.at in counts:
             continue
-        most, many = there.most_common(1)[0]
-        if many > 1:
-            walk.lay(place, most)
+        location, count = counts.most_common(1)[0]
+        if count > 1:
+            walk.put(place, location)
             return
 
 
 def _switch(walk: Walk, errands: Errands, among: Sequence[int]) -> None:
     for on in (True, False):
-        switched = [entity for entity in errands.of("toggled", on) if entity in among]
-        visit(walk, switched, partial(walk.switch, on=on))
+        things = [entity for entity in errands.with_job("toggled", on) if entity in among]
+        visit(walk, things, partial(walk.switch, on=on))
 
 
 def styles(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle]:
-    """Yield the manners that may be shortest."""
+    """Yield the styles that may be shortest."""
     loads = errands.loads
     brings = len(loads) > 1 and any(not (walk.locations | fixed) >> place & 1 for place in loads.values())
     if not errands.jobs:
-        yield _PLAINLY
+        yield _DEFAULT
         if brings:
-            yield _BRINGING
+            yield _BRING
         return
-    cuts = list(_cuts(walk, errands, fixed)) if errands.of("sliced") or errands.hot else [_PLAINLY]
-    washes = list(_washes(walk, errands, fixed)) if errands.dirty else [_PLAINLY]
-    singles = (False, True) if errands.hot and loads else (False,)
-    for cut, wash, bring, singly in product(cuts, washes, (False, True) if brings else (False,), singles):
-        yield cut._replace(
+    treats = errands.with_job("sliced") or errands.hot
+    treating = list(_treating_styles(walk, errands, fixed)) if treats else [_DEFAULT]
+    cleaning = list(_cleaning_styles(walk, errands, fixed)) if errands.dirty else [_DEFAULT]
+    bring_flags = (False, True) if brings else (False,)
+    single_flags = (False, True) if errands.hot and loads else (False,)
+    for prepare, wash, bring, singly in product(treating, cleaning, bring_flags, single_flags):
+        yield prepare._replace(
             bring=bring, clean_first=wash.clean_first, stage=wash.stage, tools=wash.tools, singly=singly
         )
 
 
-def _washes(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle]:
+def _cleaning_styles(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle]:
     for tools in _tool_sets(walk, errands.dirty, fixed):
         yield ErrandStyle(tools=tools)
         if errands.loads:
@@ -229,51 +232,51 @@ def _washes(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle
 
 
 def _tool_sets(walk: Walk, dirty: Sequence[int], fixed: BitSet) -> list[tuple[int, ...]]:
-    """Return tools that together clean everything: one for all, or else one for each sort of thing."""
+    """Return sets of tools that clean everything: single tools, and one tool for each set of cleaners."""
     kinds = walk.world.kinds
-    sorts = list(dict.fromkeys(kinds[entity].cleaners for entity in dirty))
+    groups = list(dict.fromkeys(kinds[entity].cleaners for entity in dirty))
     places = {walk.location(entity) for entity in dirty}
-    ranked = {sort: _ranked_tools(walk, sort, places, fixed) for sort in sorts}
-    if len(sorts) == 1:
-        return [(tool,) for tool in ranked[sorts[0]][:_TOOLS]]
-    common = _ranked_tools(walk, frozenset.intersection(*sorts), places, fixed)
-    best = tuple(ranked[sort][0] for sort in sorts if ranked[sort])
+    ranked = {group: _ranked_tools(walk, group, places, fixed) for group in groups}
+    if len(groups) == 1:
+        return [(tool,) for tool in ranked[groups[0]][:_TOOLS]]
+    common = _ranked_tools(walk, frozenset.intersection(*groups), places, fixed)
+    best = tuple(ranked[group][0] for group in groups if ranked[group])
     return [*((tool,) for tool in common[:_TOOLS]), best, best[::-1]]
 
 
 def _ranked_tools(walk: Walk, types: frozenset[str], places: Set[int], fixed: BitSet) -> list[int]:
-    """Return one tool of each type, place and wetness, the one that is ready soonest first."""
+    """Return one tool of each type, place and wetness, ordered by the steps until it can be used."""
     tools = 0
     for name in types:
         tools |= walk.world.of(name)
     costs = {}
-    for tool in _one_of_each_sort(walk, tools, fixed):
-        there = walk.fork()
+    for tool in _distinct_tools(walk, tools, fixed):
+        attempt = walk.fork()
         try:
-            take_ready(there, tool)
+            take_ready(attempt, tool)
         except DeadEndError:
             continue
-        costs[tool] = there.steps + (there.at not in places)
+        costs[tool] = attempt.steps + (attempt.at not in places)
     return sorted(costs, key=costs.__getitem__)
 
 
-def _one_of_each_sort(walk: Walk, tools: BitSet, fixed: BitSet) -> list[int]:
-    """Return one of each sort of some tools; of the fixed ones only if there are no others."""
+def _distinct_tools(walk: Walk, tools: BitSet, fixed: BitSet) -> list[int]:
+    """Return one tool of each type, place and wetness; fixed tools only if all are fixed."""
     tools &= walk.grounded
     tools = tools & ~fixed or tools
     soaked = walk.states["soaked"]
-    sorts: dict[tuple[str, int, int], int] = {}
+    groups: dict[tuple[str, int, int], int] = {}
     for tool in entities(tools):
-        sorts.setdefault((walk.world.kinds[tool].name, walk.place[tool], soaked >> tool & 1), tool)
-    return list(sorts.values())
+        groups.setdefault((walk.world.kinds[tool].name, walk.place[tool], soaked >> tool & 1), tool)
+    return list(groups.values())
 
 
-def _cuts(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle]:
+def _treating_styles(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle]:
     heaters = appliances(walk, "heats") if errands.hot else [NOTHING]
-    if not (sliced := errands.of("sliced")):
+    if not (sliced := errands.with_job("sliced")):
         yield from (ErrandStyle(heater=heater) for heater in heaters)
         return
-    knives = _one_of_each_sort(walk, walk.world.of("knife"), fixed)
+    knives = _distinct_tools(walk, walk.world.of("knife"), fixed)
     knives.sort(key=lambda knife: (walk.holding != knife, walk.location(knife) != walk.at))
     relation = {location: walk.world.kinds[location].relation for location in walk.world.locations}
     strays = [entity for entity in sliced if relation.get(walk.place[entity]) != "ontop"]

@@ -1,12 +1,12 @@
 """Shortest plans by search over grounded operators (spec 5.2, 12.1 no. 7).
 
-`ExactSearch` is an A* search with the bound of `exact_bound`; it is exponential in what a goal leaves open,
-so it counts its steps and gives up with `SearchLimitError`.
+`ExactSearch` is an A* search with the bound of `exact_bound`. It is exponential in the number of choices that
+a goal leaves, so it counts its steps and raises `SearchLimitError` at a limit.
 
-What it manages: with the bound at hand, plans of 40 actions where things are carried to given places. Of one
-household and goal per template (v1's generator), 49 of 69 are solved within the default limit, most within
-half a second. The rest want many things in boxes (rides in them are hardly bounded), sliced or cooked (tools
-and appliances are left open), or leave the box open as well; there the limit is reached after some seconds.
+Range: plans of 40 actions that carry things to fixed places. With one household and goal per template (v1's
+generator), 49 of 69 are solved within the default limit, most within half a second. The others want many
+things in boxes (the bound is weak for rides in them), sliced or cooked (several tools and appliances), or in
+any box of a type; they reach the limit after some seconds.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from simulator.handmethat.actions import Action
 from simulator.handmethat.goals.model import Goal, Subgoal, Targets
 from simulator.handmethat.planner.exact_bound import LowerBound
 from simulator.handmethat.planner.grounding import Facts, Grounding, Operator, ground
-from simulator.handmethat.planner.relaxed import UNREACHABLE, RelaxedGraph, Target, wanted
+from simulator.handmethat.planner.relaxed import UNREACHABLE, FactGoal, RelaxedGraph, ground_goal
 from simulator.handmethat.world import State, World, entities
 
 _SHORTEST_LIMIT: Final = 500
 
 
 class SearchLimitError(AskbackError):
-    """A search has looked at as many states as it may; the message says what to do."""
+    """A search that reached its limit of states; the message says what to do."""
 
 
 class ExactSearch:
@@ -39,12 +39,12 @@ class ExactSearch:
         self, world: World, goal: Subgoal | Goal, targets: Targets, limit: int = _SHORTEST_LIMIT
     ) -> None:
         self._grounding = ground(world, targets.grounded)
-        self._goal = wanted(self._grounding, goal.subgoals if isinstance(goal, Goal) else (goal,))
+        self._goal = ground_goal(self._grounding, goal.subgoals if isinstance(goal, Goal) else (goal,))
         self._symmetry = Symmetry(self._grounding, self._goal)
         self._limit = limit
 
     def cost(self, state: State) -> int:
-        """Return the fewest actions from `state` to the goal; `UNREACHABLE` if there is no way.
+        """Return the length of a shortest plan from `state`; `UNREACHABLE` if there is no plan.
 
         Raises:
             SearchLimitError: if the limit is reached.
@@ -53,7 +53,7 @@ class ExactSearch:
         return UNREACHABLE if plan is None else len(plan)
 
     def plan(self, state: State) -> tuple[Action, ...] | None:
-        """Return a shortest plan from `state`; None if there is none.
+        """Return a shortest plan from `state`, or None if there is no plan.
 
         Raises:
             SearchLimitError: if the limit is reached.
@@ -62,7 +62,7 @@ class ExactSearch:
         start = grounding.encode(state)
         if goal.holds(start):
             return ()
-        # A goal that wants one thing in two places needs no search (spec 5.2(5)).
+        # A goal that wants one thing in two places cannot be reached (spec 5.2(5)).
         if any((group & goal.facts).bit_count() > 1 for group in grounding.exclusive):
             return None
         operators = needed_operators(grounding, start, goal)
@@ -73,21 +73,21 @@ def _a_star(
     grounding: Grounding,
     operators: Sequence[Operator],
     start: Facts,
-    goal: Target,
+    goal: FactGoal,
     symmetry: Symmetry,
     limit: int,
 ) -> tuple[Action, ...] | None:
-    """Search by A* over states up to the exchange of like things; a state is opened anew on a shorter way.
+    """Search by A* over states up to symmetry; reopen a state that is reached on a shorter path.
 
-    A state waits in the queue with the bound that follows from its predecessor's, and its own is worked out
-    only when its turn comes.
+    A state is queued with the bound inherited from its predecessor; its own bound is computed only when it
+    leaves the queue.
     """
     bound, standing = LowerBound(grounding, operators, goal), grounding.exclusive[-1]
-    # Operators by where the human stands.
+    # Operators by the human's location.
     at = defaultdict[Facts, list[Operator]](list)
     for operator in operators:
         at[operator.needs & standing].append(operator)
-    came: dict[Facts, tuple[Facts, Operator] | None] = {start: None}
+    predecessors: dict[Facts, tuple[Facts, Operator] | None] = {start: None}
     shortest = {symmetry.canonical(start): 0}
     ages = count()
     queue = [(0, 0, next(ages), start)]
@@ -97,15 +97,15 @@ def _a_star(
         length = total - rest
         if length > shortest[symmetry.canonical(facts)]:
             continue
-        if (own := bound.of(facts)) > rest:
-            if own < UNREACHABLE:
-                heappush(queue, (length + own, own, age, facts))
+        if (own_bound := bound.value(facts)) > rest:
+            if own_bound < UNREACHABLE:
+                heappush(queue, (length + own_bound, own_bound, age, facts))
             continue
         if goal.holds(facts):
-            return _trace(came, facts)
+            return _trace(predecessors, facts)
         if expanded == limit:
             raise SearchLimitError(
-                f"No plan among the first {limit} states; raise the limit, or take estimated costs for a "
+                f"No plan among the first {limit} states; raise the limit, or use estimated costs for a "
                 "goal of this size."
             )
         expanded += 1
@@ -117,63 +117,64 @@ def _a_star(
             key = symmetry.canonical(after)
             if shortest.get(key, UNREACHABLE) > length:
                 shortest[key] = length
-                came[after] = (facts, operator)
+                predecessors[after] = (facts, operator)
                 heappush(queue, (length + rest, rest, next(ages), after))
     return None
 
 
-def _trace(came: dict[Facts, tuple[Facts, Operator] | None], facts: Facts) -> tuple[Action, ...]:
+def _trace(predecessors: dict[Facts, tuple[Facts, Operator] | None], facts: Facts) -> tuple[Action, ...]:
     actions = []
-    while (step := came[facts]) is not None:
+    while (step := predecessors[facts]) is not None:
         facts, operator = step
         actions.append(operator.action)
     return tuple(reversed(actions))
 
 
-# ---- What a search need not look at: operators that lead nowhere, and states that only exchange like things
+# ---- pruning: irrelevant operators, and states that differ by an exchange of like things
 #
-# `needed_operators` keeps a shortest plan; `Symmetry` keeps the length of every plan.
+# `needed_operators` preserves a shortest plan; `Symmetry` preserves the length of every plan.
 
 
-# How a goal reads when the order of its parts does not matter.
+# A goal without the order of its parts.
 _Form = tuple[Facts, frozenset[frozenset["_Form"]]]
 
 
-def needed_operators(grounding: Grounding, start: Facts, goal: Target) -> tuple[Operator, ...]:
-    """Return operators among which there is a shortest plan, if there is a plan.
+def needed_operators(grounding: Grounding, start: Facts, goal: FactGoal) -> tuple[Operator, ...]:
+    """Return operators that contain a shortest plan, if there is a plan.
 
-    A free hand is not worth picking something up: whoever picks up a thing of no use and lays it elsewhere
-    has a shorter plan without these two actions. So only what is held at first is laid down for the hand's
-    sake. Nor is an operator needed if another needs less, deletes less and adds all of it that is of use.
+    Nothing is picked up just to free the hand by putting it down: a plan without both actions is shorter. So
+    only the thing held at the start is put down for that reason. An operator is also unnecessary if another
+    one needs less, deletes less and adds all its useful facts.
     """
     atoms = grounding.atoms
     held = start & sum(bit for atom, bit in atoms.items() if atom[0] == "holding")
     hand, reachable = atoms[("hand-empty",)], RelaxedGraph(grounding.operators).reachable(start)
     possible = [operator for operator in grounding.operators if operator.needs & reachable == operator.needs]
-    of_use = goal.mentioned()
+    useful = goal.mentioned()
     chosen: set[int] = set()
-    grown = True
-    while grown:
-        grown = False
+    changed = True
+    while changed:
+        changed = False
         for number, operator in enumerate(possible):
-            worth = operator.adds & of_use or (operator.adds & hand and operator.needs & held)
-            if number in chosen or not worth:
+            helps = operator.adds & useful or (operator.adds & hand and operator.needs & held)
+            if number in chosen or not helps:
                 continue
-            if _is_outdone(operator, possible, of_use | hand):
+            if _is_dominated(operator, possible, useful | hand):
                 continue
             chosen.add(number)
-            of_use |= operator.needs & ~hand
-            grown = True
+            useful |= operator.needs & ~hand
+            changed = True
     return tuple(possible[number] for number in sorted(chosen))
 
 
 class Symmetry:
-    """States that differ only in which of several like things is where count as one.
+    """Equivalence of states that differ only by an exchange of like things.
 
-    Like are things of one type, receptacles apart, whose exchange leaves the goal as it is.
+    Things are alike if they have the same type, are not receptacles, and their exchange does not change the
+    goal.
     """
 
-    def __init__(self, grounding: Grounding, goal: Target) -> None:
+    def __init__(self, grounding: Grounding, goal: FactGoal) -> None:
         form = _form(goal)
         by_type: dict[str, list[tuple[Facts, list[int]]]] = {}
         for entity, (first, mask) in _blocks(grounding).items():
@@ -192,44 +193,44 @@ class Symmetry:
     def canonical(self, facts: Facts) -> Facts:
         """Return the same number for all states that differ by an exchange of like things."""
         for mask, firsts in self._classes:
-            own = [facts >> first & mask for first in firsts]
-            in_order = sorted(own)
-            if own != in_order:
-                for first, was, becomes in zip(firsts, own, in_order, strict=True):
-                    facts ^= (was ^ becomes) << first
+            blocks = [facts >> first & mask for first in firsts]
+            in_order = sorted(blocks)
+            if blocks != in_order:
+                for first, old, new in zip(firsts, blocks, in_order, strict=True):
+                    facts ^= (old ^ new) << first
         return facts
 
 
-def _is_outdone(operator: Operator, by: Iterable[Operator], of_use: Facts) -> bool:
-    """Return True if another operator does as well; tried only if some of what it adds is of no use."""
-    if not operator.adds & ~of_use:
+def _is_dominated(operator: Operator, others: Iterable[Operator], useful: Facts) -> bool:
+    """Return True if another operator is at least as good; False right away if all it adds is useful."""
+    if not operator.adds & ~useful:
         return False
-    useful = operator.adds & of_use
+    gains = operator.adds & useful
     return any(
         other.needs & operator.needs == other.needs
-        and useful & other.adds == useful
-        and not other.deletes & ~operator.deletes & of_use
+        and gains & other.adds == gains
+        and not other.deletes & ~operator.deletes & useful
         and other.needs != operator.needs
-        for other in by
+        for other in others
     )
 
 
 def _blocks(grounding: Grounding) -> dict[int, tuple[int, Facts]]:
-    """Return where the facts of each movable thing begin, and as many ones as it has."""
-    firsts: dict[int, tuple[int, Facts]] = {}
+    """Return the offset of the facts of each movable thing, and a mask with one bit per fact."""
+    blocks: dict[int, tuple[int, Facts]] = {}
     movable = grounding.relevant & grounding.world.of("movable")
-    own: dict[int, list[int]] = {entity: [] for entity in entities(movable)}
+    positions: dict[int, list[int]] = {entity: [] for entity in entities(movable)}
     for atom, bit in grounding.atoms.items():
-        if len(atom) > 1 and isinstance(atom[1], int) and atom[1] in own:
-            own[atom[1]].append(bit.bit_length() - 1)
-    for entity, numbers in own.items():
+        if len(atom) > 1 and isinstance(atom[1], int) and atom[1] in positions:
+            positions[atom[1]].append(bit.bit_length() - 1)
+    for entity, numbers in positions.items():
         assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-        firsts[entity] = (numbers[0], (1 << len(numbers)) - 1)
-    return firsts
+        blocks[entity] = (numbers[0], (1 << len(numbers)) - 1)
+    return blocks
 
 
-def _form(goal: Target, mask: Facts = 0, first: int = 0, second: int = 0) -> _Form:
-    """Return the goal without order, the facts of two things exchanged."""
+def _form(goal: FactGoal, mask: Facts = 0, first: int = 0, second: int = 0) -> _Form:
+    """Return the goal as an unordered form, with the facts of two things exchanged."""
     facts = goal.facts
     difference = (facts >> first ^ facts >> second) & mask
     facts ^= difference << first | difference << second

@@ -1,32 +1,31 @@
-"""A lower bound of how many actions are left, for the search for shortest plans.
+"""A lower bound on the number of actions left, for the search for shortest plans.
 
-It counts landmarks: facts that every plan makes true at some time, even when nothing is ever deleted. Each
-must be added by some operator; where two have no adding operator in common, that takes two operators. The
+The bound counts landmarks: facts that every plan makes true at some time, even if nothing is ever deleted.
+Each must be added by some operator; two landmarks without a common adding operator take two operators. The
 landmarks of a fact are the largest solution of
 
-    marks(f) = {f} and, over all operators that add f, what the marks of all their needs have in common
+    marks(f) = {f} plus the intersection, over all operators that add f, of the union of marks of their needs
 
-with marks(f) empty for facts that hold now (Zhu and Givan's propagation). Moves are counted apart (`Trips`).
+with marks(f) empty for facts that hold now (Zhu and Givan's propagation). Moves are counted by `Trips`.
 
-Where there are several ways, landmarks share little: any of three knives will do. So choices are counted too:
-the disjunctions of the goal, and landmarks that operators of different needs add. Whatever is chosen takes at
-least as many operators as the cheapest member, of those that no earlier count has used; and after a choice
-all operators of all its members are used.
+Alternatives (any of three knives will do) have few common landmarks. So choices are counted too: the
+disjunctions of the goal, and landmarks added by operators with different needs. A choice takes at
+least as many operators, not used by an earlier term, as its cheapest member; afterwards all operators of
+all its members count as used.
 
-Every term so counts operators that no other term counts, and the sum never exceeds the length of a plan.
+Every term thus counts operators that no other term counts, and the sum never exceeds the length of a plan.
 
-Moves are bounded by trips. Nobody carries two things. So each thing that must come to a place is an arrival
-there with that thing in the hand, and each that must leave a place is a departure; one leaves a place only
-as often as one has come there, counting the start. A place takes at least as many arrivals as the larger of
-the two.
+Moves are bounded by trips. A person carries one thing at a time. So each thing that must come to a place is
+an arrival there, and each thing that must leave a place is a departure; departures from a place do not exceed
+arrivals, counting the start. A place takes at least as many arrivals as the larger of the two numbers.
 
-A thing may also ride in a box (any receptacle that can be carried). That saves it at most as many moves as it
-costs actions that are counted nowhere else, so the bound stands:
+A thing may also ride in a box (any movable receptacle). This saves at most as many moves as it
+costs actions that are not counted elsewhere, so the bound is valid:
 
-- A thing that neither lies in a box nor must come into one is laid into the box and taken out of it again:
+- A thing that is not in a box and need not come into one is put into the box and taken out again:
   two actions for an arrival and a departure.
-- For a thing that lies in a box, or must come into one, the box is picked up and put down. That pays for one
-  thing, so each box stands for one at most; and for none if it is held, or must itself be carried.
+- For a thing that is in a box, or must come into one, the box is picked up and put down. This pays for one
+  thing, so each box accounts for at most one thing, and for none if it is held or must itself be carried.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from operator import and_
 from typing import Final, NamedTuple
 
 from simulator.handmethat.planner.grounding import Facts, Grounding, Operator, bits
-from simulator.handmethat.planner.relaxed import UNREACHABLE, Target
+from simulator.handmethat.planner.relaxed import UNREACHABLE, FactGoal
 from simulator.handmethat.world import BitSet, bit_set, entities
 
 
@@ -46,7 +45,9 @@ class _Thing(NamedTuple):
     """The facts of a movable thing.
 
     Attributes:
-        containers: that it lies in or on a container -> the container.
+        held: the fact that it is held.
+        containers: fact that it is in or on a container -> the container.
+        anywhere: all facts in `containers`.
     """
 
     held: Facts
@@ -55,7 +56,7 @@ class _Thing(NamedTuple):
 
 
 class Trip(NamedTuple):
-    """That a thing must leave `here` and come to each of `there` (facts of standing somewhere)."""
+    """A thing that must leave `here` and come to each of `there` (facts about the human's location)."""
 
     thing: int
     here: Facts
@@ -63,7 +64,7 @@ class Trip(NamedTuple):
 
 
 class Trips:
-    """The bound for some operators of a grounding."""
+    """The bound on moves, for some operators of a grounding."""
 
     def __init__(self, grounding: Grounding, operators: Sequence[Operator]) -> None:
         world, atoms = grounding.world, grounding.atoms
@@ -78,30 +79,27 @@ class Trips:
         self._boxes = bit_set(carried) & world.of("receptacle")
 
     def count(self, facts: Facts, marks: Facts, more: Iterable[Trip] = ()) -> int:
-        """Return the least number of moves that make `marks` true, facts that do not hold in `facts`.
+        """Return a lower bound on the moves that make all of `marks` true at some time; none holds now.
 
-        Args:
-            facts: the facts that hold now.
-            marks: facts that must all hold at some time.
-            more: trips of things that none of `marks` is about.
+        `facts`: the facts that hold now. `more`: trips of things that `marks` does not concern.
         """
         standing = facts & self._standing
         arrivals = dict.fromkeys(bits(marks & self._standing), 1)
-        brought: dict[Facts, int] = {}
-        left: dict[Facts, int] = {}
-        for trip in (*self.of(facts, marks), *more):
+        deliveries: dict[Facts, int] = {}
+        departures: dict[Facts, int] = {}
+        for trip in (*self.required(facts, marks), *more):
             if trip.here:
-                left[trip.here] = left.get(trip.here, 0) + 1
+                departures[trip.here] = departures.get(trip.here, 0) + 1
             for place in trip.there:
-                brought[place] = brought.get(place, 0) + 1
-        for place, times in left.items():
+                deliveries[place] = deliveries.get(place, 0) + 1
+        for place, times in departures.items():
             arrivals[place] = max(arrivals.get(place, 0), times - (place == standing))
-        for place, times in brought.items():
+        for place, times in deliveries.items():
             arrivals[place] = max(arrivals.get(place, 0), times)
         return sum(arrivals.values())
 
-    def of(self, facts: Facts, marks: Facts) -> list[Trip]:
-        """Return the trips that count if `marks` must hold at some time."""
+    def required(self, facts: Facts, marks: Facts) -> list[Trip]:
+        """Return the trips that are counted if `marks` must hold at some time."""
         trips = []
         moved = bit_set(
             box
@@ -111,24 +109,24 @@ class Trips:
         for entity, thing in self._things.items():
             if not thing.anywhere & marks:
                 continue
-            into = [thing.containers[fact] for fact in bits(thing.anywhere & marks)]
-            lies = thing.containers.get(facts & thing.anywhere, -1)
-            boxes = bit_set(box for box in (*into, lies) if box >= 0) & self._boxes
+            goals = [thing.containers[fact] for fact in bits(thing.anywhere & marks)]
+            current = thing.containers.get(facts & thing.anywhere, -1)
+            boxes = bit_set(box for box in (*goals, current) if box >= 0) & self._boxes
             here = self._standing_fact(facts, entity)
-            there = frozenset(self._spot(facts, container) for container in into) - {here, 0}
-            if not here or not there or (boxes and (boxes & moved or len(into) > 1)):
+            there = frozenset(self._spot(facts, container) for container in goals) - {here, 0}
+            if not here or not there or (boxes and (boxes & moved or len(goals) > 1)):
                 continue
             moved |= boxes
             trips.append(Trip(entity, here, there))
         return trips
 
     def _standing_fact(self, facts: Facts, entity: int) -> Facts:
-        """Return the fact of standing where a thing is; 0 if that is nowhere one can go."""
+        """Return the fact that the human is at a thing's location; 0 if it has no reachable location."""
         thing = self._things[entity]
         if facts & thing.held:
             return facts & self._standing
-        lies = facts & thing.anywhere
-        return self._spot(facts, thing.containers[lies]) if lies else 0
+        place = facts & thing.anywhere
+        return self._spot(facts, thing.containers[place]) if place else 0
 
     def _spot(self, facts: Facts, container: int) -> Facts:
         return self._at[container] if container in self._at else self._standing_fact(facts, container)
@@ -139,15 +137,15 @@ def _thing(grounding: Grounding, entity: int) -> _Thing:
     return _Thing(grounding.atoms[("holding", entity)], containers, sum(containers))
 
 
-# A goal with more alternatives than this is counted by its choices instead of alternative by alternative.
+# A goal with more alternatives is counted by its choices, not for each alternative.
 _MOST_ALTERNATIVES: Final = 16
 
-# By number of a fact its landmarks that do not hold yet; None for a fact that cannot be reached.
+# The landmarks of each fact that do not hold yet; None for a fact that cannot be reached.
 _Marks = Sequence[Facts | None]
 
 
 class _Step(NamedTuple):
-    """An operator, by the numbers of its facts."""
+    """An operator, with facts given by their numbers."""
 
     needs: tuple[int, ...]
     adds: tuple[int, ...]
@@ -156,7 +154,7 @@ class _Step(NamedTuple):
 class LowerBound:
     """The bound for one goal over some operators of a grounding."""
 
-    def __init__(self, grounding: Grounding, operators: Sequence[Operator], goal: Target) -> None:
+    def __init__(self, grounding: Grounding, operators: Sequence[Operator], goal: FactGoal) -> None:
         self._steps = [
             _Step(tuple(entities(operator.needs)), tuple(entities(operator.adds))) for operator in operators
         ]
@@ -164,7 +162,7 @@ class LowerBound:
         self._goal = goal
         self._alternatives = _alternatives(goal)
         self._standing = grounding.exclusive[-1]
-        # The operators that need a fact, and those that add it, by its number.
+        # Operators that need each fact, and operators that add it.
         self._users: list[list[int]] = [[] for _ in range(self._size)]
         self._adders: list[BitSet] = [0] * self._size
         for number, step in enumerate(self._steps):
@@ -172,32 +170,32 @@ class LowerBound:
                 self._users[fact].append(number)
             for fact in step.adds:
                 self._adders[fact] |= 1 << number
-        # Facts with several adders: in which ways they come about.
+        # Fact -> the needs of each operator that adds it.
         self._ways = {
             bit: [self._steps[number].needs for number in entities(self._adders[bit.bit_length() - 1])]
             for bit in bits((1 << self._size) - 1 & ~self._standing)
         }
         self._trips = Trips(grounding, operators)
-        self._known: dict[Facts, int] = {}
+        self._cache: dict[Facts, int] = {}
 
-    def of(self, facts: Facts) -> int:
-        """Return at most the number of actions from `facts` to the goal; `UNREACHABLE` if there is no way."""
-        if (known := self._known.get(facts)) is None:
-            known = self._known[facts] = self._bound(facts)
-        return known
+    def value(self, facts: Facts) -> int:
+        """Return a lower bound on the actions from `facts` to the goal; `UNREACHABLE` if there is no plan."""
+        if (bound := self._cache.get(facts)) is None:
+            bound = self._cache[facts] = self._bound(facts)
+        return bound
 
     def _bound(self, facts: Facts) -> int:
         marks = self._marks(facts)
         if self._alternatives is not None:
-            each = (_joint_landmarks(marks, alternative) for alternative in self._alternatives)
-            counts = (self._count(facts, marks, marked) for marked in each if marked is not None)
+            joint = (_joint_landmarks(marks, alternative) for alternative in self._alternatives)
+            counts = (self._count(facts, marks, landmarks) for landmarks in joint if landmarks is not None)
             return min(counts, default=UNREACHABLE)
         common, choices = _joint_landmarks(marks, self._goal.facts), list[list[Facts]]()
         for choice in self._goal.choices:
             members = [
-                marked
-                for marked in (_common_landmarks(marks, member) for member in choice)
-                if marked is not None
+                landmarks
+                for landmarks in (_common_landmarks(marks, member) for member in choice)
+                if landmarks is not None
             ]
             if common is None or not members:
                 return UNREACHABLE
@@ -214,16 +212,16 @@ class LowerBound:
             number = todo.popleft()
             queued[number] = False
             needs, adds = steps[number]
-            together = 0
+            union = 0
             for need in needs:
-                own = marks[need]
-                if own is None:
+                landmarks = marks[need]
+                if landmarks is None:
                     break
-                together |= own
+                union |= landmarks
             else:
                 for fact in adds:
                     old = marks[fact]
-                    new = together | 1 << fact
+                    new = union | 1 << fact
                     if old is not None:
                         new &= old
                     if new != old:
@@ -237,7 +235,7 @@ class LowerBound:
     def _count(
         self, facts: Facts, marks: _Marks, common: Facts, choices: Sequence[Sequence[Facts]] = ()
     ) -> int:
-        """Return the least number of operators that make all of `common` true, and one of each choice."""
+        """Return a lower bound on the operators for all of `common` and one member of each choice."""
         total, used = self._new_operators(common, 0)
         for members in (*choices, *self._splits(marks, common)):
             least, claimed = UNREACHABLE, used
@@ -250,7 +248,7 @@ class LowerBound:
         return total + self._trips.count(facts, common, self._more_trips(facts, common, choices))
 
     def _new_operators(self, marks: Facts, used: BitSet) -> tuple[int, BitSet]:
-        """Return how many operators that are not `used` it takes to make `marks` true; and all used then."""
+        """Return how many operators outside `used` it takes to make `marks` true, and all used afterwards."""
         total = 0
         claimed = used
         for fact in bits(marks & ~self._standing):
@@ -262,45 +260,45 @@ class LowerBound:
         return total, claimed
 
     def _splits(self, marks: _Marks, common: Facts) -> Iterator[list[Facts]]:
-        """Yield what each way takes, of each landmark that comes about in several ways."""
+        """Yield, for each landmark that can be added in several ways, the landmarks of each way."""
         for fact in bits(common & ~self._standing):
             ways = self._ways[fact]
             if len(ways) < 2:
                 continue
             members = set[Facts]()
             for needs in ways:
-                together = 0
+                union = 0
                 for need in needs:
-                    own = marks[need]
-                    if own is None:
+                    landmarks = marks[need]
+                    if landmarks is None:
                         break
-                    together |= own
+                    union |= landmarks
                 else:
-                    # What first makes a fact true does not need it.
-                    if not together & fact:
-                        members.add(together)
+                    # The operator that first makes a fact true cannot need it.
+                    if not union & fact:
+                        members.add(union)
             if len(members) > 1 and not any(member & ~common == 0 for member in members):
                 yield sorted(members)
 
     def _more_trips(self, facts: Facts, common: Facts, choices: Iterable[Sequence[Facts]]) -> list[Trip]:
-        """Trips that a choice takes whichever member is chosen, if no other is about the same things."""
+        """Return trips that every member of a choice requires, if no other trip concerns the same things."""
         more: list[Trip] = []
-        taken = {trip.thing for trip in self._trips.of(facts, common)}
+        taken = {trip.thing for trip in self._trips.required(facts, common)}
         for members in choices:
-            trips = [self._trips.of(facts, member & ~common) for member in members]
+            trips = [self._trips.required(facts, member & ~common) for member in members]
             things = {trip.thing for group in trips for trip in group}
             if taken & things or any(len(group) != 1 for group in trips):
                 continue
             taken |= things
-            each = [group[0] for group in trips]
-            here = {trip.here for trip in each}
-            there = frozenset.intersection(*(trip.there for trip in each))
+            single_trips = [group[0] for group in trips]
+            here = {trip.here for trip in single_trips}
+            there = frozenset.intersection(*(trip.there for trip in single_trips))
             more.append(Trip(-1, here.pop() if len(here) == 1 else 0, there))
         return more
 
 
-def _alternatives(goal: Target) -> list[Facts] | None:
-    """Return sets of facts of which the goal is the disjunction; None if there are too many."""
+def _alternatives(goal: FactGoal) -> list[Facts] | None:
+    """Return the goal as a disjunction of sets of facts; None if there are too many."""
     facts = [goal.facts]
     for choice in goal.choices:
         members: list[Facts] = []
@@ -316,24 +314,26 @@ def _alternatives(goal: Target) -> list[Facts] | None:
 
 
 def _joint_landmarks(marks: _Marks, facts: Facts) -> Facts | None:
-    """Return the landmarks of all facts; None if one cannot be reached."""
-    together = 0
+    """Return the union of the landmarks of all facts; None if one cannot be reached."""
+    union = 0
     for number in entities(facts):
-        own = marks[number]
-        if own is None:
+        landmarks = marks[number]
+        if landmarks is None:
             return None
-        together |= own
-    return together
+        union |= landmarks
+    return union
 
 
-def _common_landmarks(marks: _Marks, goal: Target) -> Facts | None:
-    """Return the landmarks of a goal: of a disjunction those that all its members share."""
-    together = _joint_landmarks(marks, goal.facts)
+def _common_landmarks(marks: _Marks, goal: FactGoal) -> Facts | None:
+    """Return the landmarks of a goal; a disjunction contributes those that all its members share."""
+    union = _joint_landmarks(marks, goal.facts)
     for choice in goal.choices:
         members = [
-            marked for marked in (_common_landmarks(marks, member) for member in choice) if marked is not None
+            landmarks
+            for landmarks in (_common_landmarks(marks, member) for member in choice)
+            if landmarks is not None
         ]
-        if together is None or not members:
+        if union is None or not members:
             return None
-        together |= reduce(and_, members)
-    return together
+        union |= reduce(and_, members)
+    return union

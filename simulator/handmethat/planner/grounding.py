@@ -1,9 +1,9 @@
 """Grounding: the human's actions as operators over propositional facts (spec 3.1, 5.1, 5.2).
 
-A fact is one bit of a whole number, so a state is a number and an operator three numbers. Literals that no
-action changes are evaluated away; ``not open l`` and its like are facts of their own (complementary atoms).
-Each container holds things in one way only, so the two disjunctions of the table, ``reach`` and ``unlocked``,
-come down to conjunctions too.
+A fact is one bit of an integer, so a state is one integer and an operator three. Static literals are
+evaluated away; negations like ``not open l`` are separate facts (complementary atoms).
+Each container has only one relation, so the two disjunctions of the table, ``reach`` and ``unlocked``,
+become conjunctions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simulator.handmethat.world import NOTHING, BitSet, State, World, entities
 T = TypeVar("T")
 # A bit set of facts.
 Facts = int
-# A fact by name: ("at", l), ("holding", o), ("in", o, c), ("open", x), ("not open", x), ("hand-empty",) …
+# The name of a fact: ("at", l), ("holding", o), ("in", o, c), ("open", x), ("not open", x), ("hand-empty",) …
 Atom = tuple[str | int, ...]
 
 # Literals whose truth a plan can change; all others of the table are static.
@@ -35,10 +35,9 @@ class Operator(NamedTuple):
     """A ground action.
 
     Attributes:
-        action: what it stands for.
         needs: facts that must hold before.
         adds: facts that hold afterwards.
-        deletes: facts that do not, unless added.
+        deletes: facts that do not hold afterwards, unless added.
     """
 
     action: Action
@@ -47,7 +46,7 @@ class Operator(NamedTuple):
     deletes: Facts
 
     def apply(self, facts: Facts) -> Facts:
-        """Return the state afterwards."""
+        """Return the facts after the action."""
         return facts & ~self.deletes | self.adds
 
 
@@ -57,11 +56,11 @@ class Grounding:
 
     Attributes:
         relevant: bit set of the entities over which actions are grounded.
-        atoms: every fact by name -> its bit. The facts of an entity are neighbours, the entities in the
-            order of creation; where the human stands and what is free come last.
+        atoms: name -> bit of every fact. The facts of an entity are adjacent, entities are in the order of
+            creation; the human's location, free hand and working state come last.
         operators: in the order of the table, then of their arguments.
-        exclusive: sets of facts of which one holds at most: for each movable thing where it lies, and
-            last, where the human stands.
+        exclusive: sets of facts of which at most one holds: the containers of each movable thing, and
+            last, the human's location.
     """
 
     world: World
@@ -80,8 +79,8 @@ class Grounding:
         for entity in entities(self.relevant):
             facts |= atoms.get(("in", entity, state.place[entity]), 0)
             for name in self.world.kinds[entity].states:
-                is_so = getattr(state, name) >> entity & 1
-                facts |= atoms[(name if is_so else f"not {name}", entity)]
+                value = getattr(state, name) >> entity & 1
+                facts |= atoms[(name if value else f"not {name}", entity)]
         return facts
 
 
@@ -96,7 +95,7 @@ def bits(facts: Facts) -> Iterator[Facts]:
 def ground(world: World, relevant: BitSet) -> Grounding:
     """Return the human's actions over the `relevant` entities (`Targets.grounded`).
 
-    An action that changes nothing, like a move to where one stands, is left out.
+    Actions without an effect, like a move to the current location, are left out.
     """
     atoms = {atom: 1 << i for i, atom in enumerate(_atoms(world, relevant))}
     groups = _exclusive(atoms)
@@ -122,7 +121,7 @@ def _atoms(world: World, relevant: BitSet) -> Iterator[Atom]:
 
 
 def _exclusive(atoms: Mapping[Atom, Facts]) -> dict[Atom, Facts]:
-    """The facts of which one holds at a time: ("at",) all places to stand, ("in", o) all places of o."""
+    """Return groups of exclusive facts: ("at",) -> locations of the human, ("in", o) -> places of o."""
     groups: dict[Atom, Facts] = {}
     for atom, bit in atoms.items():
         if atom[0] in ("at", "in"):
@@ -135,69 +134,69 @@ def _operators(
 ) -> list[Operator]:
     count = len(schema.params)
     allowed = [list(entities(relevant & _bound(world, bound))) for bound in schema.bounds]
-    # What is known of the first arguments is worked out once for all that may follow; the last list is of
-    # what depends on none. Literals of few arguments recur in many operators, and are remembered.
-    needed: list[list[_Known[Facts | None]]] = [[] for _ in range(count + 1)]
-    changed: list[list[_Known[tuple[Facts, Facts]]]] = [[] for _ in range(count + 1)]
+    # Literals by the index of their last argument, so that each is evaluated once for all continuations; the
+    # last list has those without arguments. Results recur in many operators and are cached.
+    needed: list[list[_Memoized[Facts | None]]] = [[] for _ in range(count + 1)]
+    changed: list[list[_Memoized[tuple[Facts, Facts]]]] = [[] for _ in range(count + 1)]
     for need in schema.needs:
         word, *names = need.text.removeprefix("not ").split()
         if word in _CHANGING:
-            known = _Known(schema.params, names, partial(_needed_facts, world, need.text, atoms))
-            needed[known.last].append(known)
+            literal = _Memoized(schema.params, names, partial(_needed_facts, world, need.text, atoms))
+            needed[literal.last].append(literal)
         elif len(names) > 1:
-            known = _Known(schema.params, names, partial(_no_facts, world, schema, need, names))
-            needed[known.last].append(known)
+            literal = _Memoized(schema.params, names, partial(_static_facts, world, schema, need, names))
+            needed[literal.last].append(literal)
         elif names:
-            place = schema.params.index(names[0])
-            allowed[place] = [
-                entity for entity in allowed[place] if _holds(world, schema, need, names, (entity,))
+            index = schema.params.index(names[0])
+            allowed[index] = [
+                entity for entity in allowed[index] if _holds(world, schema, need, names, (entity,))
             ]
     for text in _makes()[schema.name]:
         names = text.removeprefix("not ").split()[1:]
-        effect = _Known(schema.params, names, partial(_effects, text, atoms, groups))
+        effect = _Memoized(schema.params, names, partial(_effects, text, atoms, groups))
         changed[effect.last].append(effect)
 
-    begun: list[tuple[Args, Facts, Facts, Facts]] = [((), atoms[("working",)], 0, 0)]
+    partials: list[tuple[Args, Facts, Facts, Facts]] = [((), atoms[("working",)], 0, 0)]
     for depth in range(count + 1):
         if depth:
             choice = allowed[depth - 1]
-            begun = [
+            partials = [
                 ((*args, entity), needs, adds, deletes)
-                for args, needs, adds, deletes in begun
+                for args, needs, adds, deletes in partials
                 for entity in choice
             ]
         for literal in needed[depth - 1]:
-            begun = [
+            partials = [
                 (args, needs | facts, adds, deletes)
-                for args, needs, adds, deletes in begun
+                for args, needs, adds, deletes in partials
                 if (facts := literal(args)) is not None
             ]
         for effect in changed[depth - 1]:
-            begun = [
-                (args, needs, adds | becomes, deletes | was)
-                for args, needs, adds, deletes in begun
-                for becomes, was in (effect(args),)
+            partials = [
+                (args, needs, adds | added, deletes | deleted)
+                for args, needs, adds, deletes in partials
+                for added, deleted in (effect(args),)
             ]
     name = schema.name
     return [
         Operator(Action(name, args), needs, adds, deletes & ~adds)
-        for args, needs, adds, deletes in begun
+        for args, needs, adds, deletes in partials
         if adds & ~needs
     ]
 
 
-class _Known(Generic[T]):
-    """A function of some of an action's arguments, which remembers.
+class _Memoized(Generic[T]):
+    """A cached function of some of an action's arguments.
 
     Attributes:
-        last: place of the last of those; -1 if there is none.
+        last: index of the last of these arguments; -1 without arguments.
     """
 
     def __init__(self, params: Sequence[str], names: Sequence[str], make: Callable[[Args], T]) -> None:
-        places = tuple(params.index(name) for name in names)
-        self.last = max(places, default=-1)
-        self._several = len(places) != 1
-        self._key: Callable[[Args], Any] = itemgetter(*places) if places else _no_arguments
+        indices = tuple(params.index(name) for name in names)
+        self.last = max(indices, default=-1)
+        self._several = len(indices) != 1
+        self._key: Callable[[Args], Any] = itemgetter(*indices) if indices else _no_arguments
         self._make = make
         self._results: dict[Any, T] = {}
 
@@ -206,8 +205,8 @@ class _Known(Generic[T]):
         try:
             return self._results[key]
         except KeyError:
-            made = self._results[key] = self._make(key if self._several else (key,))
-            return made
+            result = self._results[key] = self._make(key if self._several else (key,))
+            return result
 
 
 def _no_arguments(_: Args) -> Args:
@@ -231,13 +230,13 @@ def _holds(world: World, schema: Schema, need: Need, names: Sequence[str], args:
     return need.check(world, _NO_STATE, tuple(padded))
 
 
-def _no_facts(world: World, schema: Schema, need: Need, names: Sequence[str], args: Args) -> Facts | None:
-    """Return what a literal that no action changes needs, nothing; None if it does not hold."""
+def _static_facts(world: World, schema: Schema, need: Need, names: Sequence[str], args: Args) -> Facts | None:
+    """Return 0 if a static literal holds, else None."""
     return 0 if _holds(world, schema, need, names, args) else None
 
 
 def _bound(world: World, bound: str) -> BitSet:
-    """Return the entities that a parameter may be: ``movable``, or classes joined by ``-or-``."""
+    """Return the entities allowed for a parameter; `bound`: ``movable``, or classes joined by ``-or-``."""
     if bound == "movable":
         return world.of("movable")
     classes = bound.upper().split("-OR-")
@@ -246,7 +245,7 @@ def _bound(world: World, bound: str) -> BitSet:
 
 
 def _literal(world: World, text: str, args: Args) -> tuple[Atom, ...]:
-    """Return a literal of the table, with its arguments, as facts that must all hold."""
+    """Return the facts that must all hold for a literal of the table with its arguments."""
     word = text.removeprefix("not ").split()[0]
     if word in STATES:
         return ((f"not {word}" if text.startswith("not ") else word, *args),)
@@ -257,7 +256,7 @@ def _literal(world: World, text: str, args: Args) -> tuple[Atom, ...]:
         case "in-or-on":
             return (("in", *args),)
         case "inside" | "ontop":
-            # Where things lie in the other way, it cannot hold: a fact that is nowhere.
+            # With the other relation it can never hold: return a fact that does not exist.
             return (("in", *args) if world.kinds[args[1]].relation == word else ("never",),)
         case "reach":
             lid = _lid(world, args[1]) if world.kinds[args[1]].relation == "inside" else ()
@@ -281,11 +280,11 @@ def _makes() -> Mapping[str, tuple[str, ...]]:
 def _effects(
     text: str, atoms: Mapping[Atom, Facts], groups: Mapping[Atom, Facts], args: Args
 ) -> tuple[Facts, Facts]:
-    """Return what becomes true by an effect, and what may have been true instead."""
+    """Return the facts that an effect adds, and the facts that it deletes."""
     word = text.removeprefix("not ").split()[0]
     if word in STATES:
-        becomes, was = atoms.get((word, *args), 0), atoms.get((f"not {word}", *args), 0)
-        return (was, becomes) if text.startswith("not ") else (becomes, was)
+        positive, negative = atoms.get((word, *args), 0), atoms.get((f"not {word}", *args), 0)
+        return (negative, positive) if text.startswith("not ") else (positive, negative)
     if word == "at":
         return atoms[("at", *args)], groups[("at",)]
     if word == "holding":

@@ -1,8 +1,8 @@
-"""Plans of the human: a goal's subgoals in some order, each from where the one before has led (spec 5.2).
+"""Plans of the human: the subgoals of a goal in some order, each from the state after the last (spec 5.2).
 
-A plan for a subgoal is not searched for among actions. What is to be done with each thing is plain; open
-is only which things where a goal leaves a choice, with which tools, and in what order. The promising ways
-are walked in thought, and the shortest is taken (see `aims`).
+Plans are not found by a search over actions. The state determines the errands for a subgoal, except for
+alternative things, tools and the order. The promising variants are simulated, and the shortest is taken
+(see `aims`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from simulator.handmethat.world import BitSet, State, World
 
 Plan = tuple[Action, ...]
 Order = tuple[int, ...]
-# All orders of so many subgoals are tried; of more, this many.
+# Largest number of orders of the subgoals that are tried.
 _ORDERS: Final = 12
 
 
@@ -33,17 +33,12 @@ def plan_subgoal(
     targets: Targets,
     fixed: BitSet = 0,
 ) -> Plan | None:
-    """Return a short plan for one subgoal.
+    """Return a short plan for one subgoal from `state`, where a waiting human counts as working.
 
-    Args:
-        world: the household.
-        state: where the plan starts; a human who waits is taken as working.
-        subgoal: what must hold at the end.
-        targets: what the plan may use.
-        fixed: bit set of things that are best left where they are.
+    `targets`: entities that the plan may use. `fixed`: bit set of things to leave where they are if possible.
 
     Returns:
-        The actions, none if the subgoal holds already; None if it cannot be reached.
+        The actions (empty if the subgoal holds already); None if it cannot be reached.
     """
     aims = aims_for(world, (subgoal,), targets.grounded)
     trips = _trips(Walk(world, state, targets.grounded), aims, None, fixed)
@@ -58,12 +53,12 @@ def plan_goal(
     targets: Targets,
     random: Random | None = None,
 ) -> tuple[Plan, ...] | None:
-    """Return a plan for each subgoal, each from the state left by the one before.
+    """Return a plan for each subgoal, each from the state after the one before.
 
-    What has been achieved before is not protected, except that a plan leaves alone the things that were put
-    in place for an earlier subgoal where others serve as well.
+    Earlier subgoals are not protected, except that a plan prefers things that were not put in place for an
+    earlier subgoal.
 
-    `order`: the order in which the subgoals are gone about, as their numbers.
+    `order`: indices of the subgoals, in the order of the plans.
 
     Returns:
         One plan per subgoal, in that order; None if a subgoal cannot be reached.
@@ -76,12 +71,12 @@ def plan_goal(
 def plan_whole(
     world: World, state: State, goal: Goal, targets: Targets, random: Random
 ) -> tuple[Order, tuple[Plan, ...]] | None:
-    """Return a short plan after which the whole goal holds.
+    """Return a short plan after which all subgoals hold.
 
-    It goes about the subgoals in the best of all orders if they are at most 12, else of 12 drawn ones.
+    It follows the best of all orders of the subgoals if there are at most 12 orders, else of 12 random ones.
 
     Returns:
-        The order and the plans in it; None if no order was found that does not undo what was done.
+        The order and the plans in that order; None if every order undoes an earlier subgoal.
     """
     orders = draw_orders(len(goal.subgoals), _ORDERS, random)
     aims = aims_for(world, goal.subgoals, targets.grounded)
@@ -90,7 +85,7 @@ def plan_whole(
 
 
 def draw_orders(subgoals: int, most: int, random: Random) -> list[Order]:
-    """Return all orders of so many subgoals, or `most` drawn ones if there are more."""
+    """Return all orders of a number of subgoals, or `most` random ones if there are more."""
     numbers = range(subgoals)
     if factorial(subgoals) <= most:
         return list(permutations(numbers))
@@ -100,7 +95,7 @@ def draw_orders(subgoals: int, most: int, random: Random) -> list[Order]:
 def best_order(
     start: Walk, aims: Sequence[Aim], orders: Iterable[Order], random: Random
 ) -> tuple[Order, list[Trip | None], int] | None:
-    """Return the shortest order of the aims that undoes nothing, its trips and steps; None if none does."""
+    """Return the order with the fewest steps after which all aims hold, with its trips and steps, or None."""
     best: tuple[Order, list[Trip | None], int] | None = None
     for order in orders:
         walk = start.fork()
@@ -125,10 +120,10 @@ def states_along(state: State, actions: Iterable[Action]) -> tuple[State, ...]:
 def _trips(
     walk: Walk, aims: Iterable[Aim], random: Random | None, fixed: BitSet = 0
 ) -> list[Trip | None] | None:
-    """Take `walk` to one aim after the other; return the trips, None where an aim is met already.
+    """Take `walk` to one aim after the other.
 
     Returns:
-        None if an aim cannot be reached.
+        A trip for each aim, None for an aim that holds already; None if an aim cannot be reached.
     """
     trips: list[Trip | None] = []
     for aim in aims:

@@ -1,10 +1,10 @@
-"""The FF heuristic, literally: a delete-relaxed graph by layers, and a plan drawn from it (spec 5.2(4)).
+"""The FF heuristic as published: a layered delete-relaxed graph and a relaxed plan (spec 5.2(4)).
 
 The published extraction goes through the layers from the top. In each it takes the operators in order, picks
-those that add a fact still needed there, and charges what they need to the layers where it first appears. The
-operator that adds a needed fact first, in that order, is therefore always picked for it; and a later one is
-picked only if it is in turn the first for some other fact. So the plan is the set of first achievers that the
-facts of the goal need, directly or through one another, and no second pass over the layers is necessary.
+those that add a fact still needed there, and assigns their needs to the layers where these first appear. So
+a needed fact is always added by its first achiever in that order, and a later operator is
+picked only if it is the first achiever of another fact. The plan is thus the set of first achievers that the
+goal needs, directly or indirectly, and no second pass over the layers is necessary.
 """
 
 from __future__ import annotations
@@ -20,60 +20,60 @@ from simulator.handmethat.goals.model import Demand, Subgoal, choices_of
 from simulator.handmethat.planner.grounding import Facts, Grounding, Operator
 from simulator.handmethat.world import NOTHING
 
-# The estimate where the goal cannot be reached.
+# The estimate if the goal cannot be reached.
 UNREACHABLE: Final = 10**9
 
 
-class Target(NamedTuple):
-    """A goal: all of `facts`, and of each of `choices` one member at least.
+class FactGoal(NamedTuple):
+    """A goal in terms of facts: all of `facts`, and at least one member of each of `choices`.
 
     Attributes:
-        choices: disjunctions; their members in the order of creation, or `shuffled`. An empty one cannot be
-            met.
+        facts: facts that must hold.
+        choices: disjunctions, with members in the order of creation or `shuffled`; an empty one never holds.
     """
 
     facts: Facts
-    choices: tuple[tuple[Target, ...], ...] = ()
+    choices: tuple[tuple[FactGoal, ...], ...] = ()
 
     def holds(self, facts: Facts) -> bool:
-        """Return True if the goal holds where `facts` do."""
+        """Return True if `facts` meet the goal."""
         if self.facts & facts != self.facts:
             return False
         return all(any(member.holds(facts) for member in choice) for choice in self.choices)
 
     def first_met(self, facts: Facts) -> Facts:
-        """Return the facts by which the goal holds: of each disjunction the first member that is met."""
+        """Return the facts that meet the goal, using the first member of each disjunction that holds."""
         met = self.facts
         for choice in self.choices:
             met |= next(member.first_met(facts) for member in choice if member.holds(facts))
         return met
 
-    def shuffled(self, random: Random) -> Target:
-        """Return the same goal, the members of every disjunction in a random order."""
+    def shuffled(self, random: Random) -> FactGoal:
+        """Return the same goal with the members of every disjunction in random order."""
         choices = []
         for choice in self.choices:
             members = [member.shuffled(random) for member in choice]
             random.shuffle(members)
             choices.append(tuple(members))
-        return Target(self.facts, tuple(choices))
+        return FactGoal(self.facts, tuple(choices))
 
     def mentioned(self) -> Facts:
-        """Return every fact that occurs in it."""
+        """Return every fact that occurs in the goal."""
         facts = self.facts
         for member in chain.from_iterable(self.choices):
             facts |= member.mentioned()
         return facts
 
 
-NEVER: Final = Target(0, ((),))
+NEVER: Final = FactGoal(0, ((),))
 
 
-# What some operators add, what all of them need, and what each needs, with its number; in order.
+# Operators that add the same facts: these facts, the common needs, and (needs, number) of each, in order.
 _Group = tuple[Facts, Facts, list[tuple[Facts, int]]]
 
 
 class RelaxedGraph:
-    """The delete relaxation of some operators, whose order settles ties."""
+    """The delete relaxation of some operators; their order breaks ties."""
 
     def __init__(self, operators: Sequence[Operator]) -> None:
         self.operators = tuple(operators)
@@ -86,17 +86,17 @@ class RelaxedGraph:
         # A fact -> the groups that add it.
         self._adding: dict[Facts, list[_Group]] = {}
 
-    def estimate(self, facts: Facts, goal: Target) -> int:
-        """Return the number of operators of the relaxed plan; `UNREACHABLE` if there is none."""
+    def estimate(self, facts: Facts, goal: FactGoal) -> int:
+        """Return the length of the relaxed plan; `UNREACHABLE` if there is no such plan."""
         plan = self.plan(facts, goal)
         return UNREACHABLE if plan is None else len(plan)
 
     def reachable(self, facts: Facts) -> Facts:
-        """Return every fact that the relaxation reaches."""
+        """Return all facts that can be reached in the relaxation."""
         return self._layers(facts, NEVER)[-1]
 
-    def plan(self, facts: Facts, goal: Target) -> tuple[Operator, ...] | None:
-        """Return the relaxed plan, in the order of the operators; None if even the relaxation has none."""
+    def plan(self, facts: Facts, goal: FactGoal) -> tuple[Operator, ...] | None:
+        """Return the relaxed plan, in the order of the operators; None if the goal cannot be reached."""
         layers = self._layers(facts, goal)
         if not goal.holds(layers[-1]):
             return None
@@ -110,10 +110,10 @@ class RelaxedGraph:
             todo = (todo | operators[number].needs) & ~done
         return tuple(operators[number] for number in sorted(picked))
 
-    def _layers(self, facts: Facts, goal: Target) -> list[Facts]:
-        """Return the facts of each layer up to the first in which `goal` holds (else to the last).
+    def _layers(self, facts: Facts, goal: FactGoal) -> list[Facts]:
+        """Return the facts of each layer up to the first in which `goal` holds (else up to the last).
 
-        Operators that add the same facts are tried together: the first that applies stands for all.
+        Operators that add the same facts are tested together: one that applies is enough.
         """
         reached, pending = facts, self._groups
         layers = [reached]
@@ -139,7 +139,7 @@ class RelaxedGraph:
         return layers
 
     def _achiever(self, fact: Facts, layers: Sequence[Facts]) -> int:
-        """Return the first operator that adds `fact` as soon as any does."""
+        """Return the first operator that adds `fact` in the earliest possible layer."""
         groups = self._adding.get(fact)
         if groups is None:
             groups = self._adding[fact] = [group for group in self._groups if group[0] & fact]
@@ -156,21 +156,21 @@ class RelaxedGraph:
         return first
 
 
-def wanted(grounding: Grounding, subgoals: Sequence[Subgoal]) -> Target:
-    """Return the conjunction of `subgoals` as facts (spec 4.1).
+def ground_goal(grounding: Grounding, subgoals: Sequence[Subgoal]) -> FactGoal:
+    """Return the conjunction of `subgoals` in terms of facts (spec 4.1).
 
     Raises:
-        ValueError: if a subgoal is about something over which nothing is grounded.
+        ValueError: if a subgoal concerns an entity that is not grounded.
     """
-    return _all_of([_subgoal(grounding, subgoal) for subgoal in subgoals])
+    return _all_of([_ground_subgoal(grounding, subgoal) for subgoal in subgoals])
 
 
-def _subgoal(grounding: Grounding, subgoal: Subgoal) -> Target:
+def _ground_subgoal(grounding: Grounding, subgoal: Subgoal) -> FactGoal:
     return _all_of(
         [
             _one_of(
                 [
-                    _all_of([_demanded(grounding, subgoal, alternative) for alternative in option])
+                    _all_of([_ground_demand(grounding, subgoal, alternative) for alternative in option])
                     for option in choice
                 ]
             )
@@ -179,7 +179,7 @@ def _subgoal(grounding: Grounding, subgoal: Subgoal) -> Target:
     )
 
 
-def _demanded(grounding: Grounding, subgoal: Subgoal, demand: Demand) -> Target:
+def _ground_demand(grounding: Grounding, subgoal: Subgoal, demand: Demand) -> FactGoal:
     world, atoms, (entity, place, states, _, _) = grounding.world, grounding.atoms, demand
     facts = 0
     if place != NOTHING:
@@ -193,23 +193,23 @@ def _demanded(grounding: Grounding, subgoal: Subgoal, demand: Demand) -> Target:
             facts |= atoms[name if value else f"not {name}", entity]
         elif value:
             return NEVER
-    return Target(facts)
+    return FactGoal(facts)
 
 
 def _check_grounded(grounding: Grounding, *entities: int) -> None:
     for entity in entities:
         if not grounding.relevant >> entity & 1:
             name = grounding.world.name(entity)
-            raise ValueError(f"The goal is about {name}, which is not among the targets that were given.")
+            raise ValueError(f"The goal concerns {name}, which is not among its targets.")
 
 
-def _all_of(parts: Sequence[Target]) -> Target:
+def _all_of(parts: Sequence[FactGoal]) -> FactGoal:
     facts = 0
     for part in parts:
         facts |= part.facts
-    return Target(facts, tuple(choice for part in parts for choice in part.choices))
+    return FactGoal(facts, tuple(choice for part in parts for choice in part.choices))
 
 
-def _one_of(parts: Sequence[Target]) -> Target:
+def _one_of(parts: Sequence[FactGoal]) -> FactGoal:
     possible = tuple(part for part in parts if () not in part.choices)
-    return possible[0] if len(possible) == 1 else Target(0, (possible,))
+    return possible[0] if len(possible) == 1 else FactGoal(0, (possible,))

@@ -1,8 +1,8 @@
-"""What help is worth: the reward of each grounding of a quest, and the useful ones, A(G) (spec 6.3).
+"""Rewards of help: the reward of each grounding of a quest, and the useful groundings A(G) (spec 6.3).
 
-A grounding stands for an abstract action of the robot, which lands at once what the human asks for. Its
-reward is the negative cost-to-go of where that leads. Only what the goal is about (`Targets`) is weighed:
-nothing else changes anything for the goal, so it is worth what the rest of the human's plan is.
+A grounding stands for an abstract action of the robot that does all of the requested help in one step. Its
+reward is the negative cost-to-go afterwards. Only groundings of the goal's `Targets` are evaluated: any other
+does not affect the goal, so its reward is the negative length of the rest of the human's plan.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from simulator.handmethat.actions import domain
 from simulator.handmethat.goals.model import Goal, Targets, goal_holds
 from simulator.handmethat.hierarchy import STATES
 from simulator.handmethat.meanings.model import VERBS, Grounding, Quest, changeable
-from simulator.handmethat.planner.aims import Rewound, aims_for, states_that_matter
+from simulator.handmethat.planner.aims import ReplayableRandom, aims_for, states_that_matter
 from simulator.handmethat.planner.exact import ExactSearch
 from simulator.handmethat.planner.grounding import ground
 from simulator.handmethat.planner.plan import best_order, draw_orders
-from simulator.handmethat.planner.relaxed import UNREACHABLE, RelaxedGraph, wanted
+from simulator.handmethat.planner.relaxed import UNREACHABLE, RelaxedGraph, ground_goal
 from simulator.handmethat.planner.walk import Walk
 from simulator.handmethat.profiles import Costs, Profile
 from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set, entities
@@ -35,7 +35,7 @@ _CHANGES: Final[Mapping[str, str]] = {
 def groundings(
     world: World, state: State, quest: Quest, things: BitSet, places: tuple[int, ...]
 ) -> Iterator[Grounding]:
-    """Yield what may be asked of the robot, thing by thing in the order of creation."""
+    """Yield the possible requests to the robot, by thing in the order of creation."""
     if quest == "change_state":
         bits = {verb: changeable(world, verb) for verb in VERBS}
         bits["toggle"] &= ~state.toggled
@@ -57,7 +57,7 @@ def groundings(
 
 
 def state_after_grounding(world: World, state: State, grounding: Grounding) -> State | None:
-    """Return the state after the robot has done what a grounding asks for; None if it cannot be asked for."""
+    """Return the state after the robot has carried out a grounding; None if the request is impossible."""
     entity, argument = grounding
     args: tuple[int, ...] = (entity, state.container(entity))
     if argument is None:
@@ -68,27 +68,26 @@ def state_after_grounding(world: World, state: State, grounding: Grounding) -> S
         place = world.entity(argument)
         name, args = _PLACE[world.relation(place)], (*args, place)
     schema = domain("teleport")[name]
-    # Only the first argument's place can be missing: that of a thing in nobody's reach.
     if NOTHING in args or not schema.applicable(world, state, args):
         return None
     return schema.apply(state, args)
 
 
-# The reward where the estimate is 0 and the goal does not hold.
+# The reward if the estimate is 0 although the goal does not hold.
 _DECEPTIVE: Final = -1000.0
 # Orders of the subgoals that are tried for the length of a plan.
 _ORDERS: Final = 4
-# Most states that one exact search may look at: a goal that is too large should show soon.
+# States that one exact search may expand; low, to detect goals that are too large early.
 _EXACT_LIMIT: Final = 300
 
 
 class Rewards(NamedTuple):
-    """The worth of help.
+    """The rewards of help.
 
     Attributes:
-        values: R of every grounding that was weighed; things in the order of creation.
+        values: R of every grounding that was evaluated; things in the order of creation.
         useful: A(G), in the same order.
-        before: the cost-to-go of the state itself, h0.
+        before: the cost-to-go without help, h0.
     """
 
     values: Mapping[Grounding, float]
@@ -106,67 +105,60 @@ def rewards(
     profile: Profile,
     seed: int = 0,
 ) -> Rewards:
-    """Return what every grounding of `quest` is worth in `state`.
+    """Return the reward of every grounding of `quest` in `state`, when the human waits with an empty hand.
 
-    Args:
-        world: the household.
-        state: when the human asks: waiting, with an empty hand.
-        goal: what the human is up to.
-        targets: what the goal is about.
-        quest: the quest type.
-        rest: how many actions of the human's plan are left.
-        profile: how costs are had and what counts as useful (spec 12.1 nos. 7, 9, 10, 12.2 B4, B5).
-        seed: settles ties of estimates; that of the episode.
+    `rest`: number of actions left in the human's plan. `profile`: how costs are computed and what counts as
+    useful (spec 12.1 nos. 7, 9, 10, 12.2 B4, B5). `seed`: seed of the episode; breaks ties of estimates.
 
     Raises:
-        SearchLimitError: with costs by search, if the goal is too large for an exact one.
+        SearchLimitError: with costs by search, if the goal is too large for an exact search.
     """
     cost = _COSTS[profile.costs](world, goal, targets, seed)
     bonus = profile.bring_bonus if quest == "bring_me" else 0
-    before, missing = cost(state._replace(waiting=False)), -float(rest)
-    aimed_at = _aimed_at(world, targets, profile)
+    before, without_effect = cost(state._replace(waiting=False)), -float(rest)
+    targeted = _targeted(world, targets, profile)
     others = targets.grounded & world.of("movable") if profile.untargeted_may_help else 0
     values: dict[Grounding, float] = {}
     useful = []
-    for grounding in groundings(world, state, quest, aimed_at | others, targets.position):
-        if not aimed_at >> grounding[0] & 1:
-            values[grounding] = missing
+    for grounding in groundings(world, state, quest, targeted | others, targets.position):
+        if not targeted >> grounding[0] & 1:
+            values[grounding] = without_effect
             if -rest > -before:
                 useful.append(grounding)
             continue
-        there = state_after_grounding(world, state, grounding)
-        assert there is not None, grounding
-        after = cost(there)
-        value = float(bonus - after) if after else 0.0 if goal_holds(world, there, goal) else _DECEPTIVE
+        helped = state_after_grounding(world, state, grounding)
+        assert helped is not None, grounding
+        after = cost(helped)
+        value = float(bonus - after) if after else 0.0 if goal_holds(world, helped, goal) else _DECEPTIVE
         values[grounding] = value
         if after < before if profile.strict else value > -before:
             useful.append(grounding)
     return Rewards(values, tuple(useful), before)
 
 
-def _aimed_at(world: World, targets: Targets, profile: Profile) -> BitSet:
-    aimed_at = targets.movable
+def _targeted(world: World, targets: Targets, profile: Profile) -> BitSet:
+    targeted = targets.movable
     if profile.substring_targets:
-        names = [world.names[entity] for entity in entities(aimed_at)]
+        names = [world.names[entity] for entity in entities(targeted)]
         hits = (
             entity
             for entity in entities(targets.grounded)
             if any(name in world.names[entity] for name in names)
         )
-        aimed_at |= bit_set(hits) & world.of("movable")
+        targeted |= bit_set(hits) & world.of("movable")
     if profile.locations_count:
-        aimed_at |= bit_set(targets.position) & world.of("LOCATION")
-    return aimed_at
+        targeted |= bit_set(targets.position) & world.of("LOCATION")
+    return targeted
 
 
 _Cost = Callable[[State], int]
 
 
 def _estimates(world: World, goal: Goal, targets: Targets, seed: int) -> _Cost:
-    """Return FF estimates as published: of what comes equally early, what a drawn order has first counts."""
+    """Return FF estimates as published, with ties broken by a random order of operators."""
     random = Random(derive_seed(seed, "ties"))
     grounding = ground(world, targets.grounded)
-    target = wanted(grounding, goal.subgoals).shuffled(random)
+    target = ground_goal(grounding, goal.subgoals).shuffled(random)
     operators = list(grounding.operators)
     random.shuffle(operators)
     graph = RelaxedGraph(operators)
@@ -178,22 +170,22 @@ def _shortest_plan(world: World, goal: Goal, targets: Targets, seed: int) -> _Co
 
 
 def _plan_lengths(world: World, goal: Goal, targets: Targets, seed: int) -> _Cost:
-    """Return plan lengths, each from the same orders of the subgoals, so that they can be compared."""
-    aims, random = aims_for(world, goal.subgoals, targets.grounded), Rewound()
+    """Return plan lengths, comparable since all use the same orders of the subgoals."""
+    aims, random = aims_for(world, goal.subgoals, targets.grounded), ReplayableRandom()
     orders = draw_orders(len(goal.subgoals), _ORDERS, random)
     first, matter = random.drawn, states_that_matter(goal.subgoals)
-    # Different help often leads to states between which a plan sees no difference.
-    alike: dict[str, Any] = dict.fromkeys((name for name in STATES if name not in matter), 0)
-    # Quest types are weighed one after the other, and often lead to the same states.
-    known: dict[State, int] = world.worked_out.setdefault(("costs", goal, targets.grounded), {})
+    # States often differ only in ways that do not influence a plan.
+    irrelevant: dict[str, Any] = dict.fromkeys((name for name in STATES if name not in matter), 0)
+    # Cached in the household, since different quest types often lead to the same states.
+    costs: dict[State, int] = world.memo.setdefault(("costs", goal, targets.grounded), {})
 
     def cost(state: State) -> int:
-        state = state._replace(waiting=False, given=0, **alike)
-        if state not in known:
+        state = state._replace(waiting=False, given=0, **irrelevant)
+        if state not in costs:
             random.drawn = first
             best = best_order(Walk(world, state, targets.grounded), aims, orders, random)
-            known[state] = UNREACHABLE if best is None else best[2]
-        return known[state]
+            costs[state] = UNREACHABLE if best is None else best[2]
+        return costs[state]
 
     return cost
 

@@ -1,12 +1,11 @@
-"""A person on the way: the state as it changes step by step, and the steps.
+"""A person's walk through a household: the changing state and the steps.
 
-Each verb does first what it needs: goes there, opens lids, frees the hand. Between places every way is one
-move, so the length of a plan is what must be done with each thing, one per lid, and the moves; and moves are
-saved by beginning where one stands, by finishing one place before the next, and by carrying what holds
-several things, or what several things are wanted in.
+Each verb first does what it requires: it goes there, opens lids, frees the hand. Any two places are one move
+apart, so the length of a plan is the actions on each thing, one per lid, and the moves. Moves are
+saved by beginning at the current place, by finishing one place before the next, and by carrying a container
+of several things, or for several things.
 
-Of the many walks that are tried only the number of steps counts; the actions are written down where one of
-them is taken.
+Many walks are simulated for their number of steps only; actions are recorded for the one that is chosen.
 """
 
 from __future__ import annotations
@@ -24,25 +23,26 @@ NO_LIMIT: Final = 1 << 30
 
 
 class DeadEndError(Exception):
-    """A demand that cannot be met from here, or not with what may be used."""
+    """A demand that cannot be met from the current state with the entities that may be used."""
 
 
 class Walk:
     """A walk through a household.
 
     Attributes:
-        holding: what is in the hand, or `NOTHING`.
+        grounded: bit set of the entities that may be used.
+        holding: the entity in the hand, or `NOTHING`.
         place: as in `State`.
         states: the dynamic states by name, as bit sets.
-        shut: bit set of what opens and is not open.
-        actions: the steps; None if they are not written down.
-        laid: what has been laid somewhere, in the order of laying.
-        limit: more steps than that are a dead end (found at the latest when something more is taken).
+        shut: bit set of containers that can be opened and are not open.
+        actions: the steps; None if they are not recorded.
+        put_down: entities that were put down, in that order.
+        limit: more steps than this are a dead end (detected at the latest when the next thing is taken).
     """
 
     __slots__ = (
         *("world", "grounded", "locations", "is_location", "at", "holding", "place", "states", "shut"),
-        *("steps", "limit", "laid", "actions"),
+        *("steps", "limit", "put_down", "actions"),
     )
 
     def __init__(self, world: World, state: State, grounded: BitSet) -> None:
@@ -53,21 +53,21 @@ class Walk:
         self.place = bytearray(state.place)
         self.states: dict[str, BitSet] = dict(zip(STATES, state[3:11], strict=True))
         self.steps, self.limit = 0, NO_LIMIT
-        self.laid: list[int] = []
+        self.put_down: list[int] = []
         self.actions: list[Action] | None = None
 
     def fork(self, limit: int = NO_LIMIT) -> Walk:
-        """Return a walk that begins where this one is, and is a dead end after more than `limit` steps."""
+        """Return a new walk from the current state, with `limit` steps and no recorded actions."""
         other = object.__new__(Walk)
         other.world, other.grounded = self.world, self.grounded
         other.locations, other.is_location = self.locations, self.is_location
         other.shut, other.at, other.holding = self.shut, self.at, self.holding
         other.place, other.states = self.place[:], self.states.copy()
-        other.steps, other.limit, other.laid, other.actions = 0, limit, [], None
+        other.steps, other.limit, other.put_down, other.actions = 0, limit, [], None
         return other
 
     def location(self, entity: int) -> int:
-        """The location where `entity` is; for a location itself, and for what is held where the person is."""
+        """Return the location of `entity`: itself for a location, the person's for a thing that is held."""
         place, is_location = self.place, self.is_location
         while not is_location[entity]:
             entity = place[entity]
@@ -88,7 +88,7 @@ class Walk:
             self.at = location
 
     def open(self, container: int) -> None:
-        """Go to `container` and have it open, and what it lies in."""
+        """Go to `container` and open it, and before that the container it is in, if they are shut."""
         if self.is_location[container]:
             if self.at != container:
                 self.go(container)
@@ -105,12 +105,12 @@ class Walk:
             self._open(container)
 
     def close(self, container: int) -> None:
-        """Go to `container` and shut it."""
+        """Go to `container` and close it."""
         if self.is_location[container]:
             self.go(container)
             self._step("human-close-location", container)
         else:
-            self.lay_down_at_location(container)
+            self.put_down_at_location(container)
             below = self.place[container]
             self.open(below)
             self._step("human-close-receptacle-at-location", container, below)
@@ -118,7 +118,7 @@ class Walk:
         self.states["open"] &= ~(1 << container)
 
     def take(self, entity: int) -> None:
-        """Have `entity` in the hand."""
+        """Take `entity` into the hand."""
         if self.holding == entity:
             return
         container = self.place[entity]
@@ -134,8 +134,8 @@ class Walk:
         self.place[entity] = NOWHERE
         self.holding = entity
 
-    def lay(self, entity: int, container: int) -> None:
-        """Take `entity` and lay it into or onto `container`."""
+    def put(self, entity: int, container: int) -> None:
+        """Take `entity` and put it into or onto `container`."""
         if self.holding != entity:
             self.take(entity)
         self.open(container)
@@ -147,26 +147,26 @@ class Walk:
             else:
                 self.actions.append(Action(f"{name}-receptacle-at-location", (entity, container, self.at)))
         self.place[entity] = container
-        self.laid.append(entity)
+        self.put_down.append(entity)
         self.holding = NOTHING
 
     def free_hand(self, ahead: int = NOTHING) -> None:
-        """Lay down what is in the hand: here, or where the way leads if that is shut here."""
+        """Put down the thing in the hand: here, or at `ahead` if the place here is shut."""
         if self.holding == NOTHING:
             return
         if ahead == NOTHING or not self.shut >> self.at & 1:
             ahead = self.at
-        self.lay(self.holding, ahead)
+        self.put(self.holding, ahead)
 
-    def lay_down_at_location(self, entity: int) -> None:
-        """Have `entity` lie directly at a location: where it is, if need be."""
+    def put_down_at_location(self, entity: int) -> None:
+        """Put `entity` down directly at its location, unless it already lies there."""
         if self.holding == entity:
             self.free_hand()
         elif not self.is_location[self.place[entity]]:
-            self.lay(entity, self.location(entity))
+            self.put(entity, self.location(entity))
 
     def switch(self, entity: int, on: bool = True) -> None:
-        """Go to `entity` and have it switched on, or off."""
+        """Go to `entity` and switch it on or off, if needed."""
         if bool(self.states["toggled"] >> entity & 1) == on:
             return
         word = "on" if on else "off"
@@ -174,7 +174,7 @@ class Walk:
             self.go(entity)
             self._step(f"human-toggle-{word}-location", entity)
         else:
-            self.lay_down_at_location(entity)
+            self.put_down_at_location(entity)
             self.open(self.place[entity])
             self._step(f"human-toggle-{word}-movable-at-location", entity, self.at)
         self._set("toggled", entity, on)
@@ -239,29 +239,29 @@ class Walk:
             self.states[name] &= ~(1 << entity)
 
 
-# ---- jobs with many things on one walk
+# ---- jobs with several things
 
 
-# Carrying a container costs as much as carrying two things out of it one by one.
+# Fewest things for which carrying their container pays: for two, it costs as much as carrying each.
 _WORTH_CARRYING: Final = 3
-# Bringing the wanted container to two things costs less than bringing them to it one by one.
+# Fewest things for which bringing the destination container to them pays.
 _WORTH_BRINGING: Final = 2
 
 
 def carry(walk: Walk, loads: Mapping[int, int], *, bring: bool = False, fixed: BitSet = 0) -> None:
-    """Lay each entity into its container.
+    """Put each entity into its container.
 
-    `bring`: whether wanted containers may be brought to the things.
+    `bring`: whether destination containers may be brought to the things.
 
     Raises:
-        DeadEndError: if that cannot be done, or not within the limit.
+        DeadEndError: if that is impossible, or takes more steps than the limit.
     """
     left = {entity: place for entity, place in loads.items() if walk.place[entity] != place}
     if walk.holding in left:
-        walk.lay(walk.holding, left.pop(walk.holding))
+        walk.put(walk.holding, left.pop(walk.holding))
     where = {entity: walk.location(entity) for entity in left} if len(left) > 1 else {}
     while len(left) > 1:
-        # Each is at least taken and laid.
+        # Each thing must at least be taken and put down.
         if walk.steps + 2 * len(left) > walk.limit:
             raise DeadEndError
         entity = _choose_next(walk, left, where, bring)
@@ -269,9 +269,9 @@ def carry(walk: Walk, loads: Mapping[int, int], *, bring: bool = False, fixed: B
         home, container = walk.location(place), walk.place[entity]
         if home != there:
             if bring and there != walk.at and _may_be_carried(walk, place, left, fixed):
-                many = sum(left[other] == place and where[other] == there for other in left)
-                if many >= _WORTH_BRINGING and (walk.at == home or many > _WORTH_BRINGING):
-                    walk.lay(place, there)
+                count = sum(left[other] == place and where[other] == there for other in left)
+                if count >= _WORTH_BRINGING and (walk.at == home or count > _WORTH_BRINGING):
+                    walk.put(place, there)
                     continue
             if len(left) >= _WORTH_CARRYING and _may_be_carried(walk, container, left, fixed):
                 inside = [
@@ -280,13 +280,13 @@ def carry(walk: Walk, loads: Mapping[int, int], *, bring: bool = False, fixed: B
                     if walk.place[other] == container and walk.location(left[other]) == home
                 ]
                 if len(inside) >= _WORTH_CARRYING:
-                    walk.lay(container, home)
+                    walk.put(container, home)
                     where.update({other: home for other in left if walk.place[other] == container})
                     continue
-        walk.lay(entity, place)
+        walk.put(entity, place)
         del left[entity]
     for entity, place in left.items():
-        walk.lay(entity, place)
+        walk.put(entity, place)
 
 
 def _may_be_carried(walk: Walk, container: int, left: Mapping[int, int], fixed: BitSet) -> bool:
@@ -294,7 +294,7 @@ def _may_be_carried(walk: Walk, container: int, left: Mapping[int, int], fixed: 
 
 
 def _choose_next(walk: Walk, left: Mapping[int, int], where: Mapping[int, int], bring: bool) -> int:
-    """Return what to carry next: what is here, else what is not yet where it is wanted."""
+    """Return the thing to carry next: one that is here, else one that is not at its destination."""
     at, location = walk.at, walk.location
     here = [entity for entity in left if where[entity] == at]
     if here:
@@ -302,7 +302,7 @@ def _choose_next(walk: Walk, left: Mapping[int, int], where: Mapping[int, int], 
     far = [entity for entity in left if location(left[entity]) != where[entity]]
     if not bring or not far:
         return (far or list(left))[0]
-    # Where few things are, one of them is best fetched on the way to the container.
+    # At a place with few things, one is best fetched on the way to the container.
     counts = [sum(where[other] == where[entity] for other in far) for entity in far]
     fewest = min(counts)
     if location(left[far[0]]) != at and fewest <= _WORTH_BRINGING:
@@ -311,7 +311,7 @@ def _choose_next(walk: Walk, left: Mapping[int, int], where: Mapping[int, int], 
 
 
 def visit(walk: Walk, entities: Iterable[int], do: Callable[[int], None]) -> None:
-    """Do something with each entity at its place, the nearest place first."""
+    """Call `do` for each entity at its location, beginning at the current location."""
     left = {entity: walk.location(entity) for entity in entities}
     while left:
         places = left.values()
@@ -322,42 +322,42 @@ def visit(walk: Walk, entities: Iterable[int], do: Callable[[int], None]) -> Non
 
 
 def lies_at_location(walk: Walk, entity: int) -> bool:
-    """Return True if `entity` is a location, or lies directly at one."""
+    """Return True if `entity` is a location or lies directly in or on one."""
     if walk.is_location[entity]:
         return True
     return walk.holding != entity and bool(walk.is_location[walk.place[entity]])
 
 
 def take_ready(walk: Walk, tool: int) -> None:
-    """Have a cleaning tool in the hand, wet if it has to be."""
+    """Take a cleaning tool into the hand, after soaking it if needed."""
     if "soaked" in walk.world.kinds[tool].states and not walk.states["soaked"] >> tool & 1:
         treat(walk, (tool,), "soaks")
     walk.take(tool)
 
 
 def clean(walk: Walk, targets: Iterable[int], tools: Iterable[int]) -> None:
-    """Clean everything, each thing with the first of the tools that cleans it.
+    """Clean all targets, each with the first tool that can clean it.
 
-    What is in the hand or in a movable container is laid down at its location first.
+    A thing that is in the hand or in a movable container is first put down at its location.
 
     Raises:
-        DeadEndError: if no tool cleans something.
+        DeadEndError: if a target cannot be cleaned with the tools.
     """
     left, kinds = list(targets), walk.world.kinds
-    visit(walk, [entity for entity in left if not lies_at_location(walk, entity)], walk.lay_down_at_location)
+    visit(walk, [entity for entity in left if not lies_at_location(walk, entity)], walk.put_down_at_location)
     for tool in tools:
         kind = kinds[tool].name
-        cleaned = [entity for entity in left if kind in kinds[entity].cleaners]
-        if cleaned:
+        cleanable = [entity for entity in left if kind in kinds[entity].cleaners]
+        if cleanable:
             take_ready(walk, tool)
-            visit(walk, cleaned, partial(walk.clean, tool=tool))
-            left = [entity for entity in left if entity not in cleaned]
+            visit(walk, cleanable, partial(walk.clean, tool=tool))
+            left = [entity for entity in left if entity not in cleanable]
     if left:
         raise DeadEndError
 
 
 def slice_up(walk: Walk, entities: Iterable[int], knife: int, surface: int) -> None:
-    """Slice everything: on the surface where it lies, else on `surface`."""
+    """Slice each entity on the surface it lies on, else on `surface`."""
     left = list(entities)
     if walk.holding == knife:
         ready = [entity for entity in left if _lies_on_surface(walk, entity)]
@@ -374,7 +374,7 @@ def _lies_on_surface(walk: Walk, entity: int) -> bool:
 
 
 def heat(walk: Walk, entities: Iterable[int], appliance: int, loads: Mapping[int, int]) -> None:
-    """Bring everything to `appliance` and heat it; what is among `loads` one by one, and on from there."""
+    """Bring all entities to `appliance` and heat them; carry those in `loads` on as soon as they are hot."""
     singly = [entity for entity in entities if entity in loads]
     together = [entity for entity in entities if entity not in loads]
     carry(walk, dict.fromkeys(together, appliance))
@@ -384,13 +384,13 @@ def heat(walk: Walk, entities: Iterable[int], appliance: int, loads: Mapping[int
     def heat_and_carry(entity: int) -> None:
         carry(walk, {entity: appliance})
         walk.heat(entity, appliance)
-        walk.lay(entity, loads[entity])
+        walk.put(entity, loads[entity])
 
     visit(walk, singly, heat_and_carry)
 
 
 def treat(walk: Walk, entities: Iterable[int], role: Literal["cools", "soaks"]) -> None:
-    """Bring everything to the refrigerator and cool it, or to the sink and soak it."""
+    """Bring the entities to the refrigerator and cool them, or to the sink and soak them."""
     appliance, do = appliances(walk, role)[0], walk.cool if role == "cools" else walk.soak
     carry(walk, dict.fromkeys(entities, appliance))
     for entity in entities:
@@ -398,10 +398,10 @@ def treat(walk: Walk, entities: Iterable[int], role: Literal["cools", "soaks"]) 
 
 
 def appliances(walk: Walk, role: str) -> list[int]:
-    """Return the appliances that heat, cool or soak.
+    """Return the usable appliances with a role (``heats``, ``cools`` or ``soaks``).
 
     Raises:
-        DeadEndError: if there is none that may be used.
+        DeadEndError: if there is no such appliance.
     """
     kinds, grounded = walk.world.kinds, walk.grounded
     usable = [place for place in walk.world.locations if kinds[place].role == role and grounded >> place & 1]

@@ -1,1 +1,1 @@
-"""Who sits in the two seats: built-in players, models, learned robots; what each of them knows."""
+"""Players of the two seats (built-in, models, learned robots) and the views they get."""

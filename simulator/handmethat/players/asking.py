@@ -1,15 +1,14 @@
-"""``offline/asker[:K]``: takes the instruction literally, asks the K most telling questions, then fetches.
+"""``offline/asker[:K]``: asks the up to K most informative questions, then carries the instruction out.
 
-What it goes by. It reads the symbolic utterance and the answers to its questions, and believes every thing
-that fits them equally likely. A question is worth the entropy of its answer under that belief, in bits per
-point; it asks the best one, reads the answer, and chooses anew. Then it takes one of the things that fit,
-one that the human has not handled itself if there is one, carries the instruction out, and stops.
-``offline/partner`` is the same for people to play with: of up to two questions it always asks one, whether
-or not its answer tells anything, so that whoever gives the instruction is asked back.
+Belief: the robot reads the symbolic utterance and the answers to its questions, and considers all things
+that match them equally likely. The value of a question is the entropy of its answer under that belief, in
+bits per point; the robot asks the best one, reads the answer, and chooses again. Then it takes one of the
+matching things, preferably one that the human has not handled, carries the instruction out, and stops.
+``offline/partner`` is the same robot as a partner for people: it asks up to two questions, and at least one
+even if the answer is uninformative, so that the person who gives the instruction is asked back.
 
-What it sees. In full mode, everything. In partial mode, what it has seen: it looks through the places until
-something fits. What it has not seen it imagines: sampled households of its own stand for the real one when
-it weighs questions and decides where to look first.
+Sight: in full mode it sees everything. In partial mode it searches the places until something matches; to
+value questions and to decide where to look first, it samples households in place of the real one.
 """
 
 from __future__ import annotations
@@ -45,18 +44,18 @@ from simulator.handmethat.world import BitSet, State, World, bit_set, entities, 
 from simulator.seats import Kind, Reply, View
 from simulator.seeds import derive_seed, one_of
 
-# Households that it imagines, and how many it draws at most to find such as hold what is asked for.
-_DREAMS: Final = 5
-_DRAWN: Final = 30
+# Sampled households that are used, and how many are drawn at most to find ones with a matching thing.
+_HOUSEHOLDS: Final = 5
+_MOST_DRAWN: Final = 30
 
 
 class AskingRobot:
-    """See the module.
+    """The robot that asks (see the module docstring).
 
     Args:
-        questions: how many it asks at most; None: as many as the episode's options allow, at least one.
-        always: one question is asked even where it tells nothing.
-        name: what it is called; by default after `questions`.
+        questions: largest number of questions; None: the episode's limit, or one if it has no limit.
+        always: ask at least one question, even an uninformative one.
+        name: name of the robot; by default derived from `questions`.
     """
 
     kind: Kind = "offline"
@@ -72,27 +71,27 @@ class AskingRobot:
         """Return the next question or command."""
         knows: InsiderKnows = view.task
         allowed = knows.play.options.questions
-        many = self._questions
-        if many is None:
-            many = 1 if allowed is None else allowed
-        many = many if allowed is None else min(many, allowed)
-        return Reply(text=next_move(knows, many, always=self._always))
+        limit = self._questions
+        if limit is None:
+            limit = 1 if allowed is None else allowed
+        limit = limit if allowed is None else min(limit, allowed)
+        return Reply(text=next_move(knows, limit, always=self._always))
 
 
-def next_move(knows: InsiderKnows, many: int, *, always: bool = False) -> str:
-    """Return a question while there are telling ones and fewer than `many` were asked; else the next command.
+def next_move(knows: InsiderKnows, limit: int, *, always: bool = False) -> str:
+    """Return an informative question if fewer than `limit` were asked; else the next command.
 
-    `always`: the first question is asked even if it tells nothing.
+    `always`: ask the first question even if it is uninformative.
     """
     play = knows.play
     belief = believe(play.task, knows.answers)
     asked = [command for command in knows.commands if command.startswith("question:")]
     acting = len(asked) < len(knows.commands)
-    if len(asked) < many and not acting:
+    if len(asked) < limit and not acting:
         households = _imagine_households(play, belief, knows.seed)
         left = [question for question in questions_for(play) if f"question: {question.text}" not in asked]
-        weighed = belief if play.options.mode == "full" else belief.somewhere()
-        best = best_question(households, weighed, left)
+        portable = belief if play.options.mode == "full" else belief.without_place()
+        best = best_question(households, portable, left)
         if best is None and always and not asked:
             best = min(left, key=lambda question: question.cost, default=None)
         if best is not None:
@@ -101,14 +100,17 @@ def next_move(knows: InsiderKnows, many: int, *, always: bool = False) -> str:
 
 
 class _Moment(NamedTuple):
-    """The household after some of the commands, and what had been seen by then."""
+    """The household after some of the commands, and the entities seen by then."""
 
     state: State
     seen: BitSet
 
 
 def _act(knows: InsiderKnows, belief: Belief, asked: int) -> str:
-    """Look until something fits, then play the script for it; what was found when follows from the steps."""
+    """Return a command: search until something matches, then follow the script for it.
+
+    The search is replayed from the commands so far, to find the moment at which the script began.
+    """
     play, done = knows.play, len(knows.commands) - asked
     moments = list(_moments(play, knows.commands))[asked:]
     for number, moment in enumerate(moments):
@@ -137,33 +139,33 @@ def _moments(play: Play, commands: Sequence[str]) -> Iterator[_Moment]:
 
 
 def _target(play: Play, belief: Belief, moment: _Moment, seed: int) -> tuple[int, str | None] | None:
-    """Return one thing that fits and what to do with it, if it and what that takes have been seen."""
+    """Return a matching thing and the argument of the help, if the thing and the tools have been seen."""
     world, utterance = play.task.world, play.task.utterance
-    fitting = candidates(world, moment.state, belief) & moment.seen
+    matches = candidates(world, moment.state, belief) & moment.seen
     handled = bit_set(action.args[0] for action in play.task.actions if "pick-up" in action.name)
     random = Random(derive_seed(seed, "target"))
-    options = list(entities(fitting & ~handled or fitting))
+    options = list(entities(matches & ~handled or matches))
     if not options:
         return None
     entity = one_of(random, options)
     argument = utterance.argument
     if utterance.quest == "move_to" and argument is None:
-        put = [action.args[1] for action in play.task.actions if "-put-" in action.name]
+        used = [action.args[1] for action in play.task.actions if "-put-" in action.name]
         places = list(entities(destinations(world, belief) & moment.seen)) or list(world.locations)
-        argument = world.names[one_of(random, [place for place in put if place in places] or places)]
+        argument = world.names[one_of(random, [place for place in used if place in places] or places)]
     tools = tools_for(world, entity, utterance)
     return None if tools & ~moment.seen else (entity, argument)
 
 
 def _look(play: Play, belief: Belief, moments: Sequence[_Moment], seed: int) -> str:
-    """Open what is shut here, else go to the likeliest place not seen; in the end open what lies about."""
+    """Open the place here if it is shut, else go to the likeliest unseen place; finally open containers."""
     world, state = play.task.world, moments[-1].state
     labels = world.labels
     if state.at >= 0 and not shows(world, state, state.at):
         return f"open {labels[state.at]}"
-    looked = {moment.state.at for moment in moments}
+    visited = {moment.state.at for moment in moments}
     for place in _places(play, belief, seed):
-        if place not in looked:
+        if place not in visited:
             return f"move to {labels[place]}"
     for entity in entities(moments[-1].seen & world.of("openable") & world.of("movable") & ~state.open):
         place = location_of(world, state, entity)
@@ -173,16 +175,19 @@ def _look(play: Play, belief: Belief, moments: Sequence[_Moment], seed: int) -> 
 
 
 def _places(play: Play, belief: Belief, seed: int) -> list[int]:
-    """Return all locations, those first where most of what fits would lie in the imagined household."""
+    """Return all locations, first those named, then by the number of matches in the sampled households."""
     world = play.task.world
     named = belief.place & bit_set(world.locations)
     counts: dict[str, int] = {}
-    for dream, state in _imagine_households(play, belief, seed):
-        for entity in entities(candidates(dream, state, belief.somewhere())):
-            place = dream.names[location_of(dream, state, entity)]
+    for sample, state in _imagine_households(play, belief, seed):
+        for entity in entities(candidates(sample, state, belief.without_place())):
+            place = sample.names[location_of(sample, state, entity)]
             counts[place] = counts.get(place, 0) + 1
-    held = {location_of(world, play.game.start().state, entity) for entity in entities(belief.place & ~named)}
-    first = {*entities(named), *held}
+    start = play.game.start().state
+    first = {
+        *entities(named),
+        *(location_of(world, start, entity) for entity in entities(belief.place & ~named)),
+    }
     return sorted(
         world.locations,
         key=lambda location: (location not in first, -counts.get(world.names[location], 0), location),
@@ -190,15 +195,12 @@ def _places(play: Play, belief: Belief, seed: int) -> list[int]:
 
 
 def _imagine_households(play: Play, belief: Belief, seed: int) -> list[tuple[World, State]]:
-    """Return the household itself where everything is seen, else some of the robot's own making.
-
-    They are such as the instruction lets expect: they hold what it is about.
-    """
+    """Return the household itself in full mode, else sampled households with a thing that matches."""
     if play.options.mode == "full":
         return [(play.task.world, play.game.start().state)]
-    somewhere = belief.somewhere()
-    drawn = (_sample_household(derive_seed(seed, "imagined", number)) for number in range(_DRAWN))
-    return list(islice((dream for dream in drawn if candidates(*dream, somewhere)), _DREAMS))
+    portable = belief.without_place()
+    samples = (_sample_household(derive_seed(seed, "imagined", number)) for number in range(_MOST_DRAWN))
+    return list(islice((sample for sample in samples if candidates(*sample, portable)), _HOUSEHOLDS))
 
 
 @lru_cache(maxsize=128)
@@ -206,20 +208,20 @@ def _sample_household(seed: int) -> tuple[World, State]:
     return sample_scene(Random(seed))
 
 
-# ---- What a robot believes that is meant, after the utterance and answers, and what a question is worth
+# ---- the robot's belief about what is meant, and the value of a question
 
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """The knowledge of what is meant; everything that fits is equally likely.
+    """The robot's knowledge of the thing that is meant; all things that match are equally likely.
 
     Attributes:
         utterance: u.
-        kinds: types, subclasses or classes that answers have named.
-        states: colour, size and states that answers have told.
-        place: bit set of containers in or on which it lies; 0 if that is not known.
-        destination: bit set of where it is to go; 0 if that is not known.
-        placed: whether the instruction or an answer says where it lies.
+        kinds: types, subclasses or classes named in answers.
+        states: colour, size and states given in answers.
+        place: bit set of the containers it may lie in or on; 0 if unknown.
+        destination: bit set of the places it may be wanted; 0 if unknown.
+        placed: whether the instruction or an answer says where it is.
     """
 
     utterance: Utterance
@@ -229,15 +231,15 @@ class Belief:
     destination: BitSet = 0
     placed: bool = False
 
-    def somewhere(self) -> Belief:
-        """Return the same without what is known of its place: for a household with other containers."""
+    def without_place(self) -> Belief:
+        """Return the belief without the place, for use in another household."""
         description = tuple(pair for pair in self.utterance.description if pair[0] not in PLACE_KEYS)
         utterance = replace(self.utterance, description=description)
         return replace(self, utterance=utterance, place=0)
 
 
 def believe(task: Task, answers: Iterable[tuple[str, str]]) -> Belief:
-    """Return what follows from the utterance and from each question with its answer, in anybody's words."""
+    """Return the belief after the utterance and free-text questions and answers."""
     world = task.world
     utterance = task.utterance
     place = utterance.place and world.index.get(utterance.place[1])
@@ -262,44 +264,43 @@ def _learn(world: World, belief: Belief, question: str, answer: str) -> Belief:
             belief = replace(belief, states=(*belief.states, (mention.key, holds)))
     for key, value, negated in read_mentions(world, answer):
         if negated:
-            continue  # where it is not tells too little to go by
+            continue  # a place that is excluded says too little
         if "destination" in asked.asks and key in ("place", "destination", "object", "kind"):
             bits = world.of(str(value)) if key == "kind" else int(value)
             belief = replace(belief, destination=bits & world.of("receptacle") or belief.destination)
         elif key == "place" or (key == "object" and int(value) & world.of("receptacle")):
-            # An identifier in brackets says which of the places named before it.
+            # An identifier in brackets picks one of the places named before it.
             belief = replace(belief, place=belief.place & int(value) or int(value), placed=True)
         elif key == "kind" and asked.asks:
             belief = replace(belief, kinds=(*belief.kinds, str(value)))
         elif key in STATE_KEYS and asked.asks:
-            wanted = value if isinstance(value, bool) else str(value)
-            belief = replace(belief, states=(*belief.states, (key, wanted)))
+            specifier = key, value if isinstance(value, bool) else str(value)
+            belief = replace(belief, states=(*belief.states, specifier))
     return belief
 
 
 def candidates(world: World, state: State, belief: Belief) -> BitSet:
-    """Return the things that fit; what contradicts the utterance is not believed."""
-    described = matching(world, state, belief.utterance.description)
+    """Return the things that match; an answer that would leave none is ignored."""
+    matches = matching(world, state, belief.utterance.description)
     if belief.utterance.quest == "change_state":
-        described &= changeable(world, belief.utterance.argument or "")
-    fitting = described
+        matches &= changeable(world, belief.utterance.argument or "")
     for kind in belief.kinds:
-        fitting = fitting & world.of(kind) or fitting
+        matches = matches & world.of(kind) or matches
     for specifier in belief.states:
-        fitting = fitting & matching(world, state, describe([specifier])) or fitting
+        matches = matches & matching(world, state, describe([specifier])) or matches
     if belief.place:
-        there = bit_set(chain.from_iterable(map(state.contents, entities(belief.place))))
-        fitting = fitting & there or fitting
-    return fitting
+        contents = bit_set(chain.from_iterable(map(state.contents, entities(belief.place))))
+        matches = matches & contents or matches
+    return matches
 
 
 def destinations(world: World, belief: Belief) -> BitSet:
-    """Return where it may be meant to go."""
+    """Return the receptacles where the thing may be wanted."""
     return belief.destination or world.of("receptacle")
 
 
 def tools_for(world: World, entity: int, utterance: Utterance) -> BitSet:
-    """Return what the script for a change of state takes besides the thing (`env.scripts`)."""
+    """Return the tools that the script for a change of state needs (`env.scripts`)."""
     if utterance.quest != "change_state":
         return 0
     tool = {"slice": KNIFE, "clean": cloth_for(world, entity)}.get(utterance.argument or "", "")
@@ -309,7 +310,7 @@ def tools_for(world: World, entity: int, utterance: Utterance) -> BitSet:
 def best_question(
     households: Sequence[tuple[World, State]], belief: Belief, questions: Sequence[Question]
 ) -> Question | None:
-    """Return the question whose answer tells most, in bits per point; None if none tells anything."""
+    """Return the question with the most informative answer, in bits per point; None if all give 0 bits."""
     best, most = None, 0.0
     for question in questions:
         bits = sum(_bits_gained(world, state, belief, question) for world, state in households)
@@ -325,31 +326,31 @@ def _bits_gained(world: World, state: State, belief: Belief, question: Question)
     if "destination" in asked.asks:
         return log2(max(destinations(world, belief).bit_count(), 1))
     if "clear" in asked.asks:
-        return entropy([tuple(tell(world, state, thing) for tell in _TELLS.values()) for thing in things])
+        return entropy([tuple(get(world, state, thing) for get in _GETTERS.values()) for thing in things])
     keys = [*asked.asks, *(mention.key for mention in asked.mentions)]
     if belief.placed and keys == ["place"]:
         return 0.0
     return entropy(
-        [tuple(_TELLS[key](world, state, thing) for key in keys if key in _TELLS) for thing in things]
+        [tuple(_GETTERS[key](world, state, thing) for key in keys if key in _GETTERS) for thing in things]
     )
 
 
 def entropy(outcomes: Sequence[object]) -> float:
-    """Return how much, in bits, `outcomes` of one of several equally likely things tells."""
+    """Return the entropy in bits of a value, given the values of equally likely things."""
     counts = Counter(outcomes).values()
     return sum(count / len(outcomes) * log2(len(outcomes) / count) for count in counts)
 
 
 def _state_of(name: str) -> Callable[[World, State, int], object]:
-    def tell(world: World, state: State, thing: int) -> object:
+    def get(world: World, state: State, thing: int) -> object:
         if name not in world.kinds[thing].states:
             return None
         return bool(getattr(state, name) >> thing & 1)
 
-    return tell
+    return get
 
 
-_TELLS: Final[Mapping[str, Callable[[World, State, int], object]]] = {
+_GETTERS: Final[Mapping[str, Callable[[World, State, int], object]]] = {
     "type": lambda world, state, thing: world.kinds[thing].name,
     "color": lambda world, state, thing: world.colors[thing],
     "size": lambda world, state, thing: world.sizes[thing],

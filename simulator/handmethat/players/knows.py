@@ -1,7 +1,7 @@
-"""The knowledge of the seats when it is their turn (`View.task`), and what an answer may tell.
+"""The views of the seats (`View.task`), and checks on the answers of the human seat.
 
-The built-in expert hears what is asked and answers it (`env.questions`). Whoever answers in its place, what
-may be told is what was asked, and what has been said already.
+The built-in expert answers any question (`env.questions`). Another player in its seat may say only what was
+asked and what has been said before.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from simulator.handmethat.playing import Play
 from simulator.handmethat.world import BitSet, World, entities
 from trees import Language
 
-# Why an answer cannot stand: it tells more than was asked, not what was asked, or something that is not so.
+# Why an answer is rejected: it says more than was asked, not what was asked, or something false.
 Guard = Literal["reveals", "misses", "contradicts"]
 Polarity = Literal["yes", "no", ""]
 
@@ -35,7 +35,8 @@ class HeardQuestion(NamedTuple):
     """A question that was asked.
 
     Attributes:
-        fair: what may be mentioned: what the question, that answer and earlier words mention.
+        answer: the built-in expert's answer.
+        fair: what an answer may mention: the mentions of the question, of `answer` and of earlier words.
     """
 
     text: str
@@ -44,17 +45,17 @@ class HeardQuestion(NamedTuple):
 
 
 def hear(task: Task, question: str, language: Language, said: Iterable[str]) -> HeardQuestion:
-    """Listen to `question`; `said` is what the human has said before, the instruction included."""
+    """Return `question` with the built-in expert's answer; `said`: the instruction and earlier answers."""
     text = question.removeprefix("question:").strip()
     reply = answer(task, text, language)
-    # Who names too much at once may not be told any of it.
-    words = (*([text] if reply.key != "too_many" else []), reply.text, *said)
-    fair = (mention._replace(negated=False) for each in words for mention in read_mentions(task.world, each))
+    # A question that names too many things allows none of them in the answer.
+    texts = (*([text] if reply.key != "too_many" else []), reply.text, *said)
+    fair = (mention._replace(negated=False) for text in texts for mention in read_mentions(task.world, text))
     return HeardQuestion(text, reply, tuple(dict.fromkeys(fair)))
 
 
 def reveals(task: Task, heard: HeardQuestion, text: str) -> tuple[str, ...]:
-    """Return what `text` tells beyond what is fair: ``color=red``, ``place=table`` and so on."""
+    """Return what `text` reveals beyond what is fair: ``color=red``, ``place=table`` and so on."""
     mentions = dict.fromkeys(mention._replace(negated=False) for mention in read_mentions(task.world, text))
     return tuple(
         _name_mention(task.world, mention)
@@ -64,25 +65,25 @@ def reveals(task: Task, heard: HeardQuestion, text: str) -> tuple[str, ...]:
 
 
 def guards(task: Task, heard: HeardQuestion, text: str) -> tuple[Guard, ...]:
-    """Return why `text` cannot stand as the answer; empty if it can."""
+    """Return why `text` is rejected as the answer; empty if it is accepted."""
     guards: list[Guard] = []
     if reveals(task, heard, text):
         guards.append("reveals")
     if _misses(task, heard, text):
         guards.append("misses")
-    if polarity(text) not in _FITS[heard.answer.kind]:
+    if polarity(text) not in _ALLOWED[heard.answer.kind]:
         guards.append("contradicts")
     return tuple(guards)
 
 
 def polarity(text: str) -> Polarity:
-    """Return True if an answer begins with a yes or a no."""
+    """Return ``yes`` or ``no`` if an answer begins with it, else an empty string."""
     return "yes" if _YES.search(text) else "no" if _NO.search(text) else ""
 
 
-# What an answer may begin with, by the kind of the expert's: a yes to what the human has no wish about would
-# tell a wish, and so would a yes to what nobody has understood.
-_FITS: Final[dict[str, frozenset[Polarity]]] = {
+# Allowed polarity by the kind of the expert's answer. A yes where the human is indifferent, or to a question
+# that was not understood, would reveal a wish.
+_ALLOWED: Final[dict[str, frozenset[Polarity]]] = {
     "value": frozenset({"yes", "no", ""}),
     "yes": frozenset({"yes"}),
     "no": frozenset({"no"}),
@@ -94,13 +95,13 @@ _FITS: Final[dict[str, frozenset[Polarity]]] = {
 def _misses(task: Task, heard: HeardQuestion, text: str) -> bool:
     if heard.answer.kind != "value":
         return False
-    read = tuple(read_mentions(task.world, text))
-    mentions = dict.fromkeys(read_mentions(task.world, heard.answer.text))
-    return not all(_is_fair(task.world, mention, read) for mention in mentions)
+    mentions = tuple(read_mentions(task.world, text))
+    required = dict.fromkeys(read_mentions(task.world, heard.answer.text))
+    return not all(_is_fair(task.world, mention, mentions) for mention in required)
 
 
 def _is_fair(world: World, mention: Mention, fair: tuple[Mention, ...]) -> bool:
-    """Return True if some mention of `fair` tells as much or more."""
+    """Return True if a mention in `fair` says as much or more."""
     if mention in fair:
         return True
     if mention.key == "kind":
@@ -133,12 +134,12 @@ def _name_mention(world: World, mention: Mention) -> str:
     return f"{mention.key}={','.join(world.names[entity] for entity in entities(_extent(world, mention)))}"
 
 
-# ---- what seats are told
+# ---- the views
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question that may be asked, without ``question:`` in front, and what it costs in points."""
+    """A question that may be asked, without ``question:``, and its cost in points."""
 
     text: str
     cost: int
@@ -146,17 +147,18 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobotKnows:
-    """All that a robot is told: texts, and nothing that it cannot see.
+    """The robot's view: texts only, with nothing that it cannot see.
 
     Attributes:
-        opening: the room, what the human did and said, and the first view.
-        description: what the human did and said.
-        history: each command so far and what it led to, or each question and the human's answer.
-        valid: commands that are offered now; others may be understood too.
-        questions: what may be asked; empty if nothing may be asked any more. Other words may be understood.
-        questions_left: how many more will be answered; None for any number.
-        moves: commands and questions so far, of at most `limit`.
-        one_thing: the paper's protocol holds: one thing may be taken, one try.
+        opening: the room, the human's actions and instruction, and the first observation.
+        description: the human's actions and instruction.
+        history: each command with its observation, or each question with the human's answer.
+        valid: commands offered now; others may be understood.
+        questions: questions offered now, empty if no more may be asked; other words may be understood.
+        questions_left: number of questions that will still be answered; None: unlimited.
+        moves: commands and questions so far, at most `limit`.
+        cost: points spent so far.
+        one_thing: True under the paper's protocol: one thing may be taken, and there is one try.
     """
 
     opening: str
@@ -175,7 +177,7 @@ class RobotKnows:
 
 @dataclass(frozen=True, slots=True)
 class InsiderKnows:
-    """The knowledge of a built-in robot; each keeps to what its description lets it see."""
+    """The view of a built-in robot, which uses only what its own documentation says."""
 
     play: Play
     commands: tuple[str, ...]
@@ -184,16 +186,17 @@ class InsiderKnows:
 
     @property
     def game(self) -> GameState:
-        """Return where the episode stands."""
+        """The current state of the game."""
         return self.play.after(self.commands)
 
 
 @dataclass(frozen=True, slots=True)
 class AskedKnows:
-    """The human seat's knowledge when it is asked something.
+    """The human seat's view when a question is pending.
 
     Attributes:
-        heard: what was asked, what the built-in expert would answer, and what may be told.
+        heard: the question, the built-in expert's answer, and what may be mentioned.
+        exchange: earlier questions and answers.
     """
 
     task: Task
@@ -203,7 +206,7 @@ class AskedKnows:
 
 
 def robot_knows(play: Play, commands: Sequence[str], history: Sequence[tuple[str, str]]) -> RobotKnows:
-    """Return what the robot is told after `commands`, which led to what `history` says."""
+    """Return the robot's view after `commands`; `history` pairs each with its result."""
     game, now = play.game, play.after(commands)
     asked = sum(step.question for step in play.steps(commands))
     left = play.questions_left(asked)
@@ -224,7 +227,7 @@ def robot_knows(play: Play, commands: Sequence[str], history: Sequence[tuple[str
 
 
 def questions_for(play: Play) -> tuple[Question, ...]:
-    """Return the published questions that make sense here, with their costs."""
+    """Return the published questions that apply to this task, with their costs."""
     task = play.task
     priced = (
         (text, question_key(task, read_question(task.world, text)))

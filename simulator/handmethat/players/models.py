@@ -1,4 +1,4 @@
-"""Language models in either seat: each says one thing per turn, in text, without tools."""
+"""Language models in either seat: one text reply per turn, without tools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GIVER_PURPOSE: Final = "human.answer"
 _VERBS: Final = re.compile(
     "(move|pick|put|give|take|open|close|toggle|heat|cool|soak|slice|clean|look|examine|inventory|help|stop)"
 )
-# What models put in front of a command.
+# Labels that models put in front of a command.
 _LABEL: Final = re.compile(
     r"^\s*(?:[-*>$]+\s*|(?:next\s+)?(?:command|action|reply|robot|命令|动作|回答|机器人)\s*[:：]\s*)+",
     re.IGNORECASE,
@@ -32,8 +32,8 @@ class _ModelSeat:
     """A model in a seat.
 
     Attributes:
-        purpose: of its calls, for the log.
-        longest: tokens of a reply.
+        purpose: purpose of its calls, for the log.
+        longest: token limit of a reply.
     """
 
     kind: Kind = "model"
@@ -45,7 +45,7 @@ class _ModelSeat:
         self.name = model.name
 
     async def complete(self, view: View, messages: Messages, version: str) -> str:
-        """Return what the model says; `version` is that of the template which asks."""
+        """Return the model's reply; `version`: version of the prompt template."""
         request = Request(
             messages=messages,
             temperature=self._temperature,
@@ -61,10 +61,10 @@ class _ModelSeat:
 
 
 class ModelRobot(_ModelSeat):
-    """Is shown everything that a person in this seat is shown, valid commands and priced questions included.
+    """A model as the robot. It gets all that a person gets, including valid commands and priced questions.
 
-    A reply that is neither a command nor a question is asked for again once; what comes then is taken as it
-    is, and the household charges it like any other nonsense.
+    After a reply that is neither a command nor a question it is asked once more. The second reply is used
+    unchanged, and charged like any other invalid command.
     """
 
     purpose = ROBOT_PURPOSE
@@ -91,7 +91,7 @@ class ModelRobot(_ModelSeat):
 
 
 def rules_prompt(knows: RobotKnows, language: str) -> Rendered:
-    """Return what a robot may do, and what it costs."""
+    """Return the system prompt: the robot's rules and prices."""
     variables = {
         "limit": knows.limit,
         "asking": bool(knows.questions),
@@ -103,7 +103,7 @@ def rules_prompt(knows: RobotKnows, language: str) -> Rendered:
 
 
 def turn_prompt(knows: RobotKnows, language: str) -> Rendered:
-    """Return what has happened and what can be done now."""
+    """Return the prompt of a turn: history, current view and options."""
     questions = (f"- question: {question.text}? ({question.cost})" for question in knows.questions)
     variables = {
         "opening": knows.opening,
@@ -119,7 +119,7 @@ def turn_prompt(knows: RobotKnows, language: str) -> Rendered:
 
 
 def read_reply(text: str) -> str | None:
-    """Return the first line of a reply that is a command or a question; None if there is none."""
+    """Return the first command or question in a reply, or None."""
     for line in text.splitlines():
         command = as_command(_LABEL.sub("", line).strip().strip("`\"'*“”").strip())
         first = normalize(command).partition(" ")[0]
@@ -129,13 +129,13 @@ def read_reply(text: str) -> str | None:
 
 
 class ModelGiver(_ModelSeat):
-    """A model that is told m in words. What it may not say is replaced by the built-in expert's answer."""
+    """A model as the human, given m in words. The built-in expert's answer replaces one that is rejected."""
 
     purpose = GIVER_PURPOSE
     longest = 120
 
     async def reply(self, view: View) -> Reply:
-        """Answer the question that is pending; the trace says what the model said and why it was replaced."""
+        """Answer the pending question; if replaced, the trace has the model's answer and the reasons."""
         knows: AskedKnows = view.task
         task, language = knows.task, knows.language
         exchange = (f"- {quoted(question)} -> {quoted(answer)}" for question, answer in knows.exchange)
@@ -156,12 +156,12 @@ class ModelGiver(_ModelSeat):
 
 
 class OfflineGiver:
-    """``offline/giver``: the expert's answer as it is (`env.questions`)."""
+    """``offline/giver``: the built-in expert's answers (`env.questions`)."""
 
     kind: Kind = "offline"
     name = "offline/giver"
 
     async def reply(self, view: View) -> Reply:
-        """Answer the question that is pending."""
+        """Answer the pending question."""
         knows: AskedKnows = view.task
         return Reply(text=knows.heard.answer.text)

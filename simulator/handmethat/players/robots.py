@@ -1,4 +1,4 @@
-"""Robots that do not ask: Random, Heuristic, the expert, and trained ones (spec 9.6, 11)."""
+"""Robots that do not ask: random, heuristic, expert and trained ones (spec 9.6, 11)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 STOP: Final = "stop"
 LEARNED: Final = ("seq2seq", "drrn", "drrn-greedy")
-"""What names of trained robots begin with; their checkpoint follows, after a colon."""
+"""Prefixes of the names of trained robots; a colon and the checkpoint follow."""
 
 
 class RandomRobot:
-    """``offline/random``: any of the valid commands."""
+    """``offline/random``: a random valid command each turn."""
 
     kind: Kind = "offline"
     insider = True
@@ -38,19 +38,19 @@ class RandomRobot:
 
 
 def random_command(valid: Sequence[str], seed: int, moves: int) -> str:
-    """Return one of the valid commands, after so many `moves` of the episode of this `seed`."""
+    """Return a random valid command, determined by `seed` and the number of `moves` so far."""
     return one_of(Random(derive_seed(seed, "random", moves)), valid)
 
 
 class HeuristicRobot:
-    """``offline/heuristic``: more of what the human has been picking up.
+    """``offline/heuristic``: guesses one more thing of the types that the human has picked up.
 
-    It sees everything and reads the symbolic utterance and A(u). It makes one guess, plays a script for it
+    It sees everything and reads the symbolic utterance and A(u). It makes one guess, follows a script for it
     and stops.
 
     Args:
-        changes: ``offline/heuristic:changes``: it also has scripts for change_state, which the published
-            robot gives up (spec 12.1 #28).
+        changes: ``offline/heuristic:changes``: also follow scripts for change_state, where the published
+            robot stops immediately (spec 12.1 #28).
     """
 
     kind: Kind = "offline"
@@ -61,14 +61,14 @@ class HeuristicRobot:
         self.name = "offline/heuristic:changes" if changes else "offline/heuristic"
 
     async def reply(self, view: View) -> Reply:
-        """Return the next command of its one guess."""
+        """Return the next command of the script."""
         knows: InsiderKnows = view.task
         commands, moves = plan(knows.play.task, knows.seed, changes=self._changes), len(knows.commands)
         return Reply(text=commands[moves] if moves < len(commands) else STOP)
 
 
 def plan(task: Task, seed: int, *, changes: bool = False) -> tuple[str, ...]:
-    """Return all commands of `HeuristicRobot`, ``stop`` the last; nothing that is meant tells in them."""
+    """Return all commands of `HeuristicRobot`, ending with ``stop``. They do not depend on the meaning."""
     random, world = Random(seed), task.world
     quest, argument = task.utterance.quest, task.utterance.argument
     candidates = _candidates(task)
@@ -76,7 +76,7 @@ def plan(task: Task, seed: int, *, changes: bool = False) -> tuple[str, ...]:
         return (STOP,)
     entity = one_of(random, candidates)
     if quest == "move_to" and argument is None:
-        # Where the human has put things, each once, in the order of its actions.
+        # Places where the human has put things, without duplicates, in the order of the actions.
         places = list(dict.fromkeys(action.args[1] for action in task.actions if "-put-" in action.name))
         if not places:
             return (STOP,)
@@ -86,7 +86,7 @@ def plan(task: Task, seed: int, *, changes: bool = False) -> tuple[str, ...]:
 
 
 def _candidates(task: Task) -> tuple[int, ...]:
-    """Return objects of A(u) of types that the human picked up, except those it picked up; else all."""
+    """Return the objects of A(u) whose type the human picked up, except those picked up; if none, all."""
     kinds = task.world.kinds
     picked = {action.args[0] for action in task.actions if "pick-up" in action.name}
     names = {kinds[entity].name for entity in picked}
@@ -97,24 +97,24 @@ def _candidates(task: Task) -> tuple[int, ...]:
 
 
 class ExpertRobot:
-    """``offline/expert``: plays the demonstration of the file, or a script for an object of A(m)."""
+    """``offline/expert``: follows the demonstration of the file, or a script for an object of A(m)."""
 
     kind: Kind = "offline"
     insider = True
     name = "offline/expert"
 
     async def reply(self, view: View) -> Reply:
-        """Return the next command of the demonstration; it stops where that is over."""
+        """Return the next command of the demonstration, then ``stop``."""
         knows: InsiderKnows = view.task
         task, moves = knows.play.task, len(knows.commands)
         demo = task.demo or expert_commands(task, derive_seed(knows.seed, "demo"))
         if not demo:
-            raise SeatError(f"{task.id}: no script of the expert's succeeds.", "robot")
+            raise SeatError(f"{task.id}: no script of the expert succeeds.", "robot")
         return Reply(text=demo[moves] if moves < len(demo) else STOP)
 
 
 class LearnedRobot:
-    """A trained policy: it reads what it was trained to read, in the published wrapper's style."""
+    """A trained policy. It reads the texts it was trained on, in the style of the published wrapper."""
 
     kind: Kind = "model"
     insider = True
@@ -124,19 +124,19 @@ class LearnedRobot:
         self.name = name
 
     async def reply(self, view: View) -> Reply:
-        """Return the next command; an empty one is said as a dash, which nobody understands."""
+        """Return the next command; an empty one becomes a dash, which is an invalid command."""
         knows: InsiderKnows = view.task
         game = reading_game(knows.play.task, knows.play.options.mode, knows.play.options.limit)
-        seen = read(game, knows.commands, self._policy.oracle)
+        observation = read(game, knows.commands, self._policy.oracle)
         seed = derive_seed(knows.seed, "policy", len(knows.commands))
-        return Reply(text=self._policy.command(seen, seed).strip() or "-")
+        return Reply(text=self._policy.command(observation, seed).strip() or "-")
 
 
 def load_robot(name: str) -> LearnedRobot:
     """Return the robot of a checkpoint: ``seq2seq:FILE``, ``drrn:FILE`` or ``drrn-greedy:FILE``.
 
     Raises:
-        InputError: if the name or the file is none of that kind, or torch is not installed.
+        InputError: if the name or the file is not of that kind, or torch is not installed.
     """
     file = name.partition(":")[2]
     if not Path(file).is_file():  # torch takes seconds to import

@@ -1,4 +1,4 @@
-"""Every action of the three domains in a small household: what it needs and what exactly it changes."""
+"""Preconditions and effects of every action of the three domains in a small household."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def numbers(world: World, names: Iterable[str]) -> tuple[int, ...]:
 
 
 @each_case
-def test_what_it_changes(arrange: Arrange, which: Domain, name: str, case: Case) -> None:
+def test_effects(arrange: Arrange, which: Domain, name: str, case: Case) -> None:
     world, before = arrange(**case.given)
     _, after = arrange(**{**case.given, **case.makes})
     schema, args = domain(which)[name], numbers(world, case.args)
@@ -89,7 +89,7 @@ def test_what_it_changes(arrange: Arrange, which: Domain, name: str, case: Case)
 
 
 @each_case
-def test_what_it_needs(arrange: Arrange, which: Domain, name: str, case: Case) -> None:
+def test_preconditions(arrange: Arrange, which: Domain, name: str, case: Case) -> None:
     schema = domain(which)[name]
     for need, change in case.fails.items():
         rest = {key: value for key, value in change.items() if key != "args"}
@@ -120,14 +120,14 @@ def test_every_action_and_each_of_its_needs_has_a_case(which: Domain, count: int
         assert all(len(case.args) == len(schema.params) == len(schema.bounds) for case in cases)
 
 
-def test_what_is_implied_by_the_kinds_there_are() -> None:
+def test_preconditions_implied_by_the_kinds() -> None:
     kinds = hierarchy().kinds.values()
     changeable = {"cookable", "freezable", "sliceable", "soakable"}
     assert not any(kind.receptacle and changeable & set(kind.abilities) for kind in kinds)
     assert all("dustyable" in kind.abilities for kind in kinds if not kind.movable)
 
 
-def test_what_is_grounded() -> None:
+def test_numbers_of_groundings() -> None:
     # Spec 3.1 and 3.2, column "groundings".
     place, reach = "location", ("movable", "receptacle", "location")
     assert {name.removeprefix("human-"): one.bounds for name, one in domain("human").items()} == {
@@ -184,7 +184,7 @@ def test_contents_go_where_their_receptacle_goes(arrange: Arrange) -> None:
 
 
 @pytest.mark.parametrize("which", ["human", "robot", "teleport"])
-def test_any_arguments_are_judged_and_no_action_spoils_the_state(which: Domain) -> None:
+def test_actions_keep_the_state_sound_for_any_arguments(which: Domain) -> None:
     random = Random(12)
     world, state = sample_scene(random)
     state = state._replace(waiting=which == "teleport")

@@ -42,7 +42,7 @@ def test_reference_profiles_have_every_quirk_of_the_published_programs() -> None
         assert reference.style == name
 
 
-def test_names_in_old_logs_may_have_choices_that_there_are_no_more() -> None:
+def test_names_in_old_logs_may_have_former_choices() -> None:
     former = load_profile("v2,ties=fewest,strict=true")
     assert former == replace(load_profile("v2"), name="v2,ties=fewest,strict=true", strict=True)
 
@@ -61,13 +61,13 @@ def test_a_choice_is_changed_by_name() -> None:
     [
         ("v3", "must be one of v1, v2, paper, v1-reference, v2-reference"),
         ("v2,speed=true", "no choice 'speed'"),
-        ("v2,strict=maybe", "strict must be true, false, not 'maybe'"),
-        ("v2,truncation=v9", "truncation must be v1, v2, uniform"),
-        ("v2,least_shown=-1", "least_shown must be a whole number"),
+        ("v2,strict=maybe", "strict must be one of true, false, not 'maybe'"),
+        ("v2,truncation=v9", "truncation must be one of v1, v2, uniform"),
+        ("v2,least_shown=-1", "least_shown must be an integer"),
         ("v2,strict", "not ''"),
         ("v2,templates=all", "no choice 'templates'"),
     ],
 )
-def test_a_wrong_choice_says_what_there_is(name: str, message: str) -> None:
+def test_a_wrong_choice_is_refused_with_the_right_ones(name: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         load_profile(name)

@@ -1,4 +1,4 @@
-"""Samples of episodes have the quest types and templates of what they are drawn from."""
+"""Samples of episodes keep the proportions of quest types and templates."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ def test_a_small_sample_looks_like_the_whole(sample: Sample) -> None:
     assert max(one.goal or 0 for one in drawn) > 60
 
 
-def test_which_are_drawn_depends_on_the_seed_alone() -> None:
+def test_a_sample_depends_only_on_the_seed() -> None:
     first, again, other = (Sample(per_level=25, seed=seed).draw(PUBLISHED) for seed in (0, 0, 1))
     assert first == again
     assert len(set(first) & set(other)) < 20
 
 
-def test_levels_are_as_in_the_data_where_that_is_asked_for() -> None:
+def test_levels_can_be_proportional_to_the_data() -> None:
     some = [one for one in PUBLISHED if one.level in (1, 2) or one.goal == 5]
     drawn = Sample(limit=200, shares="proportional").draw(some)
     whole, part = (Counter(one.level for one in each) for each in (some, [some[i] for i in drawn]))
     assert all(abs(part[level] - 200 * count / len(some)) < 1 for level, count in whole.items())
 
 
-def test_what_there_is_too_little_of_is_taken_whole() -> None:
+def test_rare_levels_are_taken_completely() -> None:
     some = [*PUBLISHED[:3], *(one for one in PUBLISHED if one.level == 4)]
     assert makeup(some[i] for i in Sample(per_level=10).draw(some))["levels"] == {1: 3, 4: 10}
     assert makeup(some[i] for i in Sample(limit=20).draw(some))["levels"] == {1: 3, 4: 17}

@@ -199,7 +199,7 @@ def test_colours_and_sizes_are_equally_likely(words: tuple[str, ...], able: str)
         assert [value is not None for value in values] == [value in words for value in values]
 
 
-def test_what_is_fixed_at_first() -> None:
+def test_fixed_initial_states() -> None:
     for world, state in scenes():
         assert world.name(state.at) == "floor"
         assert (state.holding, state.given, state.waiting) == (NOTHING, 0, False)
@@ -238,7 +238,7 @@ def test_the_switches() -> None:
         assert all(found[name, inert] > 0 for inert in row.inert), name
 
 
-def test_a_stock_given_is_what_the_household_holds() -> None:
+def test_a_household_has_the_given_stock() -> None:
     stock = sample_stock(Random(4), SceneRules())
     world, _ = sample_scene(Random(5), stock=stock)
     for name, types in stock.drawn:

@@ -68,8 +68,8 @@ def test_words_by_key() -> None:
     assert state_word("open", True, "zh") == word("open", "zh") == "敞开"
 
 
-def test_what_has_no_word_says_so() -> None:
+def test_missing_words_are_reported() -> None:
     with pytest.raises(InputError, match=r"no word for 'teapot' in tables/words\.en\.yaml"):
         word("teapot", "en")
-    with pytest.raises(InputError, match="language 'fr'; there are en and zh"):
+    with pytest.raises(InputError, match="language 'fr'; use en or zh"):
         word("apple", "fr")

@@ -50,7 +50,7 @@ def test_everything_lies_somewhere_and_nothing_deeper_than_two() -> None:
         assert not world.kinds[location_of(world, state, entity)].movable
 
 
-def test_an_unknown_name_says_so() -> None:
+def test_an_unknown_name_is_reported() -> None:
     world, _ = sample_scene(Random(1))
     with pytest.raises(InputError, match="no 'unicorn#0'"):
         world.entity("unicorn#0")

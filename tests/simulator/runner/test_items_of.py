@@ -49,7 +49,7 @@ def test_what_is_drawn_by_level_is_not_drawn_again(commands):
     askback = commands(HANDMETHAT)
     askback("run", "--per-level", 1, "--run", "few")
     refused = askback("run", "--items-of", "few", "--per-level", 1, error=InputError)
-    assert "--per-level: the items are those of --items-of" in refused
+    assert "--per-level cannot be used with --items-of" in refused
 
 
 def test_a_run_of_another_benchmark_is_refused(commands, log_path):

@@ -1,4 +1,4 @@
-"""What the browser can ask for: beginning, moving, and who may not."""
+"""The browser's calls: starting an episode, moving, and refusals."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_an_episode_begins_and_shows_itself(actions: Actions) -> None:
     assert state == {"number": 1, "my_turn": True, "ended": False, "trouble": False, "stage": "task"}
 
 
-async def test_nonsense_costs_a_move_and_changes_nothing(actions: Actions) -> None:
+async def test_invalid_text_costs_a_move_and_changes_nothing(actions: Actions) -> None:
     page = await begin(actions)
     answer = await actions.send(turn(page, 1, "fly to the moon"))
     assert answer["accepted"]
@@ -96,7 +96,7 @@ async def test_the_entry_and_the_home_page(actions: Actions) -> None:
     assert 'href="/handmethat"' in home
 
 
-async def test_without_handmethat_nothing_of_it_is_offered() -> None:
+async def test_handmethat_can_be_left_out() -> None:
     signer = Signer(b"x")
     bare = Actions(signer, front(signer))
     assert "/handmethat" not in (await bare.page({"path": "/", "language": "en"}))["html"]

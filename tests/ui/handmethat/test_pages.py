@@ -1,4 +1,4 @@
-"""The pages' markup: what each seat sees, in both languages, and what it must not see."""
+"""The pages' markup: the content for each seat in both languages, without anything it must not see."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def do(sessions: HandMeThatSessions, view: Any, text: str) -> Any:
 def playing(
     served: DeclaredActions, view: SeatPage, language: str = "en", invitations: Any = None, **more: Any
 ) -> str:
-    """The page of an episode that is going on."""
+    """Return the page of an ongoing episode."""
     return task_page(served.here(frame(language), view, **more), invitations or {})
 
 
@@ -86,7 +86,7 @@ def item_of(sessions: HandMeThatSessions, id: str) -> Posed:
 
 
 def replay_of(sessions: HandMeThatSessions, id: str) -> Replay:
-    """Everything that was hidden in an episode."""
+    """Return everything that was hidden in an episode."""
     return MACHINE.replay(item_of(sessions, id), sessions._reader.turns(id), ())
 
 
@@ -130,13 +130,13 @@ async def test_questions_show_their_price(sessions: HandMeThatSessions, served: 
     for question in block(view, Menu).offers:
         assert f"{question.price.fields['cost']} points" in html
     assert "costs 10 points for each thing" in " ".join(html.split())
-    assert "no more than 5 things at once" in " ".join(html.split())
+    assert "at most 5 things at once" in " ".join(html.split())
     shown = playing(served, await in_the_papers_protocol(sessions))
     assert "pl-question" not in shown
     assert "Paper’s study" in shown
 
 
-async def test_partial_pages_hold_nothing_that_the_robot_does_not_see(
+async def test_partial_pages_contain_only_what_the_robot_sees(
     sessions: HandMeThatSessions, served: DeclaredActions
 ) -> None:
     view = await begin(sessions, mode="partial")
@@ -189,7 +189,7 @@ async def ended_with_stop(sessions: HandMeThatSessions, language: Any = "en") ->
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-async def test_the_result_tells_what_was_meant(
+async def test_the_result_shows_the_meaning(
     sessions: HandMeThatSessions, served: DeclaredActions, language: Any
 ) -> None:
     view, replay = await ended_with_stop(sessions, language)
@@ -211,7 +211,7 @@ async def test_the_result_tells_what_was_meant(
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-async def test_who_gave_the_instruction_is_told_what_the_robot_did(
+async def test_the_human_s_result_shows_what_the_robot_did(
     sessions: HandMeThatSessions, served: DeclaredActions, language: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     view = await begin(sessions, language, others={"human": "person"})
@@ -279,12 +279,12 @@ def test_counts_on_one_scale() -> None:
 
 
 @pytest.mark.each("text", ["question: which one", "Question:which one", "提问：which one", "which one"])
-def test_questions_read_without_their_mark(text: str) -> None:
+def test_questions_are_shown_without_their_prefix(text: str) -> None:
     assert bare_question(text) == "which one"
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_entry_names_everybody(
+def test_the_entry_names_all_players(
     sessions: HandMeThatSessions, served: DeclaredActions, language: str
 ) -> None:
     page = Page(entry_page(frame(language), served.link, sessions, ()))
@@ -306,7 +306,7 @@ def test_both_languages_have_the_same_words(sessions: HandMeThatSessions) -> Non
 
 
 def test_every_text_is_used(sessions: HandMeThatSessions) -> None:
-    """By the package, by a template for whatever benchmark, or for every name that data brings along."""
+    """Every text is used by the package, by a shared template, or for a name in the data."""
     package = Path(show.__file__).parent
     modules = "".join(path.read_text(encoding="utf-8") for path in package.glob("*.py"))
     made = re.findall(r'message\(f"([\w.]+?)\{', modules)

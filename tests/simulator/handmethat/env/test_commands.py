@@ -89,7 +89,7 @@ def test_only_the_last_word_of_a_part_counts(world: World, text: str) -> None:
     assert Reader(world).read(text) == expected
 
 
-def test_word_pieces_are_glued() -> None:
+def test_split_identifiers_are_joined() -> None:
     assert normalize("Pick up carving _ knife 0.").split() == ["pick", "up", "carving_knife#0"]
     assert normalize("put apple 3 into box 0").split() == ["put", "apple#3", "into", "box#0"]
     assert normalize("move to table 4").split()[-1] == "4"
@@ -148,7 +148,7 @@ def test_a_question_keeps_its_words(world: World, text: str) -> None:
         "open",
     ],
 )
-def test_what_cannot_be_parsed(world: World, text: str) -> None:
+def test_parse_errors(world: World, text: str) -> None:
     command = Reader(world).read(text)
     assert (command.kind, command.error) == ("invalid", "parse")
 
@@ -175,7 +175,7 @@ def test_what_cannot_be_parsed(world: World, text: str) -> None:
         "clean human with rag",
     ],
 )
-def test_things_that_fit_no_role(world: World, text: str) -> None:
+def test_things_that_cannot_have_a_role(world: World, text: str) -> None:
     reader = Reader(world)
     command = reader.read(text)
     assert command.kind == "action"
@@ -191,7 +191,7 @@ WORDS = st.sampled_from([*VERBS.split(), *MARKERS.split(), *NAMES.split()])
 
 @given(st.lists(WORDS, max_size=8).map(" ".join) | st.text(max_size=60))
 @settings(max_examples=300, deadline=None)
-def test_nothing_makes_reading_fail(text: str) -> None:
+def test_reading_never_raises(text: str) -> None:
     command = READER.read(text)
     for place in (0, HUMAN):
         if command.kind == "action":

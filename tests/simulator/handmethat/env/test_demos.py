@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.handmethat.env.game import Game
-from simulator.handmethat.env.scripts import SEPARATOR, demonstrated, expert_commands, histories
+from simulator.handmethat.env.scripts import SEPARATOR, demonstrate, expert_commands, histories
 from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.seeds import derive_seed
@@ -160,7 +160,7 @@ def test_other_things_are_cleaned_with_a_rag(household, make_task) -> None:
     assert commands is not None and commands[-1] == "clean book with rag"
 
 
-def test_lids_and_switches_that_are_right_are_left_alone(household, make_task) -> None:
+def test_scripts_skip_open_lids_and_appliances_that_are_on(household, make_task) -> None:
     opened = script(household, make_task, {"apple#0": "cabinet"}, bring("apple"), open=["cabinet"])
     assert opened is not None and "open cabinet" not in opened
     running = script(household, make_task, {"rag#0": "bed"}, change("rag", "soak"), toggled=["sink"])
@@ -182,11 +182,11 @@ def test_no_demonstration_without_success_at_the_very_end(
     household, make_task, things, meaning: Meaning
 ) -> None:
     world, state = household(things, dusty=["book#0"] if "book#0" in things else [])
-    assert demonstrated(make_task(world, state, meaning), 0) is None
+    assert demonstrate(make_task(world, state, meaning), 0) is None
 
 
 def test_a_demonstration_is_as_published(task: Task) -> None:
-    demo = demonstrated(task, 3)
+    demo = demonstrate(task, 3)
     assert demo is not None
     assert len(demo.demo) == len(demo.demo_full) == len(demo.demo_partial)
     assert not any("#" in text for text in (*demo.demo, *demo.demo_full, *demo.demo_partial))
@@ -208,7 +208,7 @@ def test_a_demonstration_is_as_published(task: Task) -> None:
 
 
 def test_the_seed_decides_which_object(task: Task) -> None:
-    assert demonstrated(task, 5) == demonstrated(task, 5)
+    assert demonstrate(task, 5) == demonstrate(task, 5)
     chosen = {(expert_commands(task, derive_seed(seed)) or ("",))[-1] for seed in range(40)}
     assert len(chosen) > min(3, len(task.in_meaning) - 1)
 

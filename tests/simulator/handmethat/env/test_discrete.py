@@ -1,4 +1,4 @@
-"""The environment in numbers: actions with a mask, observations that say what the text says."""
+"""The numeric environment: masked actions, and observations with the content of the texts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_it_is_an_environment_without_text() -> None:
     assert (observation["action_mask"] == info["action_mask"]).all()
 
 
-def test_numbers_mean_the_commands_that_are_listed() -> None:
+def test_actions_are_the_listed_commands() -> None:
     tasks = load_tasks(levels=[1])[:12]
     random = np.random.default_rng(0)
     for number, task in enumerate(tasks):
@@ -75,7 +75,7 @@ def test_the_first_actions_mean_the_same_everywhere() -> None:
     assert (same[0], same[-1]) == ("move to floor", "move to human")
 
 
-def test_what_was_said_and_done_is_told() -> None:
+def test_utterance_and_story_are_observed() -> None:
     task = next(one for one in load_tasks() if one.actions and one.meaning.quest == "move_to")
     env = HandMeThatDiscrete(tasks=[task])
     observation, _ = env.reset()
@@ -96,7 +96,7 @@ def test_what_was_said_and_done_is_told() -> None:
     assert cleaned[-1] == 6
 
 
-def test_a_forbidden_number_changes_nothing_and_is_charged() -> None:
+def test_an_invalid_action_has_no_effect_and_is_charged() -> None:
     env = HandMeThatDiscrete(limit=3)
     before, _ = env.reset(seed=3)
     forbidden = int(np.flatnonzero(before["action_mask"] == 0)[0])
@@ -105,7 +105,7 @@ def test_a_forbidden_number_changes_nothing_and_is_charged() -> None:
     assert all((before[name] == after[name]).all() for name in before)
 
 
-def test_mistakes_are_told() -> None:
+def test_wrong_options_are_reported() -> None:
     with pytest.raises(InputError, match="render_text"):
         HandMeThatDiscrete(render_text=True)
     with pytest.raises(InputError, match="listed or strict"):
@@ -144,7 +144,7 @@ def test_the_example_learns_with_stable_baselines(learner: str, tmp_path: Path) 
     assert curve.points[0][0] == 0
     assert len(curve.points) >= 2
     if learner == "DQN":
-        # Where an episode is over every Q is that of a forbidden command: nothing may be learnt from it.
+        # After an episode's end every Q is that of an invalid command: nothing must be learnt from it.
         batch = model.replay_buffer.sample(256)
         over = ~batch.next_observations["action_mask"].any(dim=1)
         assert over.any()

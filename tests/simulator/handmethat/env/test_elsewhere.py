@@ -1,4 +1,4 @@
-"""The full view, of which most is kept from command to command, is that of somebody who sees it anew."""
+"""The full view, mostly cached between commands, equals a fresh one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simulator.handmethat.env.game import Game
 from simulator.handmethat.env.observe import Observer
 
 
-def test_what_is_kept_is_what_there_is_to_see() -> None:
+def test_cached_views_equal_fresh_ones() -> None:
     tasks = load_tasks()
     for task in tasks[::17]:
         game, random = Game(task, mode="full", limit=60), Random(task.id)

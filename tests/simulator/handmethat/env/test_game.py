@@ -48,7 +48,7 @@ def test_success_is_worth_a_hundred_minus_the_moves(kitchen: Task) -> None:
         game.act(state, "look")
 
 
-def test_the_wrong_object_does_no_harm(kitchen: Task) -> None:
+def test_giving_a_wrong_object_does_not_end_the_episode(kitchen: Task) -> None:
     game = Game(kitchen)
     wrong = [
         "move to refrigerator",
@@ -99,9 +99,7 @@ def test_taking_back(kitchen: Task) -> None:
         ("close box", "action", "precondition"),
     ],
 )
-def test_invalid_input_changes_nothing_and_is_charged(
-    kitchen: Task, text: str, kind: str, error: str
-) -> None:
+def test_invalid_input_has_no_effect_and_is_charged(kitchen: Task, text: str, kind: str, error: str) -> None:
     game = Game(kitchen)
     start = game.start()
     outcome = game.act(start, text)
@@ -130,21 +128,21 @@ def test_costs(kitchen: Task) -> None:
     assert (outcome.reward, outcome.game.question_cost, outcome.game.moves) == (-25, 25, 1)
 
 
-def test_an_answer_may_come_from_somebody_else(kitchen: Task) -> None:
+def test_an_answer_may_come_from_another_player(kitchen: Task) -> None:
     game = Game(kitchen)
     outcome = game.ask(game.start(), Answer("value", "The round one.", 0, "clear"))
     assert (outcome.kind, outcome.reward, outcome.game.question_cost) == ("question", -30, 30)
     assert "The round one." in outcome.observation
 
 
-def test_stop_ends_it_and_the_limit_cuts_it(kitchen: Task) -> None:
+def test_stop_ends_an_episode_and_the_limit_truncates_it(kitchen: Task) -> None:
     game = Game(kitchen, limit=3)
     stopped = play(game, "look", "stop")
     assert (stopped.stopped, stopped.truncated, stopped.score) == (True, False, -2)
     assert game.paper_score(stopped) == -40
     cut = play(game, "look", "look", "look")
     assert (cut.stopped, cut.truncated, cut.done, game.paper_score(cut)) == (False, True, True, -40)
-    # What ends an episode at the limit is what was done, not the limit.
+    # Success or a stop takes precedence over the limit.
     assert not play(game, "look", "look", "stop").truncated
 
 
@@ -154,7 +152,7 @@ def test_success_with_the_last_command_counts(kitchen: Task) -> None:
     assert state.success and not state.truncated
 
 
-def test_moving_what_is_wanted(household, make_task) -> None:
+def test_success_of_move_to(household, make_task) -> None:
     world, state = household({"box#0": "floor", "apple#0": "table"}, open=["box#0"])
     task = make_task(world, state, Meaning("move_to", describe({"type": "apple"}), "box#0"))
     game = Game(task)
@@ -176,7 +174,7 @@ def test_moving_what_is_wanted(household, make_task) -> None:
         ("clean", {"stained": ["jar#0"]}, {}),
     ],
 )
-def test_changes_that_count(household, verb: str, before: dict, after: dict) -> None:
+def test_success_of_change_state(household, verb: str, before: dict, after: dict) -> None:
     things = {"jar#0": "table", "apple#0": "table", "rag#0": "table", "modem#0": "table"}
     world, start = household(things, **before)
     _, end = household(things, **after)
@@ -186,7 +184,7 @@ def test_changes_that_count(household, verb: str, before: dict, after: dict) -> 
     assert reached(end)
 
 
-def test_what_is_true_from_the_start_succeeds_with_the_first_action(household, make_task) -> None:
+def test_success_that_holds_from_the_start_counts_after_the_first_action(household, make_task) -> None:
     world, state = household({"apple#0": "table"})
     game = Game(make_task(world, state, Meaning("move_to", describe({"type": "apple"}), "table")))
     start = game.start()
@@ -196,7 +194,7 @@ def test_what_is_true_from_the_start_succeeds_with_the_first_action(household, m
     assert game.act(start, "pick up apple").game.success
 
 
-def test_a_state_may_be_stepped_from_twice(kitchen: Task) -> None:
+def test_acting_does_not_change_the_state(kitchen: Task) -> None:
     game = Game(kitchen)
     at_table = play(game, "move to table")
     first = game.act(at_table, "pick up apple#0")
@@ -204,7 +202,7 @@ def test_a_state_may_be_stepped_from_twice(kitchen: Task) -> None:
     assert game.act(at_table, "pick up apple#0") == first
 
 
-def test_without_text_the_same_happens(task: Task) -> None:
+def test_outcomes_are_equal_without_text(task: Task) -> None:
     with_text, without = Game(task), Game(task, text=False)
     random = Random(0)
     state = other = with_text.start()
@@ -259,14 +257,16 @@ def test_paper_scores_of_games_average_to_the_formula(kitchen: Task) -> None:
     assert sum(scores) / 4 == pytest.approx(paper_average(0.75, won.moves))
 
 
-# The fixture only makes values, so that it need not be made anew for every example.
+# The fixture only makes values, so it can be shared by all examples.
 @given(inputs=st.lists(st.text(max_size=20) | st.integers(0, 10_000), max_size=12))
 @settings(
     max_examples=60,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-def test_nonsense_never_raises_and_never_changes_the_household(task: Task, inputs: list[str | int]) -> None:
+def test_any_text_leaves_the_household_unchanged_and_never_raises(
+    task: Task, inputs: list[str | int]
+) -> None:
     game = Game(task)
     state = game.start()
     for one in inputs:
@@ -282,7 +282,7 @@ def test_nonsense_never_raises_and_never_changes_the_household(task: Task, input
         state = outcome.game
 
 
-def test_beside_the_human_nothing_of_a_place_can_be_done(kitchen: Task) -> None:
+def test_actions_at_places_are_impossible_next_to_the_human(kitchen: Task) -> None:
     game = Game(kitchen)
     with_apple = play(game, "move to table", "pick up apple#0", "move to human")
     assert with_apple.state.at == HUMAN

@@ -1,4 +1,4 @@
-"""The bank of questions: most are answered rightly, whatever they are like, and nothing else is told."""
+"""The bank of questions: most answers of every kind are right, and no answer reveals anything else."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def test_the_bank_is_large_and_halved(rows) -> None:
 
 @pytest.mark.parametrize("half", ["dev", "held"])
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_nine_in_ten_are_answered_rightly(rows, language: str, half: str) -> None:
+def test_nine_in_ten_answers_are_right(rows, language: str, half: str) -> None:
     asked = [row for row in rows if (row.language, row.half) == (language, half)]
     wrong = [(row.text, row.kind, row.answer) for row in asked if not row.right]
     assert len(wrong) <= (1 - BENCH["FLOOR"]) * len(asked), wrong
 
 
-def test_a_yes_or_a_no_tells_nothing_more(rows) -> None:
-    """Whatever was understood: no answer of the bank names what its question did not ask for."""
+def test_yes_and_no_answers_reveal_nothing_more(rows) -> None:
+    """No answer in the bank, right or wrong, names anything its question did not ask for."""
     told = [
         (row.text, row.answer.text, sorted(row.told))
         for row in rows
@@ -46,8 +46,8 @@ def test_a_yes_or_a_no_tells_nothing_more(rows) -> None:
     assert not told
 
 
-def test_answers_stand_and_mislead_no_robot(rows) -> None:
-    """What the expert says may be said, and who believes it still thinks the target possible."""
+def test_answers_are_accepted_and_mislead_no_robot(rows) -> None:
+    """The expert's answers pass the guards, and leave the target among the robot's candidates."""
     tasks = {task.id: task for task in load_tasks()}
     wrong = []
     for row in rows:

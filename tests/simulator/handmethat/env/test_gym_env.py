@@ -56,7 +56,7 @@ KEYS = {
         {"commands": "strict", "extended": True, "shaping": True},
     ],
 )
-def test_gymnasium_has_nothing_to_complain_of(task: Task, options: dict) -> None:
+def test_the_gymnasium_checker_passes(task: Task, options: dict) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         env = gymnasium.make(NAME, tasks=[task], **options)
@@ -165,7 +165,7 @@ def test_wrong_arguments(task: Task, wrong: dict) -> None:
         HandMeThat(**{"tasks": [task], **wrong})
 
 
-def test_before_reset_there_is_nothing(task: Task) -> None:
+def test_step_and_render_need_a_reset(task: Task) -> None:
     env = HandMeThat([task], render_mode="ansi")
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step("look")
@@ -204,7 +204,7 @@ def test_shaping_rewards_following_the_expert_and_leaves_the_score(task: Task) -
     assert info["score"] == 100 - len(demo)
 
 
-def test_without_text_there_is_only_the_structure(task: Task) -> None:
+def test_structured_observations_without_text(task: Task) -> None:
     env = HandMeThat([task], render_text=False, commands=None)
     observation, info = env.reset()
     assert (observation, info["look"], info["inv"], info["valid"]) == ("", "", "", [])
@@ -212,7 +212,7 @@ def test_without_text_there_is_only_the_structure(task: Task) -> None:
     assert (observation, info["moves"], info["kind"]) == ("", 1, "action")
 
 
-def test_words_that_only_a_file_knows_stand_for_none(household) -> None:
+def test_words_outside_the_tables_are_observed_as_none(household) -> None:
     world, state = household({"box#0": "table"}, colors={"box#0": "blue"})
     box = world.entity("box#0")
     odd = replace(world, colors=tuple("purple" if i == box else None for i in range(len(world))))
@@ -247,7 +247,7 @@ def test_structured_observations(household, make_task, task: Task) -> None:
     assert full["visible"].sum() == len(world) and full["place"][milk] == world.entity("refrigerator")
 
 
-def test_a_folder_is_read_as_it_is_played(task: Task, tmp_path: Path) -> None:
+def test_a_folder_is_read_on_demand(task: Task, tmp_path: Path) -> None:
     folder = tmp_path / "HandMeThat_with_expert_demonstration"
     folder.mkdir()
     names = []
@@ -267,7 +267,7 @@ def test_a_folder_is_read_as_it_is_played(task: Task, tmp_path: Path) -> None:
         HandMeThat(tmp_path, split="validate")
 
 
-def test_vector_environments_and_processes_can_have_it(task: Task) -> None:
+def test_it_works_in_vector_environments_and_processes(task: Task) -> None:
     env = gymnasium.make_vec(NAME, num_envs=2, vectorization_mode="sync", tasks=[task])
     observations, _ = env.reset(seed=1)
     assert len(observations) == 2

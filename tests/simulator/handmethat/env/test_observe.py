@@ -1,4 +1,4 @@
-"""What the robot reads (spec 9.3)."""
+"""The robot's observations (spec 9.3)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_closed_place_hides_what_is_in_it(scene) -> None:
     assert view(scene, "sink") == ["You are at the toggled-off sink. In it: a soaked rag."]
 
 
-def test_beside_the_human(scene) -> None:
+def test_a_view_next_to_the_human(scene) -> None:
     world, state = scene
     assert view(scene, "h") == ["You are beside the human.", "The human holds: nothing."]
     given = state._replace(given=1 << world.entity("milk#0"))
@@ -91,7 +91,7 @@ def test_full_mode_shows_everything_in_every_place(scene) -> None:
     assert "There is an oven" not in lines
     assert "There is a closed toggled-off oven. In it: nothing." in lines
     assert lines[-1] == "The human holds: nothing."
-    # Beside the human, all 16 places are others, and what the human holds is told once.
+    # Next to the human, all 16 places are remote, and the human's things are listed once.
     assert [line for line in view(scene, "h", "full") if "human holds" in line] == [
         "The human holds: nothing."
     ]
@@ -199,7 +199,7 @@ def test_the_published_style(task: Task) -> None:
     assert collapse(" a \n b  c ") == "a b c"
 
 
-def test_the_published_description_is_used_where_there_is_one(task: Task) -> None:
+def test_the_published_description_is_used_if_there_is_one(task: Task) -> None:
     from dataclasses import replace
 
     told = replace(task, description="Human sat, twice.", profile="official")
@@ -221,7 +221,7 @@ def test_chinese_views_name_what_commands_need(scene, task: Task) -> None:
 
 
 @pytest.mark.parametrize("mode", ["partial", "full"])
-def test_what_is_seen_is_what_is_told(task: Task, mode) -> None:
+def test_a_view_names_exactly_the_visible_things(task: Task, mode) -> None:
     """Things named in the view are the ones that are visible, on a random way."""
     game, random = Game(task, mode=mode, limit=200), Random(1)
     state, world = game.start(), task.world
@@ -229,7 +229,7 @@ def test_what_is_seen_is_what_is_told(task: Task, mode) -> None:
         told = set(re.findall(r"[a-z_]+#\d+|[a-z_]+", game.look(state)))
         seen = visible(world, state.state, mode)
         for entity in world.movables:
-            # What lies in something that is carried or was given is nowhere in the room.
+            # The contents of a thing that is carried or was given have no place in the room.
             if location_of(world, state.state, entity) != NOTHING:
                 assert (world.labels[entity] in told) == bool(seen >> entity & 1), world.names[entity]
         valid = game.valid(state)

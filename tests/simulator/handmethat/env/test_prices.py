@@ -1,4 +1,4 @@
-"""What questions cost: by what they ask, so that no cheap one tells everything."""
+"""Prices of questions depend on what they ask, so that no cheap question reveals everything."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def listings(things: list[str], kinds: list[str], chinese: list[str]) -> list[st
 
 
 @pytest.mark.parametrize("shortened", [False, True], ids=["whole", "cut to what may be said"])
-def test_no_question_that_lists_everything_tells_anything(shortened: bool) -> None:
+def test_a_question_that_lists_everything_is_not_answered(shortened: bool) -> None:
     told = []
     for task in TASKS:
         for text in listings(names_of(task), kinds_of(task, "en"), kinds_of(task, "zh")):
@@ -64,7 +64,7 @@ def test_no_question_that_lists_everything_tells_anything(shortened: bool) -> No
     assert not told
 
 
-def test_what_is_longer_than_a_command_may_be_is_not_read() -> None:
+def test_overlong_questions_are_not_read() -> None:
     for task in TASKS[:3]:
         game = Game(task)
         for text in listings(names_of(task), kinds_of(task, "en"), kinds_of(task, "zh")):
@@ -110,7 +110,7 @@ def test_a_question_costs_by_what_it_asks(text: str, cost: int) -> None:
 
 
 @pytest.mark.each("text", ["Hmm", "hm...", "嗯", "哈", "咦"])
-def test_a_sigh_buys_no_description(text: str) -> None:
+def test_small_talk_gets_no_description(text: str) -> None:
     for task in TASKS[:5]:
         told = answer(task, text)
         assert (told.kind, told.cost) == ("unknown", 10), (task.id, told)
@@ -130,13 +130,13 @@ def test_a_sigh_buys_no_description(text: str) -> None:
         "你打算做什么？",
     ],
 )
-def test_the_goal_is_not_told(text: str) -> None:
+def test_questions_about_the_goal_are_not_answered(text: str) -> None:
     for task in TASKS:
         found = answer(task, text)
         assert (found.kind, found.text) == ("unknown", "I do not understand your question."), (task.id, found)
 
 
-def test_what_it_is_called_is_its_kind_and_no_more() -> None:
+def test_asking_for_the_name_gives_only_the_kind() -> None:
     for task in TASKS:
         known = any(task.meaning.get(key) for key in KIND_KEYS)
         for text in ("What is it called?", "What is its name?", "它叫什么？"):
@@ -146,7 +146,7 @@ def test_what_it_is_called_is_its_kind_and_no_more() -> None:
 
 
 def test_a_bit_costs_ten_points_or_more_where_yes_or_no_is_asked() -> None:
-    """A search through attributes that halves what is left every time is no cheaper than asking openly."""
+    """A binary search through attributes is no cheaper than an open question."""
     for task in TASKS:
         left, cost = task.world.of("movable"), 0
         everything = left.bit_count()
@@ -163,7 +163,7 @@ def test_a_bit_costs_ten_points_or_more_where_yes_or_no_is_asked() -> None:
 
 
 def halvings(task: Task) -> list[tuple[str, BitSet]]:
-    """Yes-or-no questions about one attribute each, and what they are true of."""
+    """Return yes-or-no questions about one attribute each, with the things they are true of."""
     world, state = task.world, task.current
     kinds = [
         (f"is it {word(kind, 'en')}?", world.of(kind)) for kind in ("FOOD", "TOOL", "RECEPTACLE", "fruit")

@@ -1,4 +1,4 @@
-"""Questions in a row are answered one by one; of a single one everything must be so."""
+"""Questions in a row are answered one by one; all parts of a single question must be true."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ MOVES = 17
 
 
 def offers(scene: tuple[World, State], at: str, holding: str | None = None, **changes: int) -> list[str]:
-    """What is listed beyond moving."""
+    """Return the listed commands except moves."""
     return listed(scene, at, holding, **changes)[MOVES:]
 
 
@@ -181,7 +181,7 @@ def walk(world: World, state: State, steps: int, seed: int) -> list[State]:
     states = [state]
     for _ in range(steps):
         valid = offers_.strict(state)
-        # Moving is most of what can be done; half the time something else is chosen.
+        # Most commands are moves; half the time another one is chosen.
         some = valid[MOVES:] if len(valid) > MOVES and random.random() < 0.6 else valid
         action = reader.ground(reader.read(some[int(random.random() * len(some))]), state.at)
         assert action is not None
@@ -259,7 +259,7 @@ def test_listed_commands_are_understood_and_cover_most_that_is_applicable(seed: 
         found = offers_.listed(one)
         assert len(set(found)) == len(found)
         assert all(reader.ground(reader.read(text), one.at) is not None for text in found)
-        # What is applicable and never listed: soaking with something in the hand.
+        # Applicable but never listed: soaking with something in the hand.
         missing = set(offers_.strict(one)) - set(found)
         assert all(text.startswith(("soak", "toggle")) for text in missing)
         assert HUMAN_WORD in found[MOVES - 1]

@@ -1,4 +1,4 @@
-"""Batches: same plan, same files, whatever the processes and interruptions."""
+"""Batches: the same plan gives the same files for any number of processes and interruptions."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_two_processes_give_the_same_files_as_one(whole: Path, tmp_path: Path) -
 
 
 class Stop(Exception):
-    """Stands for Ctrl-C."""
+    """Simulate Ctrl-C."""
 
 
 @pytest.mark.parametrize("after", [1, 14])
@@ -103,7 +103,7 @@ def test_an_interrupted_batch_goes_on_to_the_same_files(
     with pytest.raises(Stop):
         generate_folder(PLAN, out, tell=tell)
     assert (out / JOURNAL).exists()
-    # Killed while it wrote: half a line, and a file that the journal does not know.
+    # Killed while writing: half a line, and a file that is not in the journal.
     with (out / JOURNAL).open("a") as journal:
         journal.write('{"attempts": 4, "ke')
     before: list[int] = []
@@ -141,7 +141,7 @@ def test_another_plan_in_the_same_folder_is_refused(
         generate_folder(replace(PLAN, **change), tmp_path)
 
 
-def test_strange_folders_and_journals_are_refused(tmp_path: Path) -> None:
+def test_foreign_folders_and_journals_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "notes.txt").write_text("mine")
     with pytest.raises(InputError, match=r"is not empty \(notes\.txt is in it\)"):
@@ -152,7 +152,7 @@ def test_strange_folders_and_journals_are_refused(tmp_path: Path) -> None:
         folder = tmp_path / str(number)
         folder.mkdir()
         (folder / JOURNAL).write_text(text)
-        with pytest.raises(InputError, match=r"damaged|not of this program"):
+        with pytest.raises(InputError, match=r"damaged|not written by this program"):
             generate_folder(PLAN, folder)
     folder = tmp_path / "line"
     folder.mkdir()
@@ -173,20 +173,20 @@ def test_rows_reach_the_log_once_even_after_an_interruption(whole: Path, tmp_pat
     assert sorted(rows) == sorted((task.id, item_row(task).hash) for task in tasks)
 
 
-def test_a_plan_that_nothing_can_come_of_is_refused() -> None:
+def test_an_impossible_plan_is_refused() -> None:
     with pytest.raises(InputError, match=r"none of the templates \[2, 3\] can serve change_state"):
         replace(PLAN, templates=(2, 3), mix={"change_state": 1.0})
     with pytest.raises(InputError, match="profile 'v3': must be one of v1, v2, paper"):
         replace(PLAN, profile="v3")
 
 
-def test_a_batch_that_gets_nowhere_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_without_results_stops_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(job: Job) -> Any:
         return replace(make_attempt(replace(job, closed=frozenset((1, 2, 3, 4)))), level=None)
 
     made = nothing(Job(PLAN, 0))
     monkeypatch.setattr(batch, "make_attempt", lambda job: replace(made, rejections={"no plan": 1000}))
-    with pytest.raises(InputError, match=r"nothing came of 20000 households \(no plan 20000\)"):
+    with pytest.raises(InputError, match=r"none of 20000 households gave an episode \(no plan 20000\)"):
         list(run_batch(PLAN))
     monkeypatch.setattr(batch, "make_attempt", lambda job: replace(made, level=1))
     with pytest.raises(InputError, match="gave no episode of level 2, 3, 4"):

@@ -29,7 +29,7 @@ def test_there_are_ten_of_each_level_and_the_demonstrations_succeed() -> None:
         assert state.success
 
 
-def test_what_help_was_worth_is_of_what_could_be_asked_and_makes_it_useful() -> None:
+def test_stored_rewards_belong_to_groundings_and_agree_with_the_useful_ones() -> None:
     """Rewards in the table: of what is weighed today, mostly the same, the useful above the rest."""
     same = 0
     for task in load_tasks():
@@ -49,7 +49,7 @@ def test_what_help_was_worth_is_of_what_could_be_asked_and_makes_it_useful() -> 
     assert same >= 60
 
 
-def test_some_may_be_chosen() -> None:
+def test_levels_and_samples_can_be_selected() -> None:
     assert {task.level for task in load_tasks("builtin", levels=[3])} == {3}
     assert sum(task.meaning.quest == "change_state" for task in load_tasks()) >= 4
     with pytest.raises(InputError, match="the built-in episodes have no split"):

@@ -26,13 +26,13 @@ def ask(*args: str) -> str:
     return result.stdout
 
 
-def test_episodes_are_generated_and_told_of(tmp_path: Path) -> None:
+def test_episodes_are_generated_and_reported(tmp_path: Path) -> None:
     args = ("generate", "handmethat", "--out", str(tmp_path / "out"), "--episodes", "4", *SMALL)
     log = ("--levels", "2:1,3:1", "--into-log", "--log", str(tmp_path / "log.sqlite"))
     said = ask(*args, *log)
     for words in ("Per episode", "plan length", "Levels and quest types", "Goal templates:", "CPU"):
         assert words in said
-    assert "Everything was there already" in ask(*args, *log)
+    assert "All episodes existed already" in ask(*args, *log)
     assert (tmp_path / "log.sqlite").exists()
     found = json.loads(ask("stats", "handmethat", "--data", str(tmp_path / "out"), "--json"))
     assert found["levels"] == {"2": 2, "3": 2}
@@ -55,9 +55,9 @@ def test_statistics_of_a_profile(tmp_path: Path) -> None:
 @pytest.mark.each(
     ("args", "message"),
     [
-        (("--data", "builtin", "--profile", "v2"), "give one of them"),
-        (("--json", "--csv"), "give one of them"),
-        (("--data", "builtin", "--out", "x"), "say --json or --csv"),
+        (("--data", "builtin", "--profile", "v2"), "cannot be used together"),
+        (("--json", "--csv"), "cannot be used together"),
+        (("--data", "builtin", "--out", "x"), "add --json or --csv"),
         (("--profile", "v3"), "must be one of v1, v2, paper"),
         (("--levels", "5:1"), "--levels"),
         (("--templates", "2", "--quest-mix", "change_state:1"), "can serve change_state"),

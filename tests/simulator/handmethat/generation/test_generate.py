@@ -67,7 +67,7 @@ def tasks(profile: str, quest: Quest) -> list[Task]:
 
 
 @every
-def test_something_comes_of_most_templates(profile: str, quest: Quest) -> None:
+def test_most_templates_yield_episodes(profile: str, quest: Quest) -> None:
     made = generated(profile, quest)
     assert len(made) >= SOME[profile] * 2 // 3
     if not load_profiles()[profile].joint_quests:
@@ -86,7 +86,7 @@ def test_the_human_asks_with_an_empty_hand_before_the_end(profile: str, quest: Q
 
 
 @every
-def test_the_actions_lead_where_the_file_says_and_the_plan_to_the_goal(profile: str, quest: Quest) -> None:
+def test_the_actions_lead_to_the_current_state_and_the_plan_to_the_goal(profile: str, quest: Quest) -> None:
     for task in tasks(profile, quest):
         state, fault = carry_out(task.world, task.initial, task.actions)
         assert fault is None

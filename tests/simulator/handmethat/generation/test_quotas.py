@@ -1,4 +1,4 @@
-"""Levels, quest types and templates as the command line says them."""
+"""Levels, quest types and templates on the command line."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def test_a_state_that_a_thing_cannot_have(check: Check) -> None:
     assert not check(Subgoal(form="BE", x="fork#0", of_x=(("dusty", True),)), {"fork#0": "table"})
 
 
-def test_what_is_held_lies_nowhere(household: MakeWorld) -> None:
+def test_a_thing_that_is_held_has_no_place(household: MakeWorld) -> None:
     world, state = household({**HOME, **BOTH})
     held = state.with_place(world.entity("apple#1"), NOTHING)._replace(holding=world.entity("apple#1"))
     for form, x, y in (
@@ -216,7 +216,7 @@ def test_an_unknown_thing_says_so(household: MakeWorld) -> None:
         holds(world, state, Subgoal(form="ALL", x="apple", y="jar#7", relation="inside"))
 
 
-def test_what_no_action_lays_there_may_lie_there(household: MakeWorld) -> None:
+def test_a_subgoal_may_hold_that_no_action_can_reach(household: MakeWorld) -> None:
     world, state = household({**HOME, **BOTH})
     inner, outer = world.entity("jar#1"), world.entity("jar#0")
     nested = state.with_place(inner, outer)

@@ -90,7 +90,7 @@ def test_every_template_has_a_title_and_a_line_per_subgoal(language: str) -> Non
             assert line.isascii() == (language == "en")
 
 
-def test_what_cannot_be_told_says_so() -> None:
+def test_unknown_languages_and_words_are_reported() -> None:
     goal = Goal((Subgoal(form="BE", x="teapot#0", of_x=(("dusty", False),)),))
     with pytest.raises(InputError, match="no word for 'teapot'"):
         describe_goal(goal, "en")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simulator.errors import InputError
 from simulator.handmethat.goals.formula import parse_goal, to_formula
-from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Goal, Subgoal
+from simulator.handmethat.goals.model import X_IS_TYPE, Y_IS_TYPE, Goal, Subgoal
 from simulator.handmethat.hierarchy import STATES
 from simulator.handmethat.world import State, World
 
@@ -90,11 +90,11 @@ locations = st.sampled_from(["floor", "sink", "table"])
 @st.composite
 def subgoals(draw: st.DrawFn) -> Subgoal:
     form = draw(st.sampled_from(["ALL", "SOME", "BE", "THE", "BE-ALL", "ALL-SAME", "ALL-ANY", "THE-ANY"]))
-    x = draw(types if form in OF_A_TYPE else things)
+    x = draw(types if form in X_IS_TYPE else things)
     if form in ("BE", "BE-ALL"):
         of_x = draw(requirements.filter(len))
         return Subgoal(form=form, x=draw(st.one_of(st.just(x), locations)) if form == "BE" else x, of_x=of_x)
-    y = draw(types if form in ANYWHERE else st.one_of(things, locations).filter(lambda one: one != x))
+    y = draw(types if form in Y_IS_TYPE else st.one_of(things, locations).filter(lambda one: one != x))
     relation = draw(st.sampled_from(["inside", "ontop"]))
     of_x, of_y = draw(requirements), draw(requirements)
     return Subgoal(form=form, x=x, y=y, relation=relation, of_x=of_x, of_y=of_y)
@@ -108,33 +108,36 @@ def test_reading_is_the_inverse_of_writing(goal: Goal) -> None:
 @pytest.mark.each(
     ("text", "message"),
     [
-        ("", "character 1: one formula is expected, not the end"),
-        ("   ", "character 4: one formula is expected, not the end"),
-        ("(and", r"character 5: \) is expected, not the end"),
-        ("(and (dusty floor)", r"character 19: \) is expected, not the end"),
-        ("(and) x", "character 7: a formula is one parenthesis, and 'x' stands outside"),
-        ("(and))", r"character 6: a formula is one parenthesis, and '\)' stands outside"),
+        ("", "character 1: one formula expected, but the text ends"),
+        ("   ", "character 4: one formula expected, but the text ends"),
+        ("(and", r"character 5: \) expected, but the text ends"),
+        ("(and (dusty floor)", r"character 19: \) expected, but the text ends"),
+        ("(and) x", "character 7: a formula is one parenthesised expression, but 'x' is outside it"),
+        ("(and))", r"character 6: a formula is one parenthesised expression, but '\)' is outside it"),
         ("(and x)", "character 1: a goal is a conjunction"),
-        ("(and (wet floor))", "character 6: a state, its negation or one place is expected"),
+        ("(and (wet floor))", "character 6: expected a state, its negation or one place"),
         ("(and (dusty ?x))", r"character 6: '\?x' is not bound"),
-        ("(and (dusty floor sink))", "character 6: a state, its negation or one place is expected"),
-        ("(and (forall (?x - thing) (dusty ?x)))", "character 6: this is none of the eight forms"),
-        ("(not " * 60, "character 246: formulas are not nested so deeply"),
+        ("(and (dusty floor sink))", "character 6: expected a state, its negation or one place"),
+        ("(and (forall (?x - thing) (dusty ?x)))", "character 6: this is not one of the eight forms"),
+        ("(not " * 60, "character 246: the formula is nested too deeply"),
         ("(dusty floor)", r"character 1: a goal is a conjunction"),
-        ("(and (or (dusty floor)))", "character 6: this is none of the eight forms"),
-        ("(and (exists (?x - phyobj) (dusty ?x)))", "character 6: this is none of the eight forms"),
-        ("(and (not (and (dusty floor))))", "character 6: a state, its negation or one place"),
-        ("(and (and))", "character 6: a subgoal must say something"),
-        ("(and (and (inside a b) (inside a c)))", "character 24: a state, its negation or one place"),
-        ("(and (inside a a))", "character 6: nothing lies in or on itself"),
+        ("(and (or (dusty floor)))", "character 6: this is not one of the eight forms"),
+        ("(and (exists (?x - phyobj) (dusty ?x)))", "character 6: this is not one of the eight forms"),
+        ("(and (not (and (dusty floor))))", "character 6: expected a state, its negation or one place"),
+        ("(and (and))", "character 6: a subgoal must require a place or a state"),
+        (
+            "(and (and (inside a b) (inside a c)))",
+            "character 24: expected a state, its negation or one place",
+        ),
+        ("(and (inside a a))", "character 6: a thing cannot be in or on itself"),
         (
             "(and (and (dusty a) (dusty b)))",
-            "character 21: one subgoal speaks of a, and here asks 'dusty' of b",
+            "character 21: this subgoal is about a, but requires 'dusty' of b",
         ),
-        ("(and (and (inside a b) (dusty c)))", "character 24: one subgoal speaks of a and b, and here"),
+        ("(and (and (inside a b) (dusty c)))", "character 24: this subgoal is about a and b, but requires"),
         (
             "(and (exists (?x - phyobj) (and (dusty ?x) (inside ?x b))))",
-            "begins with a type, not 'dusty'",
+            "must begin with a type, not 'dusty'",
         ),
         (
             "(and (exists (?x - phyobj) (and (type-apple ?x) (dusty ?x))))",
@@ -146,21 +149,21 @@ def test_reading_is_the_inverse_of_writing(goal: Goal) -> None:
         ),
     ],
 )
-def test_a_goal_of_no_form_of_ours_says_where(text: str, message: str) -> None:
+def test_an_unknown_form_is_reported_with_its_position(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         parse_goal(text)
 
 
 @pytest.mark.parametrize("kind", ["blender", "teapot", "human"])
-def test_types_that_are_declared_and_of_which_nothing_is_are_read(kind: str) -> None:
+def test_declared_but_unused_types_are_read(kind: str) -> None:
     text = f"(and (forall (?x - phyobj) (or (not (type-{kind} ?x)) (ontop ?x table))))"
     assert to_formula(parse_goal(text)) == text
-    with pytest.raises(InputError, match="begins with a type"):
+    with pytest.raises(InputError, match="must begin with a type"):
         parse_goal(text.replace(kind, "tea_pot"))
 
 
 @given(st.text(alphabet="()?xy -abdnorthefil", max_size=60) | st.text(max_size=20))
-def test_nonsense_is_refused_or_read(text: str) -> None:
+def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         goal = parse_goal(text)
     except InputError:

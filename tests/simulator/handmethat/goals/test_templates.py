@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from simulator.errors import InputError
-from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Goal, Subgoal
+from simulator.handmethat.goals.model import X_IS_TYPE, Y_IS_TYPE, Goal, Subgoal
 from simulator.handmethat.goals.templates import (
     instantiate,
     read_patterns,
@@ -81,7 +81,7 @@ def test_a_goal_names_what_is_in_the_household(number: int) -> None:
         assert goal.template == number
         for subgoal, pattern in zip(goal.subgoals, template(number).patterns, strict=True):
             assert subgoal.form == pattern.form
-            for term, is_type in ((subgoal.x, OF_A_TYPE), (subgoal.y, ANYWHERE)):
+            for term, is_type in ((subgoal.x, X_IS_TYPE), (subgoal.y, Y_IS_TYPE)):
                 if term is None or term in hierarchy().locations:
                     continue
                 kind, _, instance = term.partition("#")
@@ -106,7 +106,7 @@ def test_tagged_types_differ_and_untagged_ones_need_not() -> None:
         assert len({one.y for one in goal.subgoals}) == 3
 
 
-def test_chopping_is_of_four_types_into_one() -> None:
+def test_chopping_puts_four_types_into_one_container() -> None:
     for _, goal in goals(5):
         assert len({one.x for one in goal.subgoals}) == 4
         assert len({one.y for one in goal.subgoals}) == 1
@@ -170,25 +170,25 @@ def test_the_notation() -> None:
 @pytest.mark.each(
     ("text", "message"),
     [
-        ("EVERY apple in @sink", "it is no FORM x in y, of the forms ALL, SOME"),
-        ("ALL apple", "ALL has a place"),
-        ("", "it is no FORM"),
-        ("ALL aple in @sink", "'aple' names nothing"),
-        ("ALL ?frut in @sink", r"'\?frut' names nothing"),
-        ("ALL apple in @apple", "'@apple' names nothing"),
-        ("ALL sink in @sink", "'sink' names nothing"),
-        ("ALL apple at @sink", "it is no FORM"),
+        ("EVERY apple in @sink", "it is not of the form FORM x in y; the forms are ALL, SOME"),
+        ("ALL apple", "ALL needs a place"),
+        ("", "it is not of the form FORM"),
+        ("ALL aple in @sink", "'aple' is not in"),
+        ("ALL ?frut in @sink", r"'\?frut' is not in"),
+        ("ALL apple in @apple", "'@apple' is not in"),
+        ("ALL sink in @sink", "'sink' is not in"),
+        ("ALL apple at @sink", "it is not of the form FORM"),
         ("ALL apple on @sink", "things cannot lie ontop 'sink'"),
         ("ALL apple on chair", "'chair' must be a location or a thing"),
         ("ALL-SAME apple on chair#a", "'chair#a' must be a type"),
         ("ALL apple#a in @sink", "'apple#a' must be a type"),
         ("THE apple in @sink", "'apple' must be a location or a thing"),
-        ("BE @floor", "BE asks for states in braces"),
-        ("BE @floor{wet}", "'wet' is no state"),
-        ("BE @floor{not dusty stained}", "'dusty stained' is no state"),
-        ("BE [@floor @sink]{dusty}", "'@floor @sink' is no slot with states"),
-        ("BE @floor{dusty} in @sink", "BE has no place"),
-        ("ALL app-le in @sink", "'app-le' is no slot"),
+        ("BE @floor", "BE needs states in braces"),
+        ("BE @floor{wet}", "'wet' is not a state"),
+        ("BE @floor{not dusty stained}", "'dusty stained' is not a state"),
+        ("BE [@floor @sink]{dusty}", "'@floor @sink' is not a slot with states"),
+        ("BE @floor{dusty} in @sink", "BE takes no place"),
+        ("ALL app-le in @sink", "'app-le' is not a slot"),
     ],
 )
 def test_a_mistake_in_the_notation_is_named(text: str, message: str) -> None:

@@ -59,7 +59,7 @@ def test_the_published_sizes_are_named() -> None:
     assert (paper.rate, paper.clip, paper.batch, paper.label_smoothing) == (1e-3, 5, 64, 0.1)
     assert (drrn.embedding, drrn.width, drrn.discount, drrn.rate) == (128, 128, 0.9, 1e-4)
     assert (drrn.environments, drrn.steps, drrn.target_every, drrn.replay) == (8, 100_000, 100, 500_000)
-    with pytest.raises(InputError, match="there are: paper, small"):
+    with pytest.raises(InputError, match="use one of paper, small"):
         Seq2SeqConfig.named("huge")
 
 
@@ -164,13 +164,13 @@ def test_a_choice_is_greedy_or_drawn() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("seq2seq:", "write seq2seq:FILE"),
+        ("seq2seq:", "use seq2seq:FILE"),
         ("seq2seq:nowhere.pt", "no such checkpoint"),
-        ("seq2seq:{file}", "is no checkpoint"),
-        ("drrn:{robot}", "call it seq2seq:"),
+        ("seq2seq:{file}", "is not a checkpoint"),
+        ("drrn:{robot}", "write seq2seq:"),
     ],
 )
-def test_a_wrong_checkpoint_says_what_to_do(name: str, message: str, tmp_path: Path) -> None:
+def test_a_wrong_checkpoint_is_reported_with_the_way_out(name: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("hello")
     words = Vocabulary(("<pad>", "<unknown>", "<begin>", "<end>", "[SEP]"))
     save_checkpoint(tmp_path / "robot", SMALL, words, Seq2Seq(SMALL, 5), {})

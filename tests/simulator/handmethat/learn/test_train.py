@@ -43,7 +43,7 @@ def test_a_robot_is_trained_and_gives_commands(learner: str, robot: str, column:
         assert command in seen.valid
 
 
-def test_examples_follow_the_demonstration_and_oracles_are_told_more() -> None:
+def test_examples_follow_the_demonstration_and_oracles_get_more_text() -> None:
     task = load_tasks()[0]
     plain, told = (examples_of([task], "partial", oracle) for oracle in ("none", "goal"))
     assert [one.command for one in plain] == list(task.demo)
@@ -53,6 +53,6 @@ def test_examples_follow_the_demonstration_and_oracles_are_told_more() -> None:
     assert examples_of([task], "full")[0].history != plain[0].history
 
 
-def test_nothing_to_learn_from_says_so() -> None:
+def test_training_without_demonstrations_is_refused() -> None:
     with pytest.raises(InputError, match="demonstrated"):
         with_demos([], 0)

@@ -31,7 +31,7 @@ async def test_an_episode_from_the_instruction_to_thanks(run, kitchen, lamp):
     assert MACHINE.due(played.live, played.state) is None
 
 
-async def test_each_node_does_what_it_is_called(run, kitchen, lamp):
+async def test_nodes_run_in_the_expected_order(run, kitchen, lamp):
     played = await run(kitchen, [ASK, *lamp])
     table, visited = MACHINE.table(played.live), []
     machine = graph.build_graph().compile()
@@ -40,14 +40,14 @@ async def test_each_node_does_what_it_is_called(run, kitchen, lamp):
     assert visited == ["utter", "listen", "answer", *["listen", "act"] * 4, "utter"]
 
 
-async def test_who_stops_hears_a_complaint(run, kitchen, wrong):
+async def test_a_robot_that_stops_gets_a_complaint(run, kitchen, wrong):
     played = await run(kitchen, [*wrong, "stop"])
     assert played.turns[-1].payload == {"kind": "complaint"}
     assert played.turns[-2].payload["over"] == "stopped"
     assert played.ending.status == "completed"
 
 
-async def test_the_limit_cuts(run, kitchen):
+async def test_the_limit_truncates(run, kitchen):
     played = await run(kitchen, ["look"] * 9, limit=3)
     assert [turn.payload["kind"] for turn in played.turns] == ["utterance", *["command"] * 3, "complaint"]
     assert played.ending.status == "truncated"
@@ -90,7 +90,7 @@ async def test_free_words_are_understood_and_nonsense_is_charged(run, kitchen):
     assert (payloads[6]["error"], bool(payloads[6]["reason"])) == ("precondition", True)
 
 
-async def test_only_so_many_questions_are_answered(run, kitchen):
+async def test_the_number_of_questions_is_limited(run, kitchen):
     played = await run(kitchen, [ASK, "which size?", "stop"], max_questions=1)
     kinds = [turn.payload["kind"] for turn in played.turns]
     assert kinds == ["utterance", "question", "answer", "command", "command", "complaint"]
@@ -126,7 +126,7 @@ async def test_moving_ends_the_paper_s_protocol_with_the_first_put(run, moving):
     assert played.turns[-2].payload["over"] == "success"
 
 
-async def test_the_view_can_be_told_after_each_command(run, kitchen):
+async def test_the_view_can_be_appended_to_each_outcome(run, kitchen):
     plain, told = [
         (await run(kitchen, ["move to table", "stop"], append_view=view)).turns[1].payload["outcome"]
         for view in (False, True)
@@ -155,7 +155,7 @@ async def test_the_same_seed_makes_the_same_episode(run, kitchen, robot):
 # People
 
 
-async def test_play_stops_where_a_person_is_due(run, kitchen, lamp):
+async def test_play_stops_when_a_person_is_to_move(run, kitchen, lamp):
     played = await run(kitchen, "person")
     assert len(played.turns) == 1
     assert MACHINE.due(played.live, played.state) == "robot"
@@ -181,14 +181,14 @@ async def test_a_person_answers_in_their_own_words(run, kitchen):
 
 
 @pytest.mark.parametrize("seat", ["robot", "human"])
-async def test_who_says_nothing_breaks_the_rules(run, kitchen, seat):
+async def test_empty_replies_break_the_rules(run, kitchen, seat):
     seats = {"robot": [ASK], "human": "offline/giver", seat: ["  "]}
     with pytest.raises(SeatError) as caught:
         await run(kitchen, seats["robot"], seats["human"])
     assert caught.value.cause == seat
 
 
-async def test_nobody_answers_unasked(run, kitchen):
+async def test_an_answer_needs_a_question(run, kitchen):
     played = await run(kitchen, "person")
     with pytest.raises(SeatError):
         graph.answer_turn(MACHINE.table(played.live), played.state, Reply(text="The shelf."))
@@ -197,7 +197,7 @@ async def test_nobody_answers_unasked(run, kitchen):
 # What the seats are told
 
 
-async def test_a_scripted_robot_is_told_texts(run, kitchen):
+async def test_a_scripted_robot_gets_texts(run, kitchen):
     seen = []
 
     def look(view):

@@ -67,14 +67,14 @@ def test_things_of_a_kind_lie_together_by_class(hard: Task) -> None:
         assert names == [name for name in order if name in names]
 
 
-def test_what_is_alone_of_its_kind_needs_no_number(kitchen: Task) -> None:
+def test_the_only_thing_of_a_kind_has_no_number(kitchen: Task) -> None:
     shown = [thing for place in here(kitchen).plan().places for thing in things(piles(place))]
     numbers = {thing.name: thing.number for thing in shown}
     assert numbers["apple#0"] == ""
     assert (numbers["box#0"], numbers["box#1"]) == ("#0", "#1")
 
 
-def test_commands_stand_with_what_they_are_about(kitchen: Task) -> None:
+def test_commands_are_offered_at_their_things(kitchen: Task) -> None:
     house = here(kitchen, "move to refrigerator")
     places = {place.name: place for place in house.plan().places}
     offered = [offer.text for offer in places["refrigerator"].offers]
@@ -96,7 +96,7 @@ def test_what_cannot_be_seen_is_not_counted(kitchen: Task) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_states_are_told_and_drawn(kitchen: Task, language: Any) -> None:
+def test_states_are_named_and_drawn(kitchen: Task, language: Any) -> None:
     shut = {place.name: place for place in here(kitchen, language=language).plan().places}["refrigerator"]
     opened = here(kitchen, "move to refrigerator", "open refrigerator", language=language)
     at = {place.name: place for place in opened.plan().places}["refrigerator"]

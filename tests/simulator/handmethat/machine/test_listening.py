@@ -33,12 +33,12 @@ PLACE = "where is the object you want"
         ("do you like jazz?", "It is on the shelf.", ("reveals",)),
     ],
 )
-def test_an_answer_tells_what_was_asked(kitchen, question, answer, found):
+def test_an_answer_may_say_only_what_was_asked(kitchen, question, answer, found):
     heard = hear(kitchen, f"question: {question}", "en", SAID)
     assert guards(kitchen, heard, answer) == found
 
 
-def test_the_expert_s_answers_stand(kitchen, moving):
+def test_the_expert_s_answers_are_accepted(kitchen, moving):
     questions = [
         PLACE,
         "can you say it clearly",
@@ -58,7 +58,7 @@ def test_the_expert_s_answers_stand(kitchen, moving):
                 assert guards(task, heard, heard.answer.text) == (), (language, question, heard)
 
 
-def test_what_has_been_said_may_be_said_again(kitchen):
+def test_earlier_words_may_be_repeated(kitchen):
     question = "question: which color do you like"
     fresh = hear(kitchen, question, "en", SAID)
     later = hear(kitchen, question, "en", (*SAID, "It is on the shelf."))
@@ -101,7 +101,7 @@ async def test_a_model_answers_in_its_own_words(run, kitchen):
     ("answer", "guard"),
     [("The lamp#2 in the red box on the shelf.", "reveals"), ("No idea", "misses"), ("  ", "misses")],
 )
-async def test_what_a_model_may_not_say_is_replaced(run, kitchen, answer, guard):
+async def test_rejected_answers_of_a_model_are_replaced(run, kitchen, answer, guard):
     played = await run(
         kitchen, [f"question: {PLACE}", "stop"], "openai/x", models=lambda name: ScriptModel(lambda _: answer)
     )

@@ -115,7 +115,7 @@ def test_rows_are_robots_and_columns_levels(put, reader, lamp, wrong):
     assert cells["offline/heuristic*", "2"]["moves"] is None
 
 
-def test_what_failed_is_told_and_not_scored(put, reader, lamp):
+def test_failed_episodes_are_counted_but_not_scored(put, reader, lamp):
     put(*lamp)
     put(*lamp, number=1, status="truncated")
     put(number=2, status="failed")
@@ -127,7 +127,7 @@ def test_what_failed_is_told_and_not_scored(put, reader, lamp):
     assert levels(made)["offline/asker, 0 questions", "all"]["n"] == 2
 
 
-def test_who_has_withdrawn_does_not_count_and_is_told(put, log_path, reader, lamp):
+def test_withdrawn_participants_are_excluded_and_counted(put, log_path, reader, lamp):
     put(*lamp, robot="person", person="stays")
     put(*lamp, robot="person", person="gone", number=1)
     put(*lamp[:2], robot="person", person="gone", number=2, status="aborted")

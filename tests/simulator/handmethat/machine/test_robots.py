@@ -33,7 +33,7 @@ def modelled(answers):
 # A model
 
 
-async def test_a_model_is_told_everything_in_text(run, kitchen, lamp):
+async def test_a_model_gets_everything_as_text(run, kitchen, lamp):
     models, requests = modelled(["question: where is the object you want", *lamp])
     played = await run(kitchen, "openai/x", models=models)
     assert played.turns[-1].payload["kind"] == "thanks"
@@ -60,7 +60,7 @@ async def test_without_questions_none_are_offered(run, kitchen, language):
     assert "question:" in requests[0].messages[1].content
 
 
-async def test_what_is_no_command_is_asked_for_once_more(run, kitchen):
+async def test_an_invalid_reply_is_asked_for_once_more(run, kitchen):
     models, requests = modelled(["Let me think.", "Command: `stop`"])
     played = await run(kitchen, "openai/x", models=models)
     assert len(requests) == 2
@@ -69,7 +69,7 @@ async def test_what_is_no_command_is_asked_for_once_more(run, kitchen):
     assert played.turns[1].payload["trace"] == {"parse_errors": 1}
 
 
-async def test_nonsense_is_counted_and_charged(run, kitchen):
+async def test_a_second_invalid_reply_is_counted_and_charged(run, kitchen):
     models, requests = modelled(["Hm.", "", "stop"])
     played = await run(kitchen, "openai/x", models=models)
     assert len(requests) == 3
@@ -124,7 +124,7 @@ def test_a_question_is_worth_the_entropy_of_its_answer():
     assert entropy(list("abcd")) == pytest.approx(2)
 
 
-def test_the_best_question_tells_most_per_point(kitchen, moving):
+def test_the_best_question_has_most_bits_per_point(kitchen, moving):
     households = [(kitchen.world, kitchen.current)]
     questions = questions_for(Play(kitchen, "en", Options()))
     best = best_question(households, believe(kitchen, []), questions)
@@ -217,6 +217,6 @@ def test_every_built_in_robot_is_among_those_that_are_named():
         ("robot", "seq2seq:gone.pt", "gone.pt"),
     ],
 )
-def test_a_name_that_means_nothing_is_refused(seat, name, named):
+def test_an_unknown_name_is_refused(seat, name, named):
     with pytest.raises(InputError, match=named):
         MACHINE.seat_for(seat, name, lambda name: ScriptModel(str), {})

@@ -81,7 +81,7 @@ def test_the_same_command_continues(askback, data, tmp_path):
     assert askback(*command, "--run", "r")[0] == 1, "another configuration"
 
 
-def test_a_sample_is_seeded_balanced_and_told(askback, data, tmp_path):
+def test_a_sample_is_seeded_balanced_and_reported(askback, data, tmp_path):
     command = ("run", "handmethat", "--robot", "offline/expert", "--data", data, "--workers", 1)
     for run, options in (
         ("level", ("--per-level", 1)),
@@ -130,7 +130,7 @@ def test_runs_in_two_languages_are_two_runs(askback, data, tmp_path):
         assert reader.turns(chinese.id)[0].text != reader.turns(english.id)[0].text
 
 
-def test_mistakes_are_one_sentence(askback, data):
+def test_wrong_options_are_reported_in_one_sentence(askback, data):
     for arguments, named in (
         (("--data", "gone"), "gone"),
         (("--data", data, "--levels", "5"), "level 5"),
@@ -158,12 +158,12 @@ def test_levels():
             parse_levels(wrong)
 
 
-def test_so_many_of_each_level_that_there_is(task, tmp_path):
+def test_a_sample_per_level_takes_what_exists(task, tmp_path):
     write_file(task, tmp_path)
     drawn = EpisodeSelection(data=str(tmp_path), per_level=3)
     assert [one.id for one in drawn.draw()] == [task.id]
     assert [one.id for one in drawn.model_copy(update={"levels": "1,2"}).draw()] == [task.id]
-    with pytest.raises(InputError, match="hold no episode"):
+    with pytest.raises(InputError, match="contain no episode"):
         drawn.model_copy(update={"levels": "1,3"}).draw()
     with pytest.raises(InputError, match="neither 'builtin'"):
         EpisodeSelection(data=str(tmp_path / "elsewhere"), per_level=3).draw()

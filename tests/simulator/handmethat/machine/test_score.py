@@ -45,7 +45,7 @@ def test_questions_cost_either_way(kitchen, lamp):
     assert (lost.score, lost.raw_sum) == (-50, -11)
 
 
-def test_what_was_refused_is_no_question(kitchen):
+def test_refused_questions_are_not_counted(kitchen):
     ask = "question: which type do you mean"
     scores = score_episode(kitchen, turns(ask, ask, "stop", max_questions=1))
     assert (scores.questions, scores.question_cost, scores.invalid) == (1, 10, 1)

@@ -132,7 +132,7 @@ async def test_a_person_gives_the_instruction_to_a_robot(sessions):
     assert (await sessions.replay(episode, "human")).blocks[0].good
 
 
-async def test_whom_a_person_plays_with_by_default_asks_back(server):
+async def test_the_default_partner_asks_back(server):
     """However clear the instruction; and the person is told what the robot did, and why it ended."""
     partner = server.sessions.opponents("robot")[0].name
     for task in load_tasks()[::9]:
@@ -165,7 +165,7 @@ async def test_any_task_of_a_level(server):
         await begin(server.sessions, name=None, level=7)
 
 
-async def test_names_from_a_browser_reach_nothing_else(sessions):
+async def test_names_from_a_browser_cannot_reach_other_files(sessions):
     for others in ({"human": "script:x"}, {"human": "openai/gpt-4o"}, {"human": "drrn:x"}, {}):
         with pytest.raises(InputError, match="pick somebody"):
             await begin(sessions, others=others)
@@ -180,7 +180,7 @@ async def test_names_from_a_browser_reach_nothing_else(sessions):
     assert not sessions.items and not sessions.item_menu("en"), "names tell what is meant"
 
 
-async def test_without_data_it_is_said_that_there_is_none(server):
+async def test_missing_data_are_reported(server):
     nowhere = HandMeThatSessions(
         HANDMETHAT, server.writer, server.reader, lambda name: ScriptModel(str), data="nowhere", env={}
     )

@@ -91,7 +91,7 @@ def disguised(task, random):
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("seed", range(4))
-async def test_who_sees_in_part_cannot_tell_hidden_things_apart(run, task, language, seed):
+async def test_hidden_things_cannot_be_told_apart_in_partial_mode(run, task, language, seed):
     """Two tasks that differ in everything hidden: views and prompts are the same to the letter."""
     other = disguised(task, Random(seed))
     assert other.current.place != task.current.place
@@ -173,7 +173,7 @@ async def test_commands_and_questions_as_buttons(run, kitchen, language):
     assert not [text for text in offered(paper) if text.startswith("question")]
 
 
-async def test_turns_are_told_with_outcomes(run, kitchen, lamp):
+async def test_turns_are_shown_with_outcomes(run, kitchen, lamp):
     played = await run(kitchen, [ASK, *lamp])
     said = show.lines(played.state)
     assert [move.kind for move in said[:4]] == ["utterance", "question", "answer", "command"]
@@ -210,7 +210,7 @@ async def test_the_human_sees_what_is_meant_and_what_is_asked(run, kitchen):
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-async def test_the_result_tells_everything(run, kitchen, lamp, language):
+async def test_the_result_shows_everything(run, kitchen, lamp, language):
     told = replace(kitchen, listener=((kitchen.utterance, 0.5), (kitchen.meaning, 0.25)), goal="(open box#0)")
     assert "3" in show.why(told, language)
     played = await run(told, [ASK, *lamp], language=language)

@@ -122,7 +122,7 @@ async def test_a_study_s_episode_is_read_like_any_other(server, data, lamp):
     assert last[0].note.fields["cost"] == logged["questions"] * 10 + 4
 
 
-async def test_the_paper_s_protocol_is_every_episode_once_and_tells_no_level(server, data, lamp):
+async def test_the_paper_s_protocol_has_every_episode_once_and_reveals_no_level(server, data, lamp):
     server.again(study(data, settings={"mode": "full"}))
     episode, played = await enter(server), []
     while episode is not None:
@@ -153,14 +153,14 @@ async def test_a_person_is_the_human_whom_a_robot_asks(server, data):
     ("change", "message"),
     [
         ({"setup": "L2H"}, "setup must be H2L"),
-        ({"seat": "human", "setup": "L2H"}, "nobody can take part as the human"),
+        ({"seat": "human", "setup": "L2H"}, "people cannot take part as the human"),
         ({"settings": {"opposite": "offline/asker"}}, "opposite: Nobody called 'offline/asker'"),
         ({"settings": {"opposite": "person"}}, "opposite is a person"),
         ({"settings": {"mode": "dark"}}, "mode"),
         ({"settings": {"data": "nowhere"}}, "nowhere"),
     ],
 )
-def test_what_cannot_be_held_is_said(data, change, message):
+def test_impossible_settings_are_refused(data, change, message):
     with pytest.raises(InputError, match=message):
         HouseholdStudy(study(**{"data": data, **change})).check()
 

@@ -17,7 +17,7 @@ def _of(*entities: int) -> list[tuple[int, str | None]]:
     return [(one, None) for one in entities]
 
 
-def test_what_a_meaning_is_true_of(household, places):
+def test_groundings_of_a_meaning(household, places):
     world, state = household(
         {"apple#0": "table", "apple#1": "sink", "jar#0": "table", "pen#0": "jar#0"}, dusty=["jar#0"]
     )

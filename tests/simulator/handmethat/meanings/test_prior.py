@@ -71,7 +71,7 @@ def test_descriptions_of_one_thing(household):
     }
 
 
-def test_descriptions_fit_what_the_model_says_they_fit():
+def test_extents_agree_with_matching():
     world, state = sample_scene(Random(5))
     table = descriptions(world, state, world.of("movable"))
     for number, fits in list(enumerate(extents(table)))[::17]:
@@ -81,7 +81,7 @@ def test_descriptions_fit_what_the_model_says_they_fit():
         assert fits == matching(world, state, description) != 0
 
 
-def test_descriptions_of_some_things_are_those_that_they_alone_would_have():
+def test_descriptions_of_a_subset_equal_those_enumerated_for_it():
     world, state = sample_scene(Random(6))
     table = descriptions(world, state, world.of("movable"))
     for word in ("FOOD", "dustyable", "apple", "knife"):
@@ -124,7 +124,7 @@ def test_pool_by_hand(household, worth, places):
     )
 
 
-def test_mean_reward_of_what_fits(household, worth, places):
+def test_mean_reward_of_matches(household, worth, places):
     world, state = household(FRUIT)
     one, other, third = (world.entity(name) for name in FRUIT)
     rewards = worth({(one, None): -1.0, (other, None): -3.0, (third, None): -2.0})

@@ -50,7 +50,7 @@ def cost_of_utterance(utterance: Meaning, profile: Profile) -> int:
 def dense(
     pool: Pool, utterances: Iterable[Meaning], truth: np.ndarray, depth: int, profile: Profile = V2
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Spec 7.3 as it is written, on whole matrices in log space."""
+    """Compute spec 7.3 literally, with dense matrices in log space."""
     costs = np.array([cost_of_utterance(one, profile) for one in utterances], dtype=float)
     likely = np.log(pool.probabilities)[:, None]
     with np.errstate(divide="ignore"):
@@ -70,7 +70,7 @@ def tables(rsa: Rsa) -> tuple[np.ndarray, np.ndarray]:
     return np.array([rsa.speaker(meaning) for meaning in range(len(rsa.pool))]), listener
 
 
-def test_what_can_be_said_for_a_meaning(pool_of):
+def test_utterances_for_a_meaning(pool_of):
     full = Meaning("bring_me", describe({"type": "apple", "ontop": "table", "sliced": True}))
     found = set(enumerate_utterances(pool_of({full: 1.0}), V2))
     kinds = [(), (("class", "FOOD"),), (("subclass", "fruit"),), (("type", "apple"),)]
@@ -86,7 +86,7 @@ def test_what_can_be_said_for_a_meaning(pool_of):
         ({"subclass": "fruit"}, {None, "class", "subclass"}),
     ],
 )
-def test_nothing_finer_than_meant_is_said(pool_of, description, kinds):
+def test_utterances_are_never_finer_than_the_meaning(pool_of, description, kinds):
     said = enumerate_utterances(pool_of({Meaning("bring_me", describe(description)): 1.0}), V2)
     assert {next((key for key, _ in one.description), None) for one in said} == kinds
     assert len(said) == len(kinds)
@@ -166,7 +166,7 @@ def test_sparse_agrees_with_dense(case, quest, profile):
 
 
 def test_nothing_underflows(pool_of):
-    # Squared, the literal listener's 1e-300 is 0 as a double; and so it is beside 1.
+    # Squared, the literal listener's 1e-300 underflows to 0, and it vanishes next to 1.
     pool = pool_of({RED: 1.0, LARGE: 1e-300})
     said = enumerate_utterances(pool, V2)
     that, large = (list(said).index(one) for one in (NOTHING_SAID, LARGE))
@@ -178,7 +178,7 @@ def test_nothing_underflows(pool_of):
         assert np.allclose(listener.sum(axis=0), 1, atol=1e-12)
 
 
-def test_what_is_said_is_true(case):
+def test_speakers_say_only_true_utterances(case):
     for quest in QUESTS:
         world, state, rewards, targets, rest = case(5, quest)
         pool = prior(world, state, {quest: rewards}, targets, rest, V2)

@@ -1,4 +1,4 @@
-"""The recomputed tables agree with what an episode keeps of them."""
+"""The recomputed tables agree with the readings stored in episodes."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def tasks() -> list[Task]:
     return [load_episode("builtin", name) for name in [*list_episodes("builtin")][::5]]
 
 
-def test_the_listener_is_the_one_that_the_episode_keeps(tasks: list[Task]) -> None:
+def test_the_listener_agrees_with_the_stored_readings(tasks: list[Task]) -> None:
     for task in tasks:
         view = rsa_view(task, most=10_000)
         heard = dict(zip(view.meanings, view.listener[:, 0], strict=True))
         assert view.utterances[0] == task.utterance
         for meaning, chance in task.listener:
             assert heard[meaning] == pytest.approx(chance, abs=1e-6)
-        # What is hardly ever meant may be left out of a short table, the likely not.
+        # A short table may leave out unlikely meanings, but not likely ones.
         likely = {meaning for meaning, chance in task.listener if chance > 1e-3}
         assert likely <= set(rsa_view(task).meanings)
 
 
-def test_what_was_meant_and_heard_is_there(tasks: list[Task]) -> None:
+def test_meaning_and_reading_are_in_the_view(tasks: list[Task]) -> None:
     for task in tasks:
         view = rsa_view(task, most=2)
         assert {task.meaning, task.heard} <= set(view.meanings)
@@ -49,12 +49,12 @@ def test_tables_are_probabilities(tasks: list[Task]) -> None:
 
 def test_an_utterance_of_other_rules_is_refused(tasks: list[Task]) -> None:
     odd = Meaning(tasks[0].meaning.quest, describe({"type": "saw", "dusty": True}))
-    with pytest.raises(InputError, match="made by others"):
+    with pytest.raises(InputError, match="made by other rules"):
         rsa_view(replace(tasks[0], utterance=odd))
 
 
 def test_published_episodes_have_the_profile_of_the_program_that_made_them() -> None:
-    """The first generator's rules are v1's, and its files are named as v2's are."""
+    """The first generator has v1's rules, and names its files like v2."""
     wrong = []
     for task in load_tasks():
         name = f"task-{task.meaning.quest}-{task.goal_index}-0-{task.level}"

@@ -1,4 +1,4 @@
-"""What the human did, in words (spec 9.1, 9.3)."""
+"""The human's actions in words (spec 9.1, 9.3)."""
 
 from __future__ import annotations
 

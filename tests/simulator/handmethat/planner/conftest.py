@@ -15,7 +15,7 @@ from simulator.handmethat.world import State, World
 
 
 class Sampled(NamedTuple):
-    """A household and what is wanted of it."""
+    """A household with a goal."""
 
     world: World
     state: State

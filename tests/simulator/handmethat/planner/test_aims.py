@@ -1,16 +1,16 @@
-"""Walks that are known are those that would be walked anew."""
+"""Cached trips equal those that would be computed anew."""
 
 from __future__ import annotations
 
 from random import Random
 
 from simulator.handmethat.planner import plan
-from simulator.handmethat.planner.aims import Aim, Rewound
+from simulator.handmethat.planner.aims import Aim, ReplayableRandom
 from simulator.handmethat.planner.plan import plan_whole
 from simulator.handmethat.planner.rewards import groundings, state_after_grounding
 
 
-def test_known_walks_change_no_plan(sampled, monkeypatch):
+def test_cached_trips_do_not_change_plans(sampled, monkeypatch):
     walked = 0
     shortest = Aim._shortest
 
@@ -29,19 +29,19 @@ def test_known_walks_change_no_plan(sampled, monkeypatch):
         after = [state_after_grounding(world, asking, one) for one in drawn]
         for there in dict.fromkeys(one for one in [state, *after] if one is not None):
             before = walked
-            found = plan_whole(world, there, goal, targets, Rewound())
+            found = plan_whole(world, there, goal, targets, ReplayableRandom())
             repeated += walked - before
-            # A household that is equal, of which nothing is known.
+            # An equal household with an empty cache.
             fresh, before = type(world)(world.names, world.kinds, world.colors, world.sizes), walked
-            if found != plan_whole(fresh, there, goal, targets, Rewound()):
+            if found != plan_whole(fresh, there, goal, targets, ReplayableRandom()):
                 different.append((template, there))
             anew += walked - before
     assert not different
     assert repeated < 0.7 * anew
 
 
-def test_known_walks_depend_on_all_that_matters(sampled):
-    """Whatever is moved, opened or held before, a subgoal is planned as if nothing was known."""
+def test_the_case_covers_everything_a_trip_depends_on(sampled):
+    """After any moves, opened lids and held things, a subgoal is planned as with an empty cache."""
     different = []
     for template in (2, 5, 8, 15, 25, 34, 45, 51, 58, 67):
         world, state, goal, targets = sampled(template, seed=1)

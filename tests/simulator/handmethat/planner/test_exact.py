@@ -1,4 +1,4 @@
-"""Plans by search: they replay, the shortest are as short as breadth-first search finds them."""
+"""Plans by search: they replay, and are as short as those of breadth-first search."""
 
 from itertools import product
 from random import Random
@@ -11,7 +11,7 @@ from simulator.handmethat.goals.templates import instantiate
 from simulator.handmethat.planner.exact import ExactSearch, SearchLimitError, Symmetry, needed_operators
 from simulator.handmethat.planner.exact_bound import LowerBound
 from simulator.handmethat.planner.grounding import ground
-from simulator.handmethat.planner.relaxed import UNREACHABLE, wanted
+from simulator.handmethat.planner.relaxed import UNREACHABLE, ground_goal
 from simulator.handmethat.scene import SceneRules, sample_scene, sample_stock
 from simulator.handmethat.world import bit_set, entities
 
@@ -177,7 +177,7 @@ def test_two_places_need_no_search(household):
     assert ExactSearch(world, aim, targets, limit=0).plan(state) is None
 
 
-def test_what_holds_needs_no_plan(household):
+def test_a_goal_that_holds_has_an_empty_plan(household):
     world, state = household({"apple#0": "bed"})
     aim = goal(lying("ALL", "apple", "bed", "ontop"))
     targets = find_targets(world, state, aim, distractors=False)
@@ -209,7 +209,7 @@ def test_one_search_serves_many_states(household):
     apple, bed, pen = (world.index[name] for name in ("apple#0", "bed", "pen#0"))
     assert search.cost(state.with_place(apple, bed)) == 4
     assert search.cost(state.with_place(apple, -1)._replace(holding=apple)) == 6
-    # What is not among the targets cannot be laid down, so with it in the hand nothing can be fetched.
+    # A thing outside the targets cannot be put down, so with it in the hand nothing can be fetched.
     assert search.cost(state.with_place(pen, -1)._replace(holding=pen)) == UNREACHABLE
 
 
@@ -219,7 +219,7 @@ def test_like_things_may_be_exchanged(household):
     aim = goal(lying("ALL", "pen", "shelf", "ontop"), lying("THE", "book#0", "shelf", "ontop"))
     targets = find_targets(world, state, aim, distractors=True)
     grounding = ground(world, targets.grounded | bit_set([world.index["book#1"]]))
-    symmetry = Symmetry(grounding, wanted(grounding, aim.subgoals))
+    symmetry = Symmetry(grounding, ground_goal(grounding, aim.subgoals))
 
     def exchanged(one, other):
         i, j = world.index[one], world.index[other]
@@ -232,13 +232,13 @@ def test_like_things_may_be_exchanged(household):
     assert symmetry.canonical(grounding.encode(exchanged("pen#0", "book#1"))) != same
 
 
-def test_pruning_keeps_what_is_of_use(household):
+def test_pruning_keeps_useful_operators(household):
     world, state = household({"apple#0": "table", "banana#0": "table", "knife#0": "table"})
     aim = goal(being("BE", "apple#0", sliced=True))
     targets = find_targets(world, state, aim, distractors=False)
     everything = targets.grounded | bit_set([world.index["banana#0"]])
     grounding = ground(world, everything)
-    start, aims = grounding.encode(state), wanted(grounding, aim.subgoals)
+    start, aims = grounding.encode(state), ground_goal(grounding, aim.subgoals)
 
     def fetched(operators):
         return {world.name(one.action.args[0]) for one in operators if "pick-up" in one.action.name}
@@ -268,17 +268,17 @@ def test_the_bound_is_never_too_high(household, seed):
     aim = goal(*random.sample(choices, 2))
     targets = find_targets(world, state, aim, distractors=False)
     grounding = ground(world, targets.grounded)
-    aims = wanted(grounding, aim.subgoals)
+    aims = ground_goal(grounding, aim.subgoals)
     plan = ExactSearch(world, aim, targets).plan(state)
     if plan is None:
         assert distance(world, state, aim, targets.grounded) is None
         return
     assert len(plan) == distance(world, state, aim, targets.grounded)
     start = grounding.encode(state)
-    # On the way of a shortest plan every rest is shortest too.
+    # Every suffix of a shortest plan is shortest, too.
     for done in range(len(plan) + 1):
         here = grounding.encode(replay(world, state, plan[:done]))
         operators = needed_operators(grounding, here, aims)
-        assert LowerBound(grounding, operators, aims).of(here) <= len(plan) - done
-        assert LowerBound(grounding, grounding.operators, aims).of(here) <= len(plan) - done
-    assert LowerBound(grounding, grounding.operators, aims).of(start) > 0 or not plan
+        assert LowerBound(grounding, operators, aims).value(here) <= len(plan) - done
+        assert LowerBound(grounding, grounding.operators, aims).value(here) <= len(plan) - done
+    assert LowerBound(grounding, grounding.operators, aims).value(start) > 0 or not plan

@@ -147,7 +147,7 @@ def test_a_waiting_human_does_nothing(household):
     assert not [one for one in grounding.operators if one.needs & facts == one.needs]
 
 
-def test_only_what_is_relevant_is_grounded(household):
+def test_only_relevant_entities_are_grounded(household):
     world, state = household({"apple#0": "table", "banana#0": "table"})
     goal = Goal((Subgoal(form="ALL", x="apple", y="bed", relation="ontop"),))
     targets = find_targets(world, state, goal, distractors=False)

@@ -52,7 +52,7 @@ def holding(world, state, name):
     return state.with_place(entity, NOTHING)._replace(holding=entity)
 
 
-def test_what_is_here_is_fetched_first(household):
+def test_things_here_are_fetched_first(household):
     world, state = household({"apple#0": "table", "apple#1": "floor"})
     assert words(world, solve(world, state, lying("ALL", "apple", "refrigerator", "inside"))) == [
         "pick-up apple#1 floor",
@@ -66,7 +66,7 @@ def test_what_is_here_is_fetched_first(household):
     ]
 
 
-def test_what_is_in_the_hand_is_laid_where_it_is_wanted_or_else_down(household):
+def test_the_thing_in_the_hand_is_put_where_it_is_wanted_or_else_down(household):
     world, state = household({"apple#0": "table", "apple#1": "floor", "hat#0": "sofa"})
     aim = lying("ALL", "apple", "table")
     assert words(world, solve(world, holding(world, state, "apple#1"), aim)) == [
@@ -155,7 +155,7 @@ def test_a_wet_cloth_is_kept(household):
     assert words(world, second) == ["move shelf table", "clean-obj plate#0 dishtowel#0 table"]
 
 
-def test_what_is_packed_is_unpacked_to_be_cleaned(household):
+def test_things_are_unpacked_to_be_cleaned(household):
     world, state = household(
         {"hat#0": "package#0", "package#0": "bed", "rag#0": "sink"}, dusty=["hat#0"], soaked=["rag#0"]
     )
@@ -195,7 +195,7 @@ def test_slicing_heating_cooling_switching_opening(household):
         assert holds(world, replay(world, state, plan), aim)
 
 
-def test_nothing_to_do_and_nothing_to_be_done(household):
+def test_empty_plans_and_impossible_ones(household):
     world, state = household({"apple#0": "table", "jar#0": "table", "bowl#0": "bed"})
     assert solve(world, state, lying("ALL", "apple", "table")) == ()
     assert solve(world, state, be("BE", "apple#0", ("sliced", True))) is None
@@ -206,7 +206,7 @@ def test_nothing_to_do_and_nothing_to_be_done(household):
     assert plan_goal(world, state, impossible, (0, 1), targets) is None
 
 
-def test_what_serves_one_subgoal_is_not_taken_for_another(household):
+def test_things_of_one_subgoal_are_not_taken_for_another(household):
     world, state = household({"alarm#0": "table", "alarm#1": "shelf"})
     goal = Goal((lying("SOME", "alarm", "sofa"), lying("SOME", "alarm", "bed")))
     targets = find_targets(world, state, goal, False)
@@ -238,7 +238,7 @@ def test_plans_replay_and_reach_their_subgoals(sampled, template):
 
 # Templates whose subgoals the searches manage; together all forms of subgoals.
 @pytest.mark.each("template", [2, 4, 6, 8, 10, 13, 15, 17, 25, 28, 29, 30, 34, 37, 45, 48, 58, 61, 67])
-def test_no_plan_is_longer_than_one_that_is_searched_for(sampled, template):
+def test_plans_are_as_short_as_searched_ones(sampled, template):
     world, state, goal, targets = sampled(template, seed=3)
     compared = 0
     for subgoal in goal.subgoals:

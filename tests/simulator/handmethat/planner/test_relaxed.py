@@ -7,7 +7,7 @@ import pytest
 from simulator.handmethat.goals.model import Goal, Subgoal, find_targets, goal_holds
 from simulator.handmethat.goals.templates import instantiate
 from simulator.handmethat.planner.grounding import ground
-from simulator.handmethat.planner.relaxed import NEVER, UNREACHABLE, RelaxedGraph, Target, wanted
+from simulator.handmethat.planner.relaxed import NEVER, UNREACHABLE, FactGoal, RelaxedGraph, ground_goal
 from simulator.handmethat.scene import SceneRules, sample_scene, sample_stock
 
 RULES = SceneRules(counts="v1")
@@ -23,13 +23,15 @@ def lying(form, x, y, relation, **requirements):
 
 def cost(world, state, aim, targets=None):
     grounding = ground(world, (targets or find_targets(world, state, aim, distractors=False)).grounded)
-    graph, target = RelaxedGraph(grounding.operators), wanted(grounding, aim.subgoals)
+    graph, target = RelaxedGraph(grounding.operators), ground_goal(grounding, aim.subgoals)
     return graph.estimate(grounding.encode(state), target)
 
 
 def plan(world, state, aim):
     grounding = ground(world, find_targets(world, state, aim, distractors=False).grounded)
-    found = RelaxedGraph(grounding.operators).plan(grounding.encode(state), wanted(grounding, aim.subgoals))
+    found = RelaxedGraph(grounding.operators).plan(
+        grounding.encode(state), ground_goal(grounding, aim.subgoals)
+    )
     return [
         " ".join([one.action.name.removeprefix("human-"), *map(world.name, one.action.args)]) for one in found
     ]
@@ -87,7 +89,7 @@ def test_carry_and_shut(household):
 def test_slice(household):
     world, state = household({"apple#0": "table", "knife#0": "shelf"})
     aim = goal({"form": "BE-ALL", "x": "apple", "of_x": (("sliced", True),)})
-    # What is held need not be laid down.
+    # A held thing need not be put down.
     assert plan(world, state, aim) == [
         "move floor table",
         "move floor shelf",
@@ -166,7 +168,7 @@ def test_unreachable(household, places, aim):
     assert cost(world, state, goal(aim)) == UNREACHABLE
 
 
-def test_what_holds_costs_nothing(household):
+def test_a_goal_that_holds_costs_nothing(household):
     world, state = household({"apple#0": "bed", "fork#0": "table"}, dusty=["fork#0"])
     assert cost(world, state, goal(lying("ALL", "apple", "bed", "ontop"))) == 0
     # There is no pen, so all of them lie well; and a fork never counts as dusty.
@@ -181,7 +183,7 @@ def test_a_waiting_human_gets_nowhere_alone(household):
     assert cost(world, waiting, goal(lying("ALL", "apple", "table", "ontop"))) == 0
 
 
-def test_a_goal_about_something_else_than_the_targets_is_an_error(household):
+def test_a_goal_outside_its_targets_is_an_error(household):
     world, state = household({"apple#0": "table", "pen#0": "bed"})
     targets = find_targets(world, state, goal(lying("ALL", "apple", "sofa", "ontop")), distractors=False)
     with pytest.raises(ValueError, match="pen#0"):
@@ -189,7 +191,7 @@ def test_a_goal_about_something_else_than_the_targets_is_an_error(household):
 
 
 def literal_estimate(operators, facts, aim):
-    """Spec 5.2(4) word for word."""
+    """Return the estimate of spec 5.2(4), implemented literally."""
     layers, levels, rest = [facts], [], list(operators)
     while not aim.holds(layers[-1]):
         level = [one for one in rest if one.needs & layers[-1] == one.needs]
@@ -237,7 +239,7 @@ def sampled(template, seed):
 def test_the_shortcut_is_the_published_extraction(template):
     world, state, aim = sampled(template, template)
     grounding = ground(world, find_targets(world, state, aim, distractors=False).grounded)
-    graph, aims = RelaxedGraph(grounding.operators), wanted(grounding, aim.subgoals)
+    graph, aims = RelaxedGraph(grounding.operators), ground_goal(grounding, aim.subgoals)
     facts, random = grounding.encode(state), Random(template)
     for _ in range(8):
         assert graph.estimate(facts, aims) == literal_estimate(grounding.operators, facts, aims)
@@ -251,12 +253,12 @@ def test_a_goal_as_facts_holds_where_the_goal_holds(template):
     world, state, aim = sampled(template, template)
     grounding = ground(world, find_targets(world, state, aim, distractors=False).grounded)
     for subgoal in aim.subgoals:
-        holds = wanted(grounding, [subgoal]).holds(grounding.encode(state))
+        holds = ground_goal(grounding, [subgoal]).holds(grounding.encode(state))
         assert holds == goal_holds(world, state, Goal((subgoal,)))
 
 
-def test_wanted():
-    choice = Target(1, ((Target(2), Target(4)),))
+def test_ground_goal():
+    choice = FactGoal(1, ((FactGoal(2), FactGoal(4)),))
     assert [choice.holds(facts) for facts in (1, 3, 5, 6)] == [False, True, True, False]
     assert [choice.first_met(facts) for facts in (3, 5, 7)] == [3, 5, 3]
     assert choice.mentioned() == 7

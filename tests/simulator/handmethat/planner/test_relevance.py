@@ -1,4 +1,4 @@
-"""What of a household a goal is about."""
+"""The targets of a goal in a household."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_distractors_share_the_subclass_of_a_type_but_not_of_a_named_thing(house
     world, state = household({"apple#0": "bed", "banana#0": "sofa", "jar#0": "table", "bottle#0": "shelf"})
     by_type = Goal((Subgoal(form="ALL-SAME", x="apple", y="jar", relation="inside"),))
     targets = find_targets(world, state, by_type, distractors=True)
-    # What shares the subclass of a wanted place may be used, but is no candidate for help.
+    # Things in the subclass of a wanted place may be used, but are not candidates for help.
     assert names(world, targets.movable) == {"apple#0", "banana#0", "jar#0"}
     assert [world.name(one) for one in targets.position] == ["jar#0"]
     assert names(world, targets.grounded) >= {"bottle#0", "shelf", "sofa"}

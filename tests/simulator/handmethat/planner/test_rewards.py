@@ -1,4 +1,4 @@
-"""What help is worth, by hand."""
+"""Rewards of help, computed by hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from simulator.handmethat.actions import domain
 from simulator.handmethat.goals.model import Goal, Subgoal, find_targets, goal_holds
 from simulator.handmethat.planner.grounding import ground
-from simulator.handmethat.planner.relaxed import wanted
+from simulator.handmethat.planner.relaxed import ground_goal
 from simulator.handmethat.planner.rewards import groundings, rewards, state_after_grounding
 from simulator.handmethat.profiles import load_profile
 from simulator.handmethat.world import entities
@@ -71,7 +71,7 @@ def test_move_to(household):
     )
     # As above, and the hat: pick, bed, put (the table is on the way).
     assert found.before == 7 + 3
-    # Destinations are where something is wanted. Pick and put are saved; on the table nothing is.
+    # Destinations are the wanted places. Pick and put are saved; on the table nothing is.
     assert values["apple#0", "refrigerator"] == -8
     assert values["apple#0", "table"] == -10
     assert values["banana#0", "refrigerator"] == -10
@@ -195,9 +195,9 @@ def test_ties_are_settled_by_an_order_drawn_from_the_seed(household):
 
 
 def relaxed_steps(world, state, goal, targets):
-    """Return how many rounds of everything at once, with nothing undone, it takes until the goal holds."""
+    """Return the number of delete-relaxed layers until the goal holds."""
     grounding = ground(world, targets.grounded)
-    aim, facts, steps = wanted(grounding, goal.subgoals), grounding.encode(state), 0
+    aim, facts, steps = ground_goal(grounding, goal.subgoals), grounding.encode(state), 0
     while not aim.holds(facts):
         able = [operator.adds for operator in grounding.operators if operator.needs & facts == operator.needs]
         facts, steps = reduce(or_, able, facts), steps + 1

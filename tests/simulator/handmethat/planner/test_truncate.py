@@ -1,4 +1,4 @@
-"""Where the human stops, by each rule, and which subgoal the request serves."""
+"""The human's stop by each rule, and the subgoal that the request serves."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_v2_does_not_stop_where_a_universal_subgoal_begins():
     assert set(stops("-" * 9, [3, 0, 5], [SOME, ALL, SOME], "v2", 3)) == {None, 3}
 
 
-def test_a_rule_may_want_some_actions_shown():
+def test_a_rule_may_require_some_shown_actions():
     assert set(stops("-" * 8, [7], [SOME], "v2", least_shown=3)) == {None}
     assert set(stops("-" * 8, [7], [SOME], "v2", least_shown=2)) == {None, 2}
     assert set(stops("-" * 8, [7], [SOME], "v2", least_shown=0)) == {1, 2}
@@ -73,7 +73,7 @@ def test_uniform_stops_anywhere_with_a_free_hand():
     assert set(stops("oo-", [2], [ALL], "uniform")) == {None}
 
 
-def test_what_is_left_of_each_plan():
+def test_remaining_actions_of_each_plan():
     plans, _ = story("-" * 11, 3, 0, 5, 2)
     assert remaining(plans, 0) == (3, 0, 5, 2)
     assert remaining(plans, 2) == (1, 0, 5, 2)
@@ -110,7 +110,7 @@ def test_help_serves_the_subgoal_that_it_shortens_most(dinner):
     assert served(dinner, 6, ("pop#1", None)) == 1
     assert served(dinner, 6, ("apple#0", None)) == 0
     assert served(dinner, 6, ("apple#0", "refrigerator")) == 0
-    # The first of what is meant decides.
+    # The first grounding of the meaning decides.
     assert served(dinner, 6, ("apple#0", None), ("pop#1", None)) == 0
 
 

@@ -68,7 +68,7 @@ def test_the_same_type_counts_not_a_name_within_another(household, make_task) ->
     assert guesses == {"give carving_knife to human", "give knife to human"}
 
 
-def test_without_a_hint_it_guesses_anywhere_in_what_was_known_of(household, make_task) -> None:
+def test_without_a_hint_it_guesses_anything_in_the_utterance(household, make_task) -> None:
     world, state = household(THINGS)
     task = make_task(world, state, Meaning("bring_me", describe({"subclass": "fruit"})))
     guesses = {plan(task, seed)[-2] for seed in range(60)}
@@ -98,7 +98,7 @@ def test_changes_are_given_up_unless_switched_on(household, make_task) -> None:
     assert play(task, 0, changes=True).success
 
 
-def test_it_knows_nothing_of_what_is_meant(household, make_task) -> None:
+def test_it_does_not_depend_on_the_meaning(household, make_task) -> None:
     world, state = household(THINGS)
     utterance = Meaning("bring_me", describe({"subclass": "fruit"}))
     apple, orange = (

@@ -39,7 +39,7 @@ def _of_level(task: Task, level: Level) -> Task:
 
 @pytest.fixture
 def data(task: Task, tmp_path: Path) -> Iterator[Path]:
-    """A data set as published: a folder of episodes and the split file beside it."""
+    """A data set as published: a folder of episodes and the split file next to it."""
     folder = tmp_path / "data" / FOLDER
     folder.mkdir(parents=True)
     for name, level in NAMES:
@@ -57,21 +57,21 @@ def test_a_folder_is_loaded_in_order(data: Path) -> None:
     assert [task.id for task in load_tasks(data / FOLDER / f"{ORDER[0]}.json")] == ORDER[:1]
 
 
-def test_what_is_not_wanted_is_left_out(data: Path) -> None:
+def test_levels_and_splits_are_selected(data: Path) -> None:
     assert [task.id for task in load_tasks(data, levels=[2])] == ORDER[1:3]
     for path in (data, data / FOLDER):
         assert [task.id for task in load_tasks(path, split="test")] == ["task-bring_me-64-10-2"]
     assert len(load_tasks(data, split="train", levels=[1, 4])) == 2
 
 
-def test_files_that_are_not_wanted_are_not_read(data: Path) -> None:
+def test_unselected_files_are_not_read(data: Path) -> None:
     (data / FOLDER / "task-move_to-9-0-3.json").write_text("{")
     assert len(load_tasks(data, levels=[1, 2, 4])) == 4
     with pytest.raises(InputError, match=r"task-move_to-9-0-3\.json: is not JSON"):
         load_tasks(data)
 
 
-def test_wrong_questions_are_answered_with_the_right_ones(
+def test_wrong_selections_are_refused_with_the_right_ones(
     data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
@@ -79,7 +79,7 @@ def test_wrong_questions_are_answered_with_the_right_ones(
         load_tasks(data, levels=[5])
     with pytest.raises(InputError, match="split 'dev': must be one of train"):
         load_tasks(data, split="dev")
-    with pytest.raises(InputError, match="hold no episode"):
+    with pytest.raises(InputError, match="contain no episode"):
         load_tasks(data, levels=[3])
     with pytest.raises(InputError, match="neither 'builtin', nor registered"):
         load_tasks(tmp_path / "nowhere")
@@ -124,7 +124,7 @@ def test_a_check_lists_every_fault_and_keeps_the_rest(data: Path) -> None:
         ("(and (not (sliced table)))", "holds already when the human asks"),
     ],
 )
-def test_a_strange_goal_deserves_a_look(goal: str, message: str, task: Task, tmp_path: Path) -> None:
+def test_an_unknown_goal_is_a_warning(goal: str, message: str, task: Task, tmp_path: Path) -> None:
     path = write_file(replace(task, goal=goal), tmp_path)
     (fault,) = check_folder(path).faults
     assert (fault.severity, fault.code) == ("warning", "goal")

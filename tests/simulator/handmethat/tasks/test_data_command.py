@@ -37,7 +37,7 @@ def published(task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 def test_published_episodes_are_registered_and_loaded_by_name(
     published: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(InputError, match=r"2 episodes; 10000 or 116146 were published .*--partial"):
+    with pytest.raises(InputError, match=r"2 episodes, but 10000 or 116146 were published.*--partial"):
         register(published)
     say_added(register(published, "handmethat", True))
     assert "episodes 2, level 1 0, level 2 2" in capsys.readouterr().out
@@ -49,12 +49,12 @@ def test_published_episodes_are_registered_and_loaded_by_name(
         assert not register(path, partial=True).changed
 
 
-def test_what_is_faulty_or_nothing_is_not_registered(published: Path, tmp_path: Path) -> None:
+def test_faulty_and_empty_folders_are_not_registered(published: Path, tmp_path: Path) -> None:
     (published / "data" / FOLDER / f"{NAMES[1]}.json").write_text("{}")
     with pytest.raises(InputError, match=rf"faults, the first in .*{NAMES[1]}\.json: .*askback check"):
         register(published, partial=True)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=f"no folder {FOLDER}"):
+    with pytest.raises(InputError, match=f"no episodes, in a folder {FOLDER}"):
         register(tmp_path / "empty")
     with pytest.raises(InputError, match="are not registered yet"):
         load_tasks("handmethat")
@@ -79,13 +79,13 @@ def test_a_check_finds_episodes_by_name_and_by_content(published: Path, tmp_path
     files[1].unlink()
     faults = checker().check(find_episodes(published))
     assert [fault.severity for fault in faults] == ["warning"]
-    assert "1 files that are not there" in faults[0].message
+    assert "1 files that do not exist" in faults[0].message
 
 
 def test_all_sets_of_a_folder_are_registered(
     published: Path, task: Task, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """However deep they lie, under names of their own too; their splits become one."""
+    """Sets at any depth and under other folder names are found, and their splits are merged."""
     deep = published / "more" / "a" / "b" / "c"
     deep.mkdir(parents=True)
     for number in (5, 6, 7):
@@ -104,11 +104,13 @@ def test_all_sets_of_a_folder_are_registered(
     assert len(load_tasks("handmethat", split="train")) == 1
 
 
-def test_sets_with_other_episodes_of_one_name_are_left_to_be_chosen(published: Path, task: Task) -> None:
+def test_sets_with_conflicting_episodes_are_refused(published: Path, task: Task) -> None:
     other = published / "other"
     other.mkdir()
     write_file(replace(task, id=NAMES[0], goal=GOAL, level=3), other)
-    with pytest.raises(InputError, match=rf"{NAMES[0]}\.json is another one in .* --name.*other \(1\)"):
+    with pytest.raises(
+        InputError, match=rf"{NAMES[0]}\.json in .* differs from that in .* --name.*other \(1\)"
+    ):
         register(published, partial=True)
     assert datasets.find("handmethat") is None
     assert register(other, partial=True).dataset.details["episodes"] == 1

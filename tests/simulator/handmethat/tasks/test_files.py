@@ -1,4 +1,4 @@
-"""Episode files: what is read can be written again; faults name file, key and way out."""
+"""Episode files: reading and writing are inverse; faults name the file, the key and the way out."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_published_content_is_written_again(content: dict[str, Any]) -> None:
     assert task_from_json(json.loads(file_text(task)), NAME) == task
 
 
-def test_whatever_a_well_formed_file_has_differently_is_read(content: dict[str, Any]) -> None:
+def test_well_formed_variants_are_read(content: dict[str, Any]) -> None:
     data = {key: content[key] for key in sorted(content, reverse=True)}
     data |= {"note": {"b": 1, "a": [1.5, None, True]}}
     for key in ("goal_idx", "level", "_subgoal", "demo_observations_fully"):
@@ -96,7 +96,7 @@ def test_level_0_of_the_first_generator_is_level_4(content: dict[str, Any]) -> N
     assert task.level == 4
 
 
-def test_types_unknown_to_us_are_taken_as_the_file_has_them(content: dict[str, Any]) -> None:
+def test_unknown_types_are_read_as_given(content: dict[str, Any]) -> None:
     robot = {
         "class": "TOOL",
         "subclass": "electric_equipment",
@@ -156,7 +156,7 @@ def test_an_action_that_cannot_be_done_matters_only_for_a_replay(
         draw_tasks(tmp_path, replay=True)
 
 
-def test_what_the_human_holds_lies_nowhere(content: dict[str, Any]) -> None:
+def test_a_held_thing_has_no_place(content: dict[str, Any]) -> None:
     food = first(content, "FOOD")
     content["current_object_dict"][food].pop("inside", None)
     content["current_object_dict"][food].pop("ontop", None)
@@ -166,7 +166,7 @@ def test_what_the_human_holds_lies_nowhere(content: dict[str, Any]) -> None:
     assert json.loads(file_text(task)) == content
 
 
-def test_a_row_holds_all_that_is_played_and_scored(task: Task) -> None:
+def test_a_row_has_all_that_is_played_and_scored(task: Task) -> None:
     full = replace(task, demo_full=("long",), demo_partial=("text",))
     assert item_row(full) == item_row(task)
     row = json.loads(json.dumps(task_to_row(task)))
@@ -221,7 +221,7 @@ def _broken() -> list[Broken]:
         ("level", put("level", value=7), r"level: 7: must be 1, 2, 3 or 4"),
         ("bool level", put("level", value=True), r"level: is true, not a whole number"),
         ("class", put("initial_object_dict", "table", "class", value="PLACE"), r"table\.class: 'PLACE'"),
-        ("type", put("initial_object_dict", "table", "type", value="desk"), r"called like its type"),
+        ("type", put("initial_object_dict", "table", "type", value="desk"), r"named like its type"),
         (
             "container",
             lambda data: lay(data, first(data, "FOOD"), "fridge"),
@@ -233,13 +233,13 @@ def _broken() -> list[Broken]:
             lambda data: lay(data, first(data, "TOOL"), first(data, "FOOD"), "ontop"),
             r"nothing can lie on top of",
         ),
-        ("location", lambda data: lay(data, "table", "sofa", "ontop"), r"a location lies nowhere"),
+        ("location", lambda data: lay(data, "table", "sofa", "ontop"), r"a location cannot be in or on"),
         (
             "two places",
             lambda data: data["initial_object_dict"][first(data, "FOOD")].update(
                 inside="sink", ontop="table"
             ),
-            r"lies both inside and ontop",
+            r"both under inside and under ontop",
         ),
         (
             "two held",
@@ -248,12 +248,12 @@ def _broken() -> list[Broken]:
                 for name in (first(data, "FOOD"), first(data, "TOOL"))
                 for relation in ("inside", "ontop")
             ],
-            r"lies nowhere; give it a place",
+            r"has no place; give it one",
         ),
         (
             "nested",
             lambda data: lay(data, first(data, "RECEPTACLE"), "bucket#0"),
-            r"a receptacle lies at a location",
+            r"a receptacle must lie at a location",
         ),
         ("state", put("initial_object_dict", "table", "states", "melted", value=True), r"no such state"),
         (
@@ -268,7 +268,7 @@ def _broken() -> list[Broken]:
         ),
         ("gone", drop("current_object_dict", "sofa"), r"current_object_dict\.sofa: is missing"),
         ("new", drop("initial_object_dict", "sofa"), r"current_object_dict\.sofa: is not in"),
-        ("changed", put("current_object_dict", "sofa", "subclass", value="inside"), r"never changes"),
+        ("changed", put("current_object_dict", "sofa", "subclass", value="inside"), r"can never change"),
         ("receptacles", many, r"locations and receptacles; Askback takes at most 254"),
         ("late receptacle", late, r"must be among the first 254"),
         ("action", put("action_list", 0, "name", value="human-fly"), r"no such action 'human-fly'"),
@@ -279,15 +279,15 @@ def _broken() -> list[Broken]:
             put("_possible_solution", 0, value=move),
             r"_possible_solution\.0\.arguments\.2: .*'moon'",
         ),
-        ("quest", put("_meaning", 0, value="fetch_me"), r"_meaning\.0: 'fetch_me' is none of"),
+        ("quest", put("_meaning", 0, value="fetch_me"), r"_meaning\.0: 'fetch_me' is not one of"),
         ("description", put("_meaning", 1, value=["fruit"]), r"_meaning\.1: must be an object"),
         ("specifier", put("utterance", 1, "taste", value="sweet"), r"utterance\.1\.taste: no such specifier"),
         ("specifier value", put("utterance", 1, "dusty", value=1), r"utterance\.1\.dusty: 1 must be true"),
         ("place", put("utterance", 1, "inside", value="sea"), r"utterance\.1\.inside: there is no 'sea'"),
         ("argument", put("_rsa_meaning", 2, value="table"), r"_rsa_meaning\.2: 'table': bring_me takes null"),
-        ("verb", put("_rsa_meaning", value=["change_state", {}, "paint"]), r"'paint' is none of"),
+        ("verb", put("_rsa_meaning", value=["change_state", {}, "paint"]), r"'paint' is not one of"),
         ("destination", put("_meaning", value=["move_to", {}, None]), r"_meaning\.2: there is no None"),
-        ("short", put("utterance", value=[]), r"utterance\.0: None is none of"),
+        ("short", put("utterance", value=[]), r"utterance\.0: None is not one of"),
         ("pair", put("_useful_objects", 0, value=["table"]), r"_useful_objects\.0: must be \[object"),
         ("object", put("_useful_objects", 0, value=["moon", None]), r"_useful_objects\.0\.0: .*'moon'"),
         ("own", put("askback", value={"seed": 1}), r"askback\.profile: is missing"),
@@ -343,14 +343,14 @@ def test_all_faults_of_a_file_are_listed(content: dict[str, Any], tmp_path: Path
         (b"null", "is null, not an object"),
     ],
 )
-def test_what_is_no_episode_at_all_is_refused(raw: bytes, message: str, tmp_path: Path) -> None:
+def test_files_that_are_not_episodes_are_refused(raw: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "level1_task0_bring_me_goal0.json"
     path.write_bytes(raw)
     with pytest.raises(InputError, match=message):
         read_file(path)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nothing\.json: cannot be read"):
         read_file(tmp_path / "nothing.json")
 
@@ -364,8 +364,8 @@ def _slots(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found + [slot for key, inner in items for slot in _slots(inner, (*path, key))]
 
 
-def test_whatever_stands_where_it_should_not_the_error_is_ours(content: dict[str, Any]) -> None:
-    """Seeded mutation: any value at any place, replaced, removed or given twice."""
+def test_mutated_files_raise_only_input_errors(content: dict[str, Any]) -> None:
+    """Seeded mutations replace, remove or duplicate any value at any place."""
     junk: list[Any] = [
         None,
         True,

@@ -51,7 +51,7 @@ def test_packed_episodes_are_those_of_the_files(folder: Path, tmp_path: Path, mo
     assert first == other
 
 
-def test_mistakes_are_told(task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+def test_wrong_packs_are_refused(task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     file = tmp_path / "some.packed"
     with pytest.raises(InputError, match="same id"):
         write_packed([task, task], {}, file)
@@ -59,7 +59,7 @@ def test_mistakes_are_told(task: Task, tmp_path: Path, monkeypatch: pytest.Monke
     assert write_packed([task], {}, file) == 1
     with pytest.raises(InputError, match="no episode of split 'test'"):
         Packed(file, "test")
-    with pytest.raises(InputError, match="one is 'task-bring_me-64-0-2'"):
+    with pytest.raises(InputError, match="ids are like 'task-bring_me-64-0-2'"):
         task_source(file).named("gone")
     other = tmp_path / "other.packed"
     other.write_text("{}")
