@@ -1,7 +1,7 @@
-"""Who speaks and how: prompt templates as files, per role and language."""
+"""Prompt templates as files, per role and language."""
 
 from __future__ import annotations
 
 
 class TemplateError(Exception):
-    """A prompt template is missing, malformed or lacks a variable; the message names the file."""
+    """A missing or malformed prompt template, or a missing variable; the message names the file."""

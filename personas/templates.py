@@ -1,16 +1,16 @@
 """Prompt templates: Jinja files, one per role and language, versioned by content.
 
-A template ``<benchmark>/<name>`` lives in ``personas/<benchmark>/<name>.<language>.jinja``; those of a
-benchmark that is another package's in that package's folder ``prompts`` (`add_folder`). A file of the same
-name in the user's folder (environment variable ``ASKBACK_PERSONAS``) takes its place; what a template
-includes can be overridden one by one in the same way.
+The file of template ``<benchmark>/<name>`` is ``personas/<benchmark>/<name>.<language>.jinja``, or, for a
+benchmark of another package, in that package's folder ``prompts`` (`add_folder`). A file of the same
+name in the user's folder (environment variable ``ASKBACK_PERSONAS``) overrides it; included
+templates can be overridden one by one in the same way.
 
 A template is read once per process, so that the prompts of a run cannot change half-way; `forget` makes
-the next `render` read the files again. The version goes into the log with every prompt: the first twelve
-hex digits of the SHA-256 over the template and everything it includes.
+the next `render` read the files again. Every logged prompt carries its template's version: the first twelve
+hex digits of the SHA-256 of the template and everything it includes.
 
-What somebody in a dialogue has said is put into a prompt with the filter ``quoted``, between marks such as
-``<<<`` and ``>>>``: it then stands on one line and cannot close the mark or pass for another's line.
+Dialogue lines are put into a prompt with the filter ``quoted``, between marks such as
+``<<<`` and ``>>>``: a quoted line has no line breaks and cannot close the mark or imitate another speaker.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ _MARK = re.compile(r"([<>])\1+")
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A prompt.
+    """A rendered prompt.
 
     Attributes:
-        text: the prompt, blanks and line ends around it stripped.
+        text: the prompt, without surrounding white space.
         version: content hash of the template (12 hex digits).
     """
 
@@ -65,13 +65,13 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True)
 class TemplateInfo:
-    """The description of a template that is not rendered.
+    """A description of a template.
 
     Attributes:
         name: ``<benchmark>/<name>``.
         language: ``en`` or ``zh``.
-        variables: the names it takes from its caller.
-        version: as in `Rendered`.
+        variables: names of the variables that its caller must provide.
+        version: content hash, as in `Rendered`.
         path: the file in use.
     """
 
@@ -89,7 +89,7 @@ class _Loaded:
 
 
 def add_folder(benchmark: str, folder: Path) -> None:
-    """Make the templates ``<name>.<language>.jinja`` of a folder those of `benchmark`."""
+    """Register a folder of templates ``<name>.<language>.jinja`` for `benchmark`."""
     if _ADDED.get(benchmark) != folder:
         _ADDED[benchmark] = folder
         forget()
@@ -104,7 +104,7 @@ def render(name: str, language: str, variables: Mapping[str, Any]) -> Rendered:
         variables: values by name; names the template does not use are ignored.
 
     Raises:
-        TemplateError: if there is no such template, it is malformed, or a variable is missing.
+        TemplateError: if the template does not exist or is malformed, or a variable is missing.
     """
     loaded = _load(_override(), name, language)
     try:
@@ -118,22 +118,22 @@ def describe(name: str, language: str) -> TemplateInfo:
     """Return the variables, version and file of a template.
 
     Raises:
-        TemplateError: if there is no such template or it is malformed.
+        TemplateError: if the template does not exist or is malformed.
     """
     return _load(_override(), name, language).info
 
 
 def languages_of(name: str) -> tuple[str, ...]:
-    """Return the languages in which there is a template called `name`."""
+    """Return the languages in which template `name` exists."""
     benchmark = name.partition("/")[0]
-    return tuple(language for known, language in _names(_override(), benchmark) if known == name)
+    return tuple(language for other, language in _names(_override(), benchmark) if other == name)
 
 
 def versions_digest(benchmark: str) -> str:
-    """Return one hash (12 hex digits) over the versions of a benchmark's templates, overrides included.
+    """Return a hash (12 hex digits) of the versions of all templates of a benchmark, including overrides.
 
     Raises:
-        TemplateError: if one of them is malformed.
+        TemplateError: if a template is malformed.
     """
     override = _override()
     infos = [_load(override, name, language).info for name, language in _names(override, benchmark)]
@@ -142,10 +142,10 @@ def versions_digest(benchmark: str) -> str:
 
 
 def sources_of(benchmark: str, versions: Collection[str]) -> dict[str, str]:
-    """Return the text of each template of a benchmark in one of these versions, and of what it includes.
+    """Return, by file name, the texts of a benchmark's templates with one of `versions`, includes too.
 
     Raises:
-        TemplateError: if one of them is malformed.
+        TemplateError: if a template is malformed.
     """
     override = _override()
     environment = _environment(override)
@@ -156,14 +156,14 @@ def sources_of(benchmark: str, versions: Collection[str]) -> dict[str, str]:
     return texts
 
 
-@lru_cache(maxsize=4096)  # a prompt's examples are the same every time
+@lru_cache(maxsize=4096)  # the examples in a prompt repeat
 def quoted(text: str) -> str:
-    """Return `text` on one line and without any run of ``<`` or ``>``, to stand between marks in a prompt."""
+    """Return `text` on one line and with runs of ``<`` or ``>`` shortened to one, for use between marks."""
     return _MARK.sub(r"\1", " ".join(text.split()))
 
 
 def forget() -> None:
-    """Read every template anew when it is next needed."""
+    """Clear the caches, so that templates are read again."""
     _load.cache_clear()
     _environment.cache_clear()
 
@@ -173,7 +173,7 @@ def _override() -> str | None:
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """The sandbox, which need not look closely at data: fields of a dataclass, entries of a dict, a loop."""
+    """A sandbox with a fast path for plain data: dataclass fields, dict entries and loop variables."""
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         kind = type(obj)
@@ -211,7 +211,7 @@ def _load(override: str | None, name: str, language: str) -> _Loaded:
     try:
         sources = dict(_sources(environment, file))
         template = environment.get_template(file)
-        # Every `render` copies them: of a plain dictionary that takes a tenth of the time.
+        # Every `render` copies the globals, which is ten times as fast from a plain dictionary.
         template.globals = dict(template.globals)
     except TemplateNotFound as error:
         raise TemplateError(_missing_message(override, file, str(error))) from error
@@ -231,14 +231,14 @@ def _load(override: str | None, name: str, language: str) -> _Loaded:
 
 
 def _sources(environment: ImmutableSandboxedEnvironment, file: str) -> Iterator[tuple[str, str]]:
-    """Yield the text of `file` and of every template it includes, imports or extends, each once."""
+    """Yield name and text of `file` and of every template it includes, imports or extends, each once."""
     assert environment.loader is not None
-    waiting, seen = [file], set[str]()
+    waiting, visited = [file], set[str]()
     while waiting:
         current = waiting.pop()
-        if current in seen:
+        if current in visited:
             continue
-        seen.add(current)
+        visited.add(current)
         source, filename, _ = environment.loader.get_source(environment, current)
         yield current, source
         referenced_templates = meta.find_referenced_templates(environment.parse(source, current, filename))
@@ -252,16 +252,17 @@ def _variables(environment: ImmutableSandboxedEnvironment, sources: Mapping[str,
     return frozenset(variables - environment.globals.keys())
 
 
-def _names(override: str | None, below: str = "") -> list[tuple[str, str]]:
-    """Name and language of every template in a folder; partial files (leading underscore) are left out."""
+def _names(override: str | None, benchmark: str = "") -> list[tuple[str, str]]:
+    """Return name and language of every template, or of a benchmark's, without partials (``_name``)."""
     names = set[tuple[str, str]]()
     roots = [("", folder) for folder in (FOLDER, *((Path(override),) if override else ()))]
-    roots += [(f"{benchmark}/", folder) for benchmark, folder in _ADDED.items()]
+    roots += [(f"{owner}/", folder) for owner, folder in _ADDED.items()]
     for prefix, folder in roots:
         for path in folder.rglob(f"*{SUFFIX}"):
             relative = prefix + path.relative_to(folder).as_posix()
             stem, _, language = relative.removesuffix(SUFFIX).rpartition(".")
-            if stem and not path.name.startswith("_") and stem.startswith(f"{below}/" if below else ""):
+            own = not benchmark or stem.startswith(f"{benchmark}/")
+            if stem and own and not path.name.startswith("_"):
                 names.add((stem, language))
     return sorted(names)
 
@@ -270,8 +271,8 @@ def _missing_message(override: str | None, file: str, missing: str) -> str:
     if missing != file:
         return f"{file}: includes {missing}, which does not exist"
     known = [f"{name}.{language}{SUFFIX}" for name, language in _names(override)]
-    near = difflib.get_close_matches(file, known, n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    close = difflib.get_close_matches(file, known, n=1)
+    hint = f"; did you mean {close[0]}?" if close else ""
     folder = _ADDED.get(file.partition("/")[0], FOLDER)
     return f"no prompt template {file} in {override + ' or ' if override else ''}{folder}{hint}"
 

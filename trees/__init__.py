@@ -1,4 +1,4 @@
-"""Response trees: the model and its walker, readers and writers, checks, and the built-in tasks."""
+"""Response trees: data model and traversal, file readers, checks, and the built-in tasks."""
 
 from trees.model import OPENING, Background, Frontier, Language, Node, Task, Tree, index_key
 

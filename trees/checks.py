@@ -1,8 +1,8 @@
-"""Everything that can be wrong with tasks: one of them (`trees.rules`), or several together.
+"""Checks of task files: all rules for single tasks (`trees.rules`), and the rules for sets of tasks.
 
-The published data have no errors and 46 warnings: the three index gaps, in both languages; 17 tasks whose
-lists have other lengths in Chinese than in English (21 lists); 15 responses that follow from a note in the
-background (nine of them say what a skill or place needs, which stands behind its name: types 14, 30; six
+The published data have no errors and 46 warnings: three index gaps, in both languages; 17 tasks whose
+lists differ in length between Chinese and English (21 lists); 15 responses that follow from a note in the
+background (nine say what a skill or place needs, which its note says already: types 14, 30; six
 name a piece of music by the number in its note: type 15); and four that say nothing new after the opening
 (9.9, 18.0, and 22.5 in both languages).
 """
@@ -18,16 +18,16 @@ from typing import Any, Final
 
 from trees.faults import Fault, TaskError
 from trees.model import TASK_TYPES, Draft, Language, Task, index_key
-from trees.rules import LISTS, RULES, Finding, Rule, listed
+from trees.rules import LISTS, RULES, Finding, Rule, rule_decorator
 from trees.sources import scan, scan_builtin
 
 SET_RULES: Final[list[Rule[Sequence[Draft]]]] = []
-_error, _warning = listed(SET_RULES, "error"), listed(SET_RULES, "warning")
+_error, _warning = rule_decorator(SET_RULES, "error"), rule_decorator(SET_RULES, "warning")
 _OTHER: dict[Language, Language] = {"en": "zh", "zh": "en"}
 
 
 def check_drafts(drafts: Sequence[Draft]) -> tuple[Fault, ...]:
-    """Return all faults of tasks that belong together, by file and line."""
+    """Return all faults in a set of tasks, sorted by file and line."""
     findings: list[tuple[Rule[Any], Draft, Finding]]
     findings = [(rule, draft, finding) for draft in drafts for rule in RULES for finding in rule.find(draft)]
     findings += ((rule, drafts[0], finding) for rule in SET_RULES for finding in rule.find(drafts))
@@ -35,31 +35,31 @@ def check_drafts(drafts: Sequence[Draft]) -> tuple[Fault, ...]:
 
 
 def _fault(rule: Rule[Any], draft: Draft, finding: Finding) -> Fault:
-    line = draft.where(finding.place)
+    line = draft.line_of(finding.place)
     return Fault(draft.source, draft.id, line, rule.code, finding.message, rule.severity)
 
 
 def check_paths(paths: Iterable[str | Path]) -> tuple[Fault, ...]:
-    """Return all faults of the task files in `paths` (files and folders), unreadable files included."""
-    read = scan(paths)
-    return tuple(sorted(read.faults + check_drafts(read.drafts)))
+    """Return all faults of the task files in `paths` (files and folders), including unreadable files."""
+    result = scan(paths)
+    return tuple(sorted(result.faults + check_drafts(result.drafts)))
 
 
 def check_builtin() -> tuple[Fault, ...]:
     """Return all faults of the built-in tasks.
 
     Raises:
-        TaskError: if one cannot be read.
+        TaskError: if a task cannot be read.
     """
     return check_drafts((*scan_builtin("en"), *scan_builtin("zh")))
 
 
 @_error
 def duplicate_id(drafts: Sequence[Draft]) -> Iterator[Finding]:
-    """Two tasks of one language have one id."""
-    seen: dict[tuple[str, str], Draft] = {}
+    """Two tasks in one language share an id."""
+    by_id: dict[tuple[str, str], Draft] = {}
     for draft in drafts:
-        first = seen.setdefault((draft.language, draft.id), draft)
+        first = by_id.setdefault((draft.language, draft.id), draft)
         if first is not draft:
             where = f"{first.source}:{first.line}" if first.source else "another task"
             yield Finding("id", f"id {draft.id!r} is taken by {where}", draft)
@@ -72,28 +72,28 @@ def missing_translation(drafts: Sequence[Draft]) -> Iterator[Finding]:
     for draft in drafts:
         other = _OTHER[draft.language]
         if ids[other] and draft.id not in ids[other]:
-            yield Finding("id", f"there is no {draft.id!r} in {other!r}", draft)
+            yield Finding("id", f"task {draft.id!r} is missing in language {other!r}", draft)
 
 
 @_error
 def structure_differs(drafts: Sequence[Draft]) -> Iterator[Finding]:
-    """Type, indices or explained responses differ between the languages."""
+    """The type or the indices differ between the languages."""
     yield from _compare(drafts, lambda draft: {"type": draft.type, "indices": _indices(draft)})
 
 
 @_warning
 def lists_differ(drafts: Sequence[Draft]) -> Iterator[Finding]:
-    """There are more items, skills or scenes in one language than in the other."""
+    """The number of items, skills or scenes differs between the languages."""
     yield from _compare(drafts, lambda draft: {key: len(getattr(draft.background, key)) for key in LISTS})
 
 
 @_warning
 def statistics(drafts: Sequence[Draft]) -> Iterator[Finding]:
-    """All 31 published files of a language are there, but their statistics are not the published ones."""
+    """All 31 published files of a language are present, but their statistics are not the published ones."""
     for language in _OTHER:
         published = [draft for draft in drafts if draft.kind == "published" and draft.language == language]
         if len({draft.type for draft in published}) == len(TASK_TYPES):
-            with suppress(TaskError):  # a broken one has a fault of its own
+            with suppress(TaskError):  # a broken task is reported by another rule
                 for phrase in differences(statistics_of(draft.task() for draft in published)):
                     yield Finding("", f"statistics of all {language!r} tasks: {phrase}", published[0])
 
@@ -101,10 +101,10 @@ def statistics(drafts: Sequence[Draft]) -> Iterator[Finding]:
 def _compare(drafts: Sequence[Draft], view: Callable[[Draft], dict[str, object]]) -> Iterator[Finding]:
     english = {draft.id: view(draft) for draft in drafts if draft.language == "en"}
     for draft in drafts:
-        if draft.language == "zh" and (there := english.get(draft.id)):
-            for key, here in view(draft).items():
-                if here != there[key]:
-                    yield Finding(key, f"{key}: {here} here, {there[key]} in English", draft)
+        if draft.language == "zh" and (expected := english.get(draft.id)):
+            for key, value in view(draft).items():
+                if value != expected[key]:
+                    yield Finding(key, f"{key}: {value} here, {expected[key]} in English", draft)
 
 
 def _indices(draft: Draft) -> str:
@@ -113,12 +113,12 @@ def _indices(draft: Draft) -> str:
 
 @dataclass(frozen=True)
 class Statistics:
-    """Numbers of tasks.
+    """Task counts.
 
     Attributes:
-        tasks: in all.
-        uncertainties: by number of nodes, the opening not counted.
-        depth: by depth of the deepest node.
+        tasks: number of tasks.
+        uncertainties: number of tasks by number of nodes, not counting the opening.
+        depth: number of tasks by depth of the tree.
     """
 
     tasks: int
@@ -138,7 +138,7 @@ PUBLISHED = Statistics(
     uncertainties={2: 1, 3: 56, 4: 123, 5: 95, 6: 35},
     depth={1: 166, 2: 124, 3: 18, 4: 2},
 )
-"""The published data, in either language."""
+"""Statistics of the published data, the same in both languages."""
 
 
 def statistics_of(tasks: Iterable[Task]) -> Statistics:
@@ -150,13 +150,13 @@ def statistics_of(tasks: Iterable[Task]) -> Statistics:
 
 
 def differences(counted: Statistics, expected: Statistics = PUBLISHED) -> Iterator[str]:
-    """Yield what differs from what is expected, a phrase each."""
+    """Yield a phrase for each difference from the expected statistics."""
     if counted.tasks != expected.tasks:
         yield f"{counted.tasks} tasks instead of {expected.tasks}"
-    for what, here, there in (
+    for name, counts, wanted in (
         ("uncertainties", counted.uncertainties, expected.uncertainties),
         ("depth", counted.depth, expected.depth),
     ):
-        for value in sorted(here.keys() | there.keys()):
-            if here.get(value, 0) != there.get(value, 0):
-                yield f"{what} {value}: {here.get(value, 0)} tasks instead of {there.get(value, 0)}"
+        for value in sorted(counts.keys() | wanted.keys()):
+            if counts.get(value, 0) != wanted.get(value, 0):
+                yield f"{name} {value}: {counts.get(value, 0)} tasks instead of {wanted.get(value, 0)}"

@@ -1,4 +1,4 @@
-"""What is wrong with a file: a `Fault`, the `TaskError` that a reader raises, broken JSON in our words."""
+"""Faults in files: `Fault`, the `TaskError` that readers raise, and plain descriptions of JSON errors."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fault:
-    """Something wrong with a task.
+    """A fault in a task file.
 
     Attributes:
-        file: where the task stands; empty for a task that was made in memory.
+        file: path of the file; empty for a task made in memory.
         task: the task's id; empty if the file could not be read that far.
         line: line in the file, from 1; 0 if unknown.
-        code: the rule that found it, see `trees.checks.RULES`; ``format`` for what cannot be read at all.
-        message: one sentence for people.
+        code: the rule that found it, see `trees.checks.RULES`; ``format`` if the task cannot be read.
+        message: one sentence for the user.
         severity: an ``error`` makes the task unusable or unfair, a ``warning`` deserves a look.
-        kind: in words what `task` is the id of.
+        kind: the noun for what `task` identifies.
     """
 
     file: str
@@ -37,7 +37,7 @@ class Fault:
 
 
 def fault_text(fault: Fault | str) -> str:
-    """Return file, line, row and message of a fault."""
+    """Return a fault as text: file, line, row and message."""
     if isinstance(fault, str):
         return fault
     where = f"{fault.file}:{fault.line}" if fault.line else fault.file
@@ -45,7 +45,7 @@ def fault_text(fault: Fault | str) -> str:
 
 
 class TaskError(Exception):
-    """A task file cannot be read; the message names file, line and task.
+    """An unreadable task file; the message names file, line and task.
 
     Attributes:
         file: the file.
@@ -60,13 +60,13 @@ class TaskError(Exception):
 
 
 def task_error(faults: tuple[Fault, ...]) -> TaskError:
-    """Return the error for a file with `faults`: the first one, and how many more there are."""
+    """Return an error that states the first of a file's faults and counts the others."""
     first = faults[0]
     return TaskError(first.file, first.task, first.line, first.message + _and_more(faults))
 
 
 def first_and_more(faults: Sequence[Fault], *, checkable: bool = True) -> str:
-    """Return the first of a file's faults, and how many more there are; `checkable` by `askback check`."""
+    """Return the first of a file's faults and the number of others; `checkable`: mention `askback check`."""
     return f"{faults[0]}{_and_more(faults, checkable)}"
 
 
@@ -85,21 +85,21 @@ _WORDS: Final[Mapping[str, str]] = {
     "Expecting property name enclosed in double quotes": "a name in double quotes is missing",
     "Expecting ',' delimiter": "a comma is missing",
     "Expecting ':' delimiter": "a colon is missing",
-    "Extra data": "something follows the end",
-    "Invalid control character at": "a line break or control character stands in a text; JSON writes \\n",
-    "Invalid \\escape": "a text holds a \\ that escapes nothing; JSON writes \\\\",
+    "Extra data": "there is text after the end",
+    "Invalid control character at": "a string contains a line break or control character; JSON writes \\n",
+    "Invalid \\escape": "a string contains a stray \\; JSON writes \\\\",
     "Invalid \\uXXXX escape": "\\u is not followed by four hexadecimal digits",
 }
-"""Python's messages, as far as they are known, in our words."""
+"""Plain wording for the messages of Python's `json`."""
 
 
 def json_problem(error: ValueError | RecursionError, *, line: bool = False, expected: str = "JSON") -> str:
-    """Return a sentence without its subject that says what is wrong with JSON, and where.
+    """Return a predicate that says what is wrong with JSON and where ("is not JSON: …").
 
     Args:
-        error: what `json` raised.
-        line: whether the line is told beside.
-        expected: what it should have been.
+        error: the error that `json` raised.
+        line: True if the caller states the line itself.
+        expected: the expected content.
     """
     if isinstance(error, json.JSONDecodeError):
         return f"is not {expected}: {_describe_error(error, line)}"
@@ -112,16 +112,16 @@ def json_problem(error: ValueError | RecursionError, *, line: bool = False, expe
 def _describe_error(error: json.JSONDecodeError, line: bool) -> str:
     place = f"column {error.colno}" if line else f"line {error.lineno}, column {error.colno}"
     if not error.doc.strip():
-        return "holds nothing"
+        return "is empty"
     if error.msg.startswith("Unterminated string"):
-        return f"ends in the middle of a text ({place}): a quote is missing, or the rest of it"
+        return f"ends in the middle of a string ({place}): a quote is missing, or the rest of it"
     if not error.doc[error.pos :].strip():
         return f"ends before everything is closed ({place}): a bracket is missing, or the rest of it"
     if error.msg == "Extra data" and not line and _are_lines(error):
-        return "these are JSON lines, a value in each; one list or object is expected"
+        return "contains JSON lines, one value each; a single list or object is expected"
     return f"{_WORDS.get(error.msg, error.msg)} ({place})"
 
 
 def _are_lines(error: json.JSONDecodeError) -> bool:
-    """Return True if something follows a value that is one line, and looks like another value."""
+    """Return True if the first line is a value of its own and another value seems to follow."""
     return error.lineno > 1 and "\n" not in error.doc[: error.pos].strip() and error.doc[error.pos] in "{["

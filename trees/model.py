@@ -1,7 +1,7 @@
-"""Response trees (paper III-B, Fig. 3), the walk through them, the 31 task types (Table I).
+"""Response trees (paper III-B, Fig. 3), their traversal, and the 31 task types (Table I).
 
-A **task** is what a seeker is told (role, task, items, skills, scenes) together with the **tree** of
-responses that only the provider knows. Everything here is immutable: a walk moves on by returning a
+A **task** is a seeker's background (role, task, items, skills, scenes) together with the **tree** of
+responses that only the provider knows. Everything here is immutable: each step of a walk returns a
 new `Frontier`, so a past frontier can be shown again at any time.
 """
 
@@ -25,7 +25,7 @@ OPENING = "0"
 
 
 def index_key(index: str) -> tuple[int, ...]:
-    """Return the sort key of a node index: number by number, so that ``1.10`` follows ``1.9``.
+    """Return the sort key of a node index, by numbers, so that ``1.10`` follows ``1.9``.
 
     Raises:
         ValueError: if `index` is not dot-separated whole numbers.
@@ -39,8 +39,8 @@ class Node:
 
     Attributes:
         index: ``"1"``, ``"1.1"``, …; ``a.b`` is a child of ``a``.
-        text: what the provider says, verbatim, without a speaker prefix.
-        explanation: what it clarifies and when it may be used; None in the development set.
+        text: the provider's words, verbatim, without a speaker prefix.
+        explanation: what the response clarifies and when it may be used; None in the development set.
     """
 
     index: str
@@ -74,13 +74,13 @@ class Tree:
         """
         ordered = tuple(sorted(self.nodes, key=lambda node: index_key(node.index)))
         object.__setattr__(self, "nodes", ordered)
-        seen: set[str] = set()
+        indices: set[str] = set()
         for node in ordered:
-            if node.index == OPENING or node.index in seen:
-                raise ValueError(f"node index {node.index!r} stands twice")
-            if node.parent is not None and node.parent not in seen:
+            if node.index == OPENING or node.index in indices:
+                raise ValueError(f"node index {node.index!r} is used twice")
+            if node.parent is not None and node.parent not in indices:
                 raise ValueError(f"node {node.index!r} has no parent {node.parent!r}")
-            seen.add(node.index)
+            indices.add(node.index)
 
     @cached_property
     def by_index(self) -> dict[str, Node]:
@@ -93,7 +93,7 @@ class Tree:
 
     @property
     def uncertainties(self) -> int:
-        """Number of nodes, the opening not counted (paper Table I)."""
+        """Number of nodes, not counting the opening (paper Table I)."""
         return len(self.nodes)
 
     @property
@@ -104,12 +104,12 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """The state of a dialogue in its tree: what has been given and what may be given now.
+    """The position of a dialogue in its tree: the nodes given so far and those that may be given now.
 
     Attributes:
         tree: the task's tree.
         opened: whether the opening response has been given; before that nothing is available.
-        given: indices of the nodes given, in the order in which they were.
+        given: indices of the nodes given, in the order they were given.
     """
 
     tree: Tree
@@ -150,17 +150,17 @@ class Frontier:
     def give(self, indices: Iterable[str]) -> Frontier:
         """Return the frontier after one reply that gives `indices`, all of which must be available now.
 
-        Children freed by this reply are available in the next one only (paper VI-H).
+        Children of these nodes become available only in the next reply (paper VI-H).
 
         Raises:
             ValueError: if an index is not available or is named twice.
         """
-        giving = tuple(indices)
+        new = tuple(indices)
         available = {node.index for node in self.available}
-        for position, index in enumerate(giving):
-            if index not in available or index in giving[:position]:
+        for position, index in enumerate(new):
+            if index not in available or index in new[:position]:
                 raise ValueError(f"node {index!r} cannot be given now")
-        return Frontier(self.tree, self.opened, self.given + giving)
+        return Frontier(self.tree, self.opened, self.given + new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +180,13 @@ class Task:
 
     Attributes:
         id: unique within its data set and language, the same in both languages (``"1.0"`` for
-            task 0 of type 1 of the published data, ``"gather-resources-1"`` for a built-in one).
+            task 0 of type 1 in the published data, ``"gather-resources-1"`` for a built-in task).
         type: task type, 1 to 31.
         language: language of all texts.
-        background: what the seeker is told.
-        tree: what the provider knows.
-        prompt: the published background text, used as it is; None if a template renders it.
-        source: the file it was read from, for error messages.
+        background: the seeker's briefing.
+        tree: the responses, which only the provider knows.
+        prompt: the published background text, used unchanged; None if a template renders it.
+        source: the file the task was read from, for error messages.
     """
 
     id: str
@@ -233,34 +233,33 @@ class TaskType:
 
 _NAMES = yaml.safe_load(resources.files("trees").joinpath("task_types.yaml").read_text(encoding="utf-8"))
 TASK_TYPES = tuple(TaskType(number, en, zh) for number, (en, zh) in enumerate(_NAMES, start=1))
-_CALLED = {name: task_type for task_type in TASK_TYPES for name in (str(task_type.number), task_type.slug)}
+_BY_NAME = {name: task_type for task_type in TASK_TYPES for name in (str(task_type.number), task_type.slug)}
 
 
 def task_type(which: int | str) -> TaskType:
     """Return the task type with this number, slug or English name.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if no such type exists.
     """
     name = "-".join(re.split(r"[\s_-]+", str(which).strip().lower())).lstrip("0")
-    known = _CALLED.get(name)
-    if known is None:
+    if (found := _BY_NAME.get(name)) is None:
         slugs = ", ".join(task_type.slug for task_type in TASK_TYPES)
-        raise ValueError(f"{which!r} is no task type; there are 1 to {len(TASK_TYPES)}, or slugs: {slugs}")
-    return known
+        raise ValueError(f"{which!r} is not a task type; use 1 to {len(TASK_TYPES)}, or a slug: {slugs}")
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """A task as it stands in a file, before its content has been judged.
+    """A task as read from a file, before its content is checked.
 
-    Readers make drafts, `trees.checks` finds their faults, and `Draft.task` makes the task. A draft may hold
-    what a `Task` cannot (an orphan, two nodes of one index), so that all faults can be named at once.
+    Readers make drafts, `trees.checks` finds their faults, and `Draft.task` makes the task. A draft may
+    contain what a `Task` cannot (an orphan, a repeated index), so that all faults are reported together.
 
     Attributes:
-        nodes: in the order of the file.
-        kind: what it was read from.
-        line: where the task begins in `source`, from 1; 0 if unknown.
+        nodes: in file order.
+        kind: the format it was read from.
+        line: first line of the task in `source`, from 1; 0 if unknown.
         lines: line by field (``opening``, ``items.2``, ``nodes.0.text``).
         (The other fields are those of `Task`.)
     """
@@ -277,8 +276,8 @@ class Draft:
     line: int = 0
     lines: Mapping[str, int] = field(default_factory=dict)
 
-    def where(self, place: str = "") -> int:
-        """Return the line of a field, else of the nearest thing around it."""
+    def line_of(self, place: str = "") -> int:
+        """Return the line of a field, or of the innermost part around it that has a line."""
         place = known_place(place, self.lines)
         return self.lines[place] if place else self.line
 
@@ -292,7 +291,7 @@ class Draft:
             task_type(self.type)
             tree = Tree(self.opening, self.nodes)
         except ValueError as error:
-            raise TaskError(self.source, self.id, self.where(), str(error)) from error
+            raise TaskError(self.source, self.id, self.line_of(), str(error)) from error
         return Task(
             id=self.id,
             type=self.type,
@@ -306,7 +305,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Scan:
-    """All that could be read of a file and what could not."""
+    """The result of reading a file: its readable tasks and its faults."""
 
     drafts: tuple[Draft, ...] = ()
     faults: tuple[Fault, ...] = ()
@@ -315,7 +314,7 @@ class Scan:
         """Return the tasks.
 
         Raises:
-            TaskError: if something could not be read, or is not a tree.
+            TaskError: if the file has faults or a task's nodes do not form a tree.
         """
         if self.faults:
             raise task_error(self.faults)
@@ -329,17 +328,17 @@ _FOLDED = re.compile(rf"(?<=[{_WIDE}])[ \n]+(?=[{_WIDE}])")
 
 
 def chinese_share(text: str) -> float:
-    """Return the share of Chinese among Chinese characters and Latin letters; 0 without either."""
+    """Return the share of Chinese characters among Chinese characters and Latin letters; 0 without either."""
     chinese, latin = len(_CHINESE.findall(text)), len(_LATIN.findall(text))
     return chinese / (chinese + latin) if chinese + latin else 0.0
 
 
 def guess_language(text: str) -> Language:
-    """Return Chinese if at least a fifth of the letters are; published files have English keys around."""
+    """Return ``zh`` if a fifth of the letters are Chinese: published files have English keys."""
     return "zh" if chinese_share(text) >= 0.2 else "en"
 
 
 def tidy(text: str, language: Language) -> str:
-    """Undo the line folding of a text file: one blank between words, none between Chinese characters."""
+    """Undo line folding: leave one blank between words, none between Chinese characters."""
     text = " ".join(text.split())
     return _FOLDED.sub("", text) if language == "zh" else text

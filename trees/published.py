@@ -1,18 +1,18 @@
 """Reader of published task files (spec section 2).
 
-A file ``<n>._<Type_Name>.json`` holds the tasks of type ``n`` in one language: a list whose first half
-are the tasks and whose second half are objects that pair with them (placeholders; in older files a second
+A file ``<n>._<Type_Name>.json`` contains the tasks of type ``n`` in one language: a list whose first half
+are the tasks and whose second half are their counterparts (placeholders; in older files a second
 annotation, which is not read). The id of task ``j`` is ``"<n>.<j>"``.
 
-What is odd in the 62 published files, and how it is read:
+Irregularities in the 62 published files, and how they are handled:
 
 - 50 English and 121 Chinese tasks have no ``Jax:`` before any response (all of types 28 to 31 and a few
   others; in Chinese also all of types 22 to 25 and most of 18, 19, 21 and 26); all others have ``Jax: ``
-  before each. The prefix is no part of `Node.text`.
-- 17 English responses and 26 lines of the English item, skill and scene lists (two Chinese ones) end in
-  blanks. Blanks around texts are dropped.
-- Indices skip a number in three tasks (1.9: ``1``, ``1.2``, ``1.3``, ``2``; 2.3 and 6.7: no ``3``). A
-  walk does not mind; `trees.checks` warns.
+  before each. The prefix is not part of `Node.text`.
+- 17 English responses and 26 lines of the English item, skill and scene lists (and two Chinese lines) have
+  trailing blanks. Blanks around texts are dropped.
+- Indices skip a number in three tasks (1.9: ``1``, ``1.2``, ``1.3``, ``2``; 2.3 and 6.7: no ``3``). The
+  tree works all the same; `trees.checks` warns.
 - Responses are not in index order in three tasks (8.2, 8.6, 11.2); explanations follow the order of the
   responses in the file. `Tree` sorts.
 - Types 27 to 31 have no key ``all_response_exaplain`` (sic).
@@ -49,7 +49,7 @@ _PREFIX = re.compile(r"^\s*Jax\s*[:：]\s*")
 
 
 class _Record(BaseModel):
-    """The keys that matter."""
+    """The keys that are read."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
@@ -60,10 +60,10 @@ class _Record(BaseModel):
 
 
 def scan_published(path: str | Path) -> Scan:
-    """Read what can be read of a file, and say what cannot."""
+    """Read the tasks of a file, collecting faults instead of raising them."""
     path = Path(path)
     try:
-        type = _type_of(path)
+        type = _task_type(path)
         text = path.read_text(encoding="utf-8-sig")
         entries = list(_entries(text))
     except json.JSONDecodeError as error:
@@ -87,7 +87,7 @@ def scan_published(path: str | Path) -> Scan:
     return Scan(tuple(drafts), tuple(faults))
 
 
-def _type_of(path: Path) -> int:
+def _task_type(path: Path) -> int:
     match = FILE_NAME.fullmatch(path.name)
     if match is None:
         raise ValueError("the name of a published file is <number>._<Type_Name>.json")
@@ -103,30 +103,30 @@ def _folder_language(path: Path) -> Language | None:
 
 
 def _entries(text: str) -> Iterator[tuple[int, Any]]:
-    """Yield the objects of a JSON list, each with the line it begins in."""
+    """Yield each object of a JSON list with the line where it begins."""
     entries = json.loads(text)
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ValueError("a published file is a list of objects")
     if not entries or len(entries) % 2:
         raise ValueError(
-            f"{len(entries)} objects; expected the tasks and as many objects that pair with them"
+            f"{len(entries)} objects; expected an even number: the tasks, then a counterpart for each"
         )
-    decoder, position, line, counted = json.JSONDecoder(), text.index("[") + 1, 1, 0
+    decoder, position, line, counted_to = json.JSONDecoder(), text.index("[") + 1, 1, 0
     for _ in entries:
         position = text.index("{", position)
-        line, counted = line + text.count("\n", counted, position), position
+        line, counted_to = line + text.count("\n", counted_to, position), position
         entry, position = decoder.raw_decode(text, position)
         yield line, entry
 
 
 def _draft(path: Path, name: str, type: int, language: Language, line: int, entry: Any) -> Draft:
     record = _Record.model_validate(entry)
-    indices, texts = _halves(record.all_response)
+    indices, texts = _split_responses(record.all_response)
     nodes = indices[1:]
     explanations = record.all_response_exaplain
     if explanations is not None and len(explanations) != len(nodes):
         raise ValueError(f"{len(explanations)} explanations for {len(nodes)} responses after the opening")
-    known: Sequence[str | None] = [None] * len(nodes) if explanations is None else explanations
+    padded: Sequence[str | None] = [None] * len(nodes) if explanations is None else explanations
     return Draft(
         id=name,
         type=type,
@@ -135,7 +135,7 @@ def _draft(path: Path, name: str, type: int, language: Language, line: int, entr
         opening=_clean(texts[0]),
         nodes=tuple(
             Node(index, _clean(text), (explanation or "").strip() or None)
-            for index, text, explanation in zip(nodes, texts[1:], known, strict=True)
+            for index, text, explanation in zip(nodes, texts[1:], padded, strict=True)
         ),
         prompt=record.background,
         source=str(path),
@@ -145,13 +145,13 @@ def _draft(path: Path, name: str, type: int, language: Language, line: int, entr
 
 
 def background_of(parts: Sequence[str]) -> Background:
-    """Return the background that five strings hold: role, task, and items, skills and scenes by line."""
+    """Return the background from five strings: role, task, and items, skills and scenes, one a line."""
     role, task, *lists = parts
     return Background(role.strip(), task.strip(), *(_lines(part) for part in lists))
 
 
-def _halves(all_response: str) -> tuple[list[str], list[str]]:
-    """Return indices and raw responses."""
+def _split_responses(all_response: str) -> tuple[list[str], list[str]]:
+    """Return the indices and the raw responses."""
     lines = all_response.strip("\n").split("\n")
     half = len(lines) // 2
     if len(lines) % 2:
@@ -159,7 +159,7 @@ def _halves(all_response: str) -> tuple[list[str], list[str]]:
     texts, indices = lines[:half], [line.strip() for line in lines[half:]]
     for index in indices:
         if not _INDEX.fullmatch(index):
-            raise ValueError(f"all_response: {index!r} stands where an index like 1 or 1.2 is expected")
+            raise ValueError(f"all_response: expected an index like 1 or 1.2, not {index!r}")
     if indices[0] != OPENING:
         raise ValueError(
             f"all_response: the first index is {indices[0]}, not {OPENING} (the opening response)"

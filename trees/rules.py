@@ -1,4 +1,4 @@
-"""The rules about a single task: everything that can be wrong with it, one small rule each.
+"""Checks of a single task, one small rule for each kind of fault.
 
 ``error``: the task cannot be played, or not fairly. ``warning``: worth a look.
 """
@@ -21,13 +21,13 @@ SubjectT = TypeVar("SubjectT")
 UNCERTAINTIES = range(2, 7)
 DEPTH = range(1, 5)
 _SPEAKER = re.compile(r"\s*(Jax|You|Seeker|Provider|你|提供者|寻求者)\s*[:：]", re.IGNORECASE)
-# Of what a response says, this much must be known and this much stand in the note, for the note to tell it.
+# A note reveals a response if it and earlier texts have this share of its words, and the note alone this.
 _KNOWN_WITH_NOTE = 0.9
 _KNOWN_FROM_NOTE = 0.5
 
 
 class Finding(NamedTuple):
-    """A fault that a rule finds: the field (see `Draft.lines`), a sentence; of several drafts, which one."""
+    """A fault found by a rule: field (see `Draft.lines`), message, and the draft if there are several."""
 
     place: str
     message: str
@@ -36,12 +36,12 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule(Generic[SubjectT]):
-    """A rule about one task, or about tasks that belong together.
+    """A rule for one task or for a set of tasks.
 
     Attributes:
-        code: how faults and people name it.
-        severity: of its faults.
-        find: the rule.
+        code: the rule's name in fault reports.
+        severity: the severity of its faults.
+        find: yields a finding for each violation.
     """
 
     code: str
@@ -50,17 +50,15 @@ class Rule(Generic[SubjectT]):
 
 
 RULES: Final[list[Rule[Draft]]] = []
-
-
 LISTS: Final = ("items", "skills", "scenes")
 _BACKGROUND: Final = ("role", "task", *LISTS)
 _SPOKEN: Final = ("opening", "text")
 
 
-def listed(
+def rule_decorator(
     rules: list[Rule[SubjectT]], severity: Severity
 ) -> Callable[[Callable[[SubjectT], Iterator[Finding]]], Callable[[SubjectT], Iterator[Finding]]]:
-    """Return what adds a function to the rules; its name is the rule's code."""
+    """Return a decorator that adds a function to `rules`; the function's name becomes the rule's code."""
 
     def add(find: Callable[[SubjectT], Iterator[Finding]]) -> Callable[[SubjectT], Iterator[Finding]]:
         rules.append(Rule(find.__name__.replace("_", "-"), severity, find))
@@ -69,7 +67,7 @@ def listed(
     return add
 
 
-_error, _warning = listed(RULES, "error"), listed(RULES, "warning")
+_error, _warning = rule_decorator(RULES, "error"), rule_decorator(RULES, "warning")
 
 
 @_error
@@ -81,13 +79,13 @@ def unknown_type(draft: Draft) -> Iterator[Finding]:
 
 @_error
 def duplicate_index(draft: Draft) -> Iterator[Finding]:
-    """Two responses have one index, or one has the opening's."""
-    seen: dict[tuple[int, ...], str] = {(0,): "the opening"}
+    """Two responses share an index, or a response has the opening's."""
+    owners: dict[tuple[int, ...], str] = {(0,): "the opening"}
     for number, node in enumerate(draft.nodes):
         key = index_key(node.index)
-        if key in seen:
-            yield Finding(f"nodes.{number}.index", f"index {node.index} is taken by {seen[key]}")
-        seen.setdefault(key, "another response")
+        if key in owners:
+            yield Finding(f"nodes.{number}.index", f"index {node.index} is taken by {owners[key]}")
+        owners.setdefault(key, "another response")
 
 
 @_error
@@ -101,12 +99,12 @@ def orphan_index(draft: Draft) -> Iterator[Finding]:
 
 @_warning
 def index_gap(draft: Draft) -> Iterator[Finding]:
-    """Indices of one level are not consecutive from 1: perhaps a response was lost."""
+    """The indices of a level are not consecutive from 1; perhaps a response was lost."""
     known = {index_key(node.index) for node in draft.nodes}
     for number, node in enumerate(draft.nodes):
         *head, last = index_key(node.index)
         if last == 0 and node.index != OPENING:
-            yield Finding(f"nodes.{number}.index", f"index {node.index}: levels are counted from 1")
+            yield Finding(f"nodes.{number}.index", f"index {node.index}: indices start at 1 on each level")
         elif last > 1 and (*head, last - 1) not in known:
             before = ".".join(str(part) for part in (*head, last - 1))
             yield Finding(f"nodes.{number}.index", f"index {node.index} without {before} before it")
@@ -114,17 +112,17 @@ def index_gap(draft: Draft) -> Iterator[Finding]:
 
 @_error
 def empty_text(draft: Draft) -> Iterator[Finding]:
-    """A text that must say something is empty."""
+    """A required text is empty."""
     for place, text in _texts(draft, *_BACKGROUND, *_SPOKEN):
         if not text.strip():
             yield Finding(place, f"{place} is empty")
     if not draft.nodes:
-        yield Finding("nodes", "there is no response after the opening, so nothing to find out")
+        yield Finding("nodes", "there is no response after the opening, so there is nothing to find out")
 
 
 @_error
 def missing_explanation(draft: Draft) -> Iterator[Finding]:
-    """A response has no explanation (the published development set has none at all)."""
+    """A response has no explanation (the published development set has no explanations at all)."""
     if draft.kind == "published" and not any(node.explanation for node in draft.nodes):
         return
     for number, node in enumerate(draft.nodes):
@@ -134,7 +132,7 @@ def missing_explanation(draft: Draft) -> Iterator[Finding]:
 
 @_error
 def speaker_prefix(draft: Draft) -> Iterator[Finding]:
-    """A text begins with who says it."""
+    """A text begins with the name of its speaker."""
     for place, text in _texts(draft, *_SPOKEN):
         if match := _SPEAKER.match(text):
             yield Finding(place, f"begins with the speaker ({match[0].strip()})")
@@ -142,8 +140,8 @@ def speaker_prefix(draft: Draft) -> Iterator[Finding]:
 
 @_error
 def repeated_text(draft: Draft) -> Iterator[Finding]:
-    """A response contains another one or the opening, or is contained: giving one would give both."""
-    spoken = [(place, squeezed(text)) for place, text in _texts(draft, *_SPOKEN)]
+    """A response contains the opening or another response, or the reverse: giving one would give both."""
+    spoken = [(place, alphanumerics(text)) for place, text in _texts(draft, *_SPOKEN)]
     names = ["the opening", *(f"response {node.index}" for node in draft.nodes)]
     for later, (place, text) in enumerate(spoken):
         for earlier, (_, other) in enumerate(spoken[:later]):
@@ -154,33 +152,33 @@ def repeated_text(draft: Draft) -> Iterator[Finding]:
 
 @_error
 def text_in_background(draft: Draft) -> Iterator[Finding]:
-    """The background says a response word for word."""
+    """The background contains a response word for word."""
     for number, node in enumerate(draft.nodes):
-        text = squeezed(node.text)
+        text = alphanumerics(node.text)
         for place, entry in _texts(draft, *_BACKGROUND):
-            if text and text in squeezed(entry):
+            if text and text in alphanumerics(entry):
                 yield Finding(f"nodes.{number}.text", f"{place} says response {node.index}: {entry!r}")
 
 
 @_warning
 def answer_in_opening(draft: Draft) -> Iterator[Finding]:
-    """A response says nothing that the opening and the responses before it have not said."""
+    """A response says nothing beyond the opening and its ancestors."""
     for number, node in enumerate(draft.nodes):
-        if says_nothing_new(node.text, _told_before(draft, node), draft.language):
+        if says_nothing_new(node.text, _earlier_text(draft, node), draft.language):
             yield Finding(f"nodes.{number}.text", f"response {node.index} says nothing new after the opening")
 
 
 @_warning
 def answer_in_background(draft: Draft) -> Iterator[Finding]:
-    """The note behind one item, skill or scene says what a response is to reveal."""
+    """The note after an item, skill or scene already says what a response should reveal."""
     for number, node in enumerate(draft.nodes):
-        before = _told_before(draft, node)
+        earlier = _earlier_text(draft, node)
         entries = [
             entry
             for _, entry in _texts(draft, *LISTS)
-            if _note_tells(entry, node.text, before, draft.language)
+            if _note_reveals(entry, node.text, earlier, draft.language)
         ]
-        # Several such notes are options to choose from.
+        # Several such notes are options to choose between.
         if len(entries) == 1:
             yield Finding(f"nodes.{number}.text", f"response {node.index} follows from {entries[0]!r}")
 
@@ -188,41 +186,41 @@ def answer_in_background(draft: Draft) -> Iterator[Finding]:
 @_warning
 def repeated_entry(draft: Draft) -> Iterator[Finding]:
     """An item, skill or scene is listed twice."""
-    seen: set[str] = set()
+    keys: set[str] = set()
     for place, entry in _texts(draft, *LISTS):
-        key = f"{place.split('.')[0]} {squeezed(entry)}"
-        if key in seen:
+        key = f"{place.split('.')[0]} {alphanumerics(entry)}"
+        if key in keys:
             yield Finding(place, f"{entry!r} is listed twice")
-        seen.add(key)
+        keys.add(key)
 
 
 @_error
 def wrong_language(draft: Draft) -> Iterator[Finding]:
-    """A Chinese text in an English task, or a Chinese task's text without a Chinese character."""
+    """An English task contains Chinese, or a text of a Chinese task has no Chinese character."""
     for place, text in _texts(draft, *_BACKGROUND, *_SPOKEN, "explanation"):
         share = chinese_share(text)
         if draft.language == "en" and share > 0:
-            yield Finding(place, f"{place} holds Chinese characters in an English task")
-        # Names of items may well be Latin (USB, NLP); whole sentences are not.
+            yield Finding(place, f"{place} contains Chinese characters in an English task")
+        # Names of items may be in Latin letters (USB, NLP); complete sentences may not.
         elif (
             draft.language == "zh"
             and share == 0
             and text.strip()
             and place.split(".")[0] not in (*LISTS, "role")
         ):
-            yield Finding(place, f"{place} holds no Chinese character in a Chinese task")
+            yield Finding(place, f"{place} contains no Chinese character in a Chinese task")
 
 
 @_warning
 def tree_size(draft: Draft) -> Iterator[Finding]:
-    """More or fewer uncertainties or levels than any published task has."""
+    """The task has more or fewer uncertainties or levels than any published task."""
     depth = max((node.depth for node in draft.nodes), default=1)
-    for what, value, usual in (
+    for unit, value, usual in (
         ("uncertainties", len(draft.nodes), UNCERTAINTIES),
         ("levels", depth, DEPTH),
     ):
         if value not in usual:
-            yield Finding("nodes", f"{value} {what}; published tasks have {usual[0]} to {usual[-1]}")
+            yield Finding("nodes", f"{value} {unit}; published tasks have {usual[0]} to {usual[-1]}")
 
 
 def _texts(draft: Draft, *fields: str) -> list[tuple[str, str]]:
@@ -239,19 +237,19 @@ def _texts(draft: Draft, *fields: str) -> list[tuple[str, str]]:
     return texts
 
 
-def _told_before(draft: Draft, node: Node) -> str:
+def _earlier_text(draft: Draft, node: Node) -> str:
     """Return the opening and the texts of the response's ancestors."""
     ancestors = (other.text for other in draft.nodes if node.index.startswith(f"{other.index}."))
     return "\n".join([draft.opening, *ancestors])
 
 
-def _note_tells(entry: str, text: str, told: str, language: Language) -> bool:
+def _note_reveals(entry: str, text: str, earlier: str, language: Language) -> bool:
     name, note = split_note(entry)
     rest = content_words(text, language) - content_words(name, language)
     if not note or not rest:
         return False
     from_note = rest & content_words(note, language)
-    known = from_note | (rest & content_words(told, language))
+    known = from_note | (rest & content_words(earlier, language))
     return len(from_note) >= _KNOWN_FROM_NOTE * len(rest) and len(known) >= _KNOWN_WITH_NOTE * len(rest)
 
 
@@ -269,7 +267,7 @@ _COMMON_CHARACTERS = frozenset(_COMMON["characters"])
 
 @lru_cache(maxsize=8192)
 def content_words(text: str, language: Language) -> frozenset[str]:
-    """Return the words that carry what `text` says."""
+    """Return the stems of the content words of `text`; in Chinese, pairs of characters."""
     lower = text.lower()
     words = {_stem(word) for word in _WORD.findall(lower) if word not in _ENGLISH_COMMON}
     if language == "zh":
@@ -277,31 +275,31 @@ def content_words(text: str, language: Language) -> frozenset[str]:
     return frozenset(words)
 
 
-def says_nothing_new(text: str, told: str, language: Language) -> bool:
-    """Return True if `told` holds every content word of `text`, in Chinese every content character.
+def says_nothing_new(text: str, earlier: str, language: Language) -> bool:
+    """Return True if `earlier` contains every content word of `text`, in Chinese every content character.
 
-    Characters, because pairs straddle words and so are new wherever two known words meet for the first time.
+    Not every pair of characters, because pairs straddle words: two known words that meet form a new pair.
     """
     if language == "zh":
-        own, known = _characters(text), _characters(told)
+        words, known = _characters(text), _characters(earlier)
     else:
-        own, known = content_words(text, language), content_words(told, language)
-    return bool(own) and own <= known
+        words, known = content_words(text, language), content_words(earlier, language)
+    return bool(words) and words <= known
 
 
 def split_note(entry: str) -> tuple[str, str]:
-    """Return the name of a list's entry, and the note in parentheses behind it (may be empty)."""
+    """Return the name of a list entry and the note in parentheses after it (may be empty)."""
     match = _NOTE.search(entry)
     return (entry[: match.start()].strip(), entry[match.start() :]) if match else (entry.strip(), "")
 
 
-def squeezed(text: str) -> str:
-    """Return letters and digits alone, lower case: what is left if blanks and punctuation do not count."""
+def alphanumerics(text: str) -> str:
+    """Return the letters and digits of `text`, in lower case."""
     return re.sub(r"[\W_]+", "", text.lower())
 
 
 def _characters(text: str) -> frozenset[str]:
-    return frozenset(squeezed(text)) - _COMMON_CHARACTERS
+    return frozenset(alphanumerics(text)) - _COMMON_CHARACTERS
 
 
 def _stem(word: str) -> str:

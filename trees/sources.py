@@ -1,4 +1,4 @@
-"""Task files of any kind: find them below a folder and read them; our own are YAML, one task per document.
+"""Finding and reading task files; the format of our own is YAML, one task per document.
 
 ::
 
@@ -7,15 +7,15 @@
     language: en
     role: beekeeper
     task: bringing in the heather honey
-    items: [a smoker, a straw hive]     # items, skills, scenes: lists, may be left out
-    opening: What the provider says first, full of uncertainty.
-    prompt: null                        # the seeker's whole prompt; normally left out, a template renders it
+    items: [a smoker, a straw hive]     # items, skills, scenes: optional lists
+    opening: The provider's first answer, full of uncertainty.
+    prompt: null                        # the seeker's complete prompt; if omitted, a template renders it
     nodes:
       - index: "1"
-        text: What resolves one uncertainty.
-        explanation: What it settles and when it may be used.
+        text: The response that resolves one uncertainty.
+        explanation: What it clarifies and when it may be used.
 
-Every fault is reported with the line it stands in. Scalars are taken as written, so an index need not be
+Every fault is reported with its line. Scalars are read as written, so an index need not be
 quoted (``1.10`` stays ``1.10``). Texts may be folded over several lines.
 """
 
@@ -38,9 +38,9 @@ from trees.published import FILE_NAME, scan_published
 
 SUFFIXES = (".yaml", ".yml")
 _NULL = "tag:yaml.org,2002:null"
-# ``nodes.0.text``; nothing below is valid.
-_DEEPEST = 2
-# libyaml is ten times as fast; PyYAML is built without it on some platforms and reads the same.
+# The depth of ``nodes.0.text``; nothing deeper is valid.
+_MAX_DEPTH = 2
+# libyaml is ten times as fast; on platforms where PyYAML lacks it, the result is the same.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _Index = Annotated[str, StringConstraints(pattern=r"^\d+(\.\d+)*$")]
@@ -72,14 +72,14 @@ class _TaskModel(BaseModel):
 
 
 def is_task_file(path: Path) -> bool:
-    """Return True if the name is that of a task file: ours (YAML) or a published one."""
+    """Return True if `path` has the name of a task file: YAML, or a published file's name."""
     return path.suffix.lower() in SUFFIXES or FILE_NAME.fullmatch(path.name) is not None
 
 
 def find_task_files(path: str | Path) -> tuple[Path, ...]:
-    """Return the task files in a folder and the folders in it, sorted; hidden ones are left out.
+    """Return the task files below a folder, sorted and without hidden ones.
 
-    A file is returned as it is, whatever its name.
+    If `path` is a file, it is returned itself, whatever its name.
     """
     path = Path(path)
     if not path.is_dir():
@@ -89,7 +89,7 @@ def find_task_files(path: str | Path) -> tuple[Path, ...]:
 
 
 def scan_file(path: str | Path) -> Scan:
-    """Read what can be read of one file, and say what cannot."""
+    """Read the tasks of one file, collecting faults instead of raising them."""
     path = Path(path)
     if not path.is_file():
         return Scan(faults=(Fault(str(path), "", 0, "format", "no such file" + _suggest_similar(path)),))
@@ -107,16 +107,16 @@ def scan(paths: Iterable[str | Path]) -> Scan:
     for path in paths:
         files = find_task_files(path)
         if not files:
-            scans.append(Scan(faults=(Fault(str(path), "", 0, "format", "holds no task files"),)))
+            scans.append(Scan(faults=(Fault(str(path), "", 0, "format", "contains no task files"),)))
         scans.extend(map(scan_file, files))
-    return _united(scans)
+    return _merge(scans)
 
 
 def load_tasks(path: str | Path) -> tuple[Task, ...]:
     """Return all tasks in a file or folder, both languages, sorted by language, type and id.
 
     Raises:
-        TaskError: names file, line, task and what is wrong.
+        TaskError: if a task cannot be read; names file, line and task.
     """
     return tuple(sorted(scan([path]).tasks(), key=lambda task: (task.language, *task_key(task))))
 
@@ -145,20 +145,20 @@ def load_builtin(language: Language) -> tuple[Task, ...]:
     """Return the built-in tasks in `language`, sorted by type, then id.
 
     Raises:
-        TaskError: if one of them cannot be read.
+        TaskError: if a task cannot be read.
     """
     return tuple(sorted((draft.task() for draft in scan_builtin(language)), key=task_key))
 
 
 def scan_builtin(language: Language) -> tuple[Draft, ...]:
-    """Return the built-in tasks with the lines of their fields, in the order of the files.
+    """Return the built-in tasks with the lines of their fields, in file order.
 
     Raises:
         TaskError: if a file cannot be read.
     """
     folder = resources.files("trees") / "tasks" / language
     files = [entry for entry in folder.iterdir() if entry.name.endswith(SUFFIXES)]
-    scan = _united(
+    scan = _merge(
         scan_yaml_text(file.read_text(encoding="utf-8"), f"trees/tasks/{language}/{file.name}")
         for file in sorted(files, key=lambda file: file.name)
     )
@@ -167,7 +167,7 @@ def scan_builtin(language: Language) -> tuple[Draft, ...]:
 
 
 def scan_yaml(path: str | Path) -> Scan:
-    """Read what can be read of a file, and say what cannot."""
+    """Read the tasks of a YAML file, collecting faults instead of raising them."""
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -177,7 +177,7 @@ def scan_yaml(path: str | Path) -> Scan:
 
 
 def scan_yaml_text(text: str, source: str = "") -> Scan:
-    """Read a text that `source` names, like `scan_yaml`."""
+    """Read the tasks of a YAML text like `scan_yaml`; `source` names it in faults."""
     try:
         bounded.check_text(text)
         documents = list(yaml.compose_all(text, Loader=_Loader))
@@ -186,23 +186,23 @@ def scan_yaml_text(text: str, source: str = "") -> Scan:
     except yaml.YAMLError as error:
         return Scan(faults=(Fault(source, "", 0, "format", f"not YAML: {error}"),))
     except RecursionError:
-        return Scan(faults=(Fault(source, "", 0, "format", "is nested beyond all reason"),))
+        return Scan(faults=(Fault(source, "", 0, "format", "is nested too deeply"),))
     if not documents:
-        return Scan(faults=(Fault(source, "", 1, "format", "holds no task"),))
-    return _united(_document(document, source) for document in documents)
+        return Scan(faults=(Fault(source, "", 1, "format", "contains no task"),))
+    return _merge(_scan_document(document, source) for document in documents)
 
 
-def _united(scans: Iterable[Scan]) -> Scan:
-    every = list(scans)
-    drafts = tuple(draft for part in every for draft in part.drafts)
-    return Scan(drafts, tuple(fault for part in every for fault in part.faults))
+def _merge(scans: Iterable[Scan]) -> Scan:
+    parts = list(scans)
+    drafts = tuple(draft for part in parts for draft in part.drafts)
+    return Scan(drafts, tuple(fault for part in parts for fault in part.faults))
 
 
-def _document(document: yaml.Node, source: str) -> Scan:
+def _scan_document(document: yaml.Node, source: str) -> Scan:
     lines: dict[str, int] = {}
-    twice: list[tuple[int, str]] = []
-    value = bounded.read_placed(document, _scalar, lines, twice, deepest=_DEEPEST)
-    faults = [Fault(source, "", line, "format", f"key {key!r} stands twice") for line, key in twice]
+    duplicates: list[tuple[int, str]] = []
+    value = bounded.read_placed(document, _scalar, lines, duplicates, max_depth=_MAX_DEPTH)
+    faults = [Fault(source, "", line, "format", f"key {key!r} is given twice") for line, key in duplicates]
     name = str(value.get("id") or "") if isinstance(value, Mapping) else ""
     try:
         model = _TaskModel.model_validate(value)
@@ -235,7 +235,7 @@ def _draft(model: _TaskModel, lines: Mapping[str, int], source: str) -> Draft:
 
 
 def _scalar(node: yaml.Node, place: str) -> Any:
-    """Return a scalar as it is written."""
+    """Return the text of a scalar, uninterpreted; None for null."""
     return None if node.tag == _NULL else node.value
 
 

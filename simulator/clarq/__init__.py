@@ -1,1 +1,1 @@
-"""ClarQ-LLM: a seeker gathers information from a provider that answers out of a response tree."""
+"""ClarQ-LLM: a seeker gathers information from a provider that answers from a response tree."""

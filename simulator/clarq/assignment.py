@@ -1,6 +1,6 @@
-"""From a study file to its tasks, and who sits opposite a participant (spec 6).
+"""Studies with people: the tasks of a study file, and who sits opposite a participant (spec 6).
 
-Each task is a condition of its own, which so many people play (``judgments_per_item``), and nobody twice. ::
+Each task is a cell of the study: ``judgments_per_item`` people play it, each at most once. ::
 
     benchmark: clarq
     seat: seeker
@@ -8,7 +8,7 @@ Each task is a condition of its own, which so many people play (``judgments_per_
     judgments_per_item: 3
     sets_per_participant: 10
 
-Whoever speaks Chinese plays the Chinese task of the same name.
+Participants who choose Chinese play the Chinese task of the same name.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from trees.model import Split
 
 
 class Settings(OppositeSettings, DialogueRules):
-    """Settings that ClarQ-LLM reads in a study file's ``settings``, beside the rules of a dialogue.
+    """The ``settings`` of a ClarQ-LLM study file, in addition to the rules of a dialogue.
 
     Attributes:
-        data: where the tasks come from: ``builtin``, the name of registered data, or a path.
-        split: of the tasks; None: both.
-        types: of the tasks, by number; None: all.
-        items: so many of them, equally many of each type, drawn by the study's seed; None: all.
+        data: source of the tasks: ``builtin``, the name of registered data, or a path.
+        split: ``test`` or ``development``; None for both.
+        types: numbers of the task types; None for all.
+        items: number of tasks, balanced over the types and drawn with the study's seed; None for all.
     """
 
     data: str = "builtin"
@@ -50,7 +50,7 @@ class Settings(OppositeSettings, DialogueRules):
 
 
 class DialogueStudy(OppositeStudy[Settings]):
-    """People who seek or provide."""
+    """A study in which people seek or provide."""
 
     benchmark = BENCHMARK
     seats = (SEEKER, PROVIDER)
@@ -59,41 +59,41 @@ class DialogueStudy(OppositeStudy[Settings]):
 
     @property
     def needs(self) -> Mapping[str, Needs]:
-        """Return what is asked of the servers' models opposite; experts fill in forms."""
-        sits = {**self.seating, **self.study.pairing.partner}
-        asked = [(name, seat == PROVIDER) for seat, who in sits.items() for name in models_of(who)]
-        return {name: Needs(schema=fills) for name, fills in asked if name.startswith(REMOTE)}
+        """Return what the remote models opposite a participant must support; experts answer in JSON."""
+        players = {**self.seating, **self.study.pairing.partner}
+        models = [(name, seat == PROVIDER) for seat, who in players.items() for name in models_of(who)]
+        return {name: Needs(schema=schema) for name, schema in models if name.startswith(REMOTE)}
 
     @cached_property
     def rules(self) -> Mapping[str, Any]:
         """The rules of a dialogue."""
-        chosen = {name: getattr(self.settings, name) for name in DialogueRules.model_fields}
-        return logged_values(DialogueRules.parse(chosen))
+        values = {name: getattr(self.settings, name) for name in DialogueRules.model_fields}
+        return logged_values(DialogueRules.parse(values))
 
     def all_items(self) -> Sequence[Task]:
-        """Return the tasks in the study's language; so many as the settings say, drawn by its seed."""
+        """Return the tasks in the study's language, or a sample of `Settings.items` drawn with its seed."""
         tasks, number = self._tasks(self.study.language), self.settings.items
-        # Conditions choose among all tasks, so nothing is drawn then.
+        # Conditions choose among all tasks, so there is no sample.
         if number is None or self.study.conditions:
             return tasks
         seed = derive_seed(self.study.seed, "items")
         return balanced(tasks, number, lambda task: task.type, lambda task: (), seed)
 
     def taken(self, items: Mapping[Cell, Task]) -> Mapping[Cell, Task]:
-        """Return the tasks; each is there in every language of the pages.
+        """Return `items` after checking that each exists in every language of the pages.
 
         Raises:
-            InputError: if one is missing in a language.
+            InputError: if a task is missing in a language.
         """
         for language in self.languages:
             if missing := [
                 task.id for task in items.values() if task.id not in self._tasks_by_name[language]
             ]:
-                raise InputError(f"the task {missing[0]} is not there in the language {language}")
+                raise InputError(f"task {missing[0]} does not exist in language {language}")
         return items
 
     def item(self, cell: Cell, seed: int, language: Language) -> Task:
-        """Return the task of a place, in the language of the pages."""
+        """Return the task of a cell, in the language of the pages."""
         return self._tasks_by_name[language][self.items[cell].id]
 
     @cached_property

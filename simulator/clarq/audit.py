@@ -1,14 +1,14 @@
-"""`askback audit provider`: how a provider decides, compared with logged decisions.
+"""`askback audit provider`: compare a provider's decisions with logged ones.
 
-A **decision** is what the provider gives in answer to one line of the seeker: which node or nodes, or none (a
-Response II). Decisions are asked for at every logged provider turn after the opening at which something
-could still be given, on the logged dialogue so far; so an early difference does not carry over to later
-turns. `replay` does the opposite: it lets the provider answer the logged seeker lines from the beginning and
-asks only whether the seeker gets everything.
+A **decision** is the node or nodes that the provider gives in answer to one line of the seeker, or none (a
+Response II). The provider decides at every logged provider turn after the opening at which a node
+was available, given the logged dialogue so far; so an early difference does not carry over to later
+turns. `replay` does the opposite: the provider answers the logged seeker lines from the beginning, and
+only the seeker's success is compared.
 
-What the committed coefficients of `offline/experts` were trained on says little about other tasks. So, with
-``--leave-types-out``, the types are dealt into folds; for each, the experts are trained on the other folds,
-published dialogues and labelled questions alike, and held against those of the fold.
+Agreement on the training data of the committed coefficients of `offline/experts` says little about other
+tasks. With ``--leave-types-out``, the task types are split into folds; the experts are trained on the
+dialogues and labelled questions of all folds but one, and audited on those of the fold left out.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ OFFLINE: Final = "offline/experts"
 LOGGED: Final = ", types left out of training, against the published dialogues"
 LABELLED: Final = ", types left out of training, against hand-labelled questions"
 Measures = Mapping[str, tuple[int, Bounds]]
-"""Name -> how many decimals are printed, and the bounds: shares, or counts per 100 turns."""
+"""Name -> number of printed decimals, and bounds: of a share, or of a count per 100 turns."""
 _DECISIONS: Final[Measures] = {
     "agreement": (3, SHARE),
     "II kept": (2, SHARE),
@@ -67,7 +67,7 @@ _T = TypeVar("_T")
 async def audit(
     experts: Experts, dialogues: Iterable[Dialogue], *, multi: bool, concurrency: int = CONCURRENCY
 ) -> pd.DataFrame:
-    """Return the decisions of `experts`, each beside the logged one and with its `measures`."""
+    """Return a row per decision of `experts`, with the logged decision and its `measures`."""
 
     async def compare(dialogue: Dialogue, step: ProviderStep) -> dict[str, Any]:
         situation = dialogue.situation(step)
@@ -75,8 +75,8 @@ async def audit(
         task, available = dialogue.task, tuple(node.index for node in step.before.available)
         place = (dialogue.id, step.position, task.language, task.type, situation.utterance, available)
         turn = dict(zip(_TURN, (*place, step.given, decision.give), strict=True))
-        measured = measures(step.given, decision.give)
-        return turn | {"reason": decision.reason, "agrees": measured["agreement"] == 1} | measured
+        values = measures(step.given, decision.give)
+        return turn | {"reason": decision.reason, "agrees": values["agreement"] == 1} | values
 
     jobs = (
         compare(dialogue, step)
@@ -88,22 +88,22 @@ async def audit(
 
 
 def measures(logged: Sequence[str], decided: Sequence[str]) -> dict[str, float | None]:
-    """Return what the tables tell of a decision.
+    """Return the measures of a decision.
 
-    ``agreement``: whether exactly the logged nodes are given; ``II kept``: whether a logged Response II is
-    one here, too (None where the log gave a node); and, times 100, nodes given in place of nothing
-    (``unasked``), nothing given in place of a node (``wrong II``), nodes given in place of logged ones
-    (``wrong``) and logged nodes that were not given, with none in their place (``missed``).
+    ``agreement``: 1 if exactly the logged nodes are given; ``II kept``: 1 if a logged Response II is
+    repeated (None if nodes were logged); and, times 100: extra nodes (``unasked``), a Response II instead
+    of nodes (``wrong II``), nodes given instead of logged ones (``wrong``), and logged nodes that were not
+    given or replaced (``missed``).
     """
-    surplus, lacking = set(decided) - set(logged), set(logged) - set(decided)
-    wrong = min(len(surplus), len(lacking))
+    extra, absent = set(decided) - set(logged), set(logged) - set(decided)
+    wrong = min(len(extra), len(absent))
     return {
-        "agreement": float(not surplus and not lacking),
+        "agreement": float(not extra and not absent),
         "II kept": None if logged else float(not decided),
-        "unasked": 100.0 * (len(surplus) - wrong),
+        "unasked": 100.0 * (len(extra) - wrong),
         "wrong II": 100.0 * (bool(logged) and not decided),
         "wrong": 100.0 * wrong,
-        "missed": 100.0 * (len(lacking) - wrong),
+        "missed": 100.0 * (len(absent) - wrong),
     }
 
 
@@ -113,8 +113,8 @@ async def replay(
     """Let `experts` answer the logged seeker lines from the beginning.
 
     Returns:
-        A row per dialogue: language, type, whether the seeker gets every node when the lines are
-        ``replayed``, whether it got them in the log (``logged``), and the ``difference``.
+        A row per dialogue: language, type, whether the seeker obtains every node in the replay
+        (``replayed``) and in the log (``logged``), and their ``difference``.
     """
     jobs = (_replay(experts, dialogue, multi=multi) for dialogue in dialogues)
     columns = ["language", "type", "replayed", "logged"]
@@ -123,13 +123,13 @@ async def replay(
 
 
 async def _replay(experts: Experts, dialogue: Dialogue, *, multi: bool) -> tuple[str, int, float, float]:
-    """Return language and type, and whether replayed and logged the seeker gets every node."""
+    """Return language, type, and whether the seeker obtains every node in the replay and in the log."""
     frontier = Frontier(dialogue.task.tree)
     lines: list[Line] = []
-    heard = 0
+    start = 0
     for step in dialogue.steps:
-        lines.extend(dialogue.lines[heard : step.position])
-        heard = step.position + 1
+        lines.extend(dialogue.lines[start : step.position])
+        start = step.position + 1
         situation = replace(dialogue.situation(step), lines=tuple(lines), frontier=frontier)
         decision = await rules.decide(experts, situation, multi=multi)
         turn = await rules.respond(experts, situation, decision)
@@ -160,55 +160,55 @@ def audit_section(
     erased: int = 0,
     asked: Mapping[str, Any] | None = None,
 ) -> Section:
-    """Return what an audit found: tables by language and type, the replay, every decision for programs.
+    """Return the report of an audit: tables by language and type, the replay, and all decisions as data.
 
     Args:
-        compared: the decisions.
-        replayed: what came of the logged seeker lines (`replay`); None if they were not replayed.
-        provider: whose decisions.
-        multi: whether it was asked as the multi-info provider.
-        name: of the section.
-        source: what they were held against, where there are several.
-        show: how many disagreements are shown.
-        erased: dialogues of people who have withdrawn, which are in none of this.
-        asked: how models were asked.
+        compared: the decisions, from `audit`.
+        replayed: the outcomes, from `replay`; None if the lines were not replayed.
+        provider: name of the audited provider.
+        multi: whether it decided as the multi-info provider.
+        name: name of the section.
+        source: suffix of the title that names the reference, if there are several.
+        show: number of disagreements to show.
+        erased: number of dialogues excluded because a participant withdrew.
+        asked: the options with which models were called.
 
     Raises:
-        InputError: if no dialogue has a turn at which something could be given.
+        InputError: if there is no turn at which a node was available.
     """
     if compared.empty:
-        raise InputError("These dialogues hold no provider turn at which something could be given.")
+        raise InputError("These dialogues contain no provider turn at which a node was available.")
     turns = compared.drop(columns=list(_DECISIONS)).to_dict("records")
     disagreements = [turn for turn in turns if not turn["agrees"]]
     more = len(disagreements) - show
     kind = "multi-info" if multi else "single-info"
-    left = f", {erased} {ERASED}" if erased else ""
-    how = {"asked": asked} if asked else {}
+    withdrawn = f", {erased} {ERASED}" if erased else ""
+    options = {"asked": asked} if asked else {}
     return Section(
         name=name,
-        title=f"{provider} as {kind} provider, {len(turns)} decisions{left}{source}",
+        title=f"{provider} as {kind} provider, {len(turns)} decisions{withdrawn}{source}",
         tables=[*decision_tables(compared), *([] if replayed is None else [replay_table(replayed)])],
         text="\n".join(map(_disagreement, disagreements[:show])),
         remarks=[
-            *(f"asked with {json.dumps(asked, ensure_ascii=False)}" for asked in how.values()),
+            *(f"asked with {json.dumps(asked, ensure_ascii=False)}" for asked in options.values()),
             *([f"{more} more disagreements; --show N prints them."] if more > 0 else []),
         ],
-        data={"provider": provider, "multi": multi, ERASED: erased, **how, "turns": turns},
+        data={"provider": provider, "multi": multi, ERASED: erased, **options, "turns": turns},
     )
 
 
 def decision_tables(compared: pd.DataFrame) -> tuple[Table, Table]:
-    """Return the measures of decisions by language (types are resampled), and by type (its dialogues are)."""
-    title = "By language, 95 % intervals over types; errors per 100 turns"
-    of_types = "By task type, 95 % intervals over its dialogues"
+    """Return the measures by language (resampling types) and by task type (resampling dialogues)."""
+    by_language = "By language, 95 % intervals over types; errors per 100 turns"
+    by_type = "By task type, 95 % intervals over its dialogues"
     return (
-        _table(compared, ["language"], "type", "turns", _DECISIONS, title, "by_language"),
-        _table(compared, ["language", "type"], "dialogue", "turns", _DECISIONS, of_types, "by_type"),
+        _table(compared, ["language"], "type", "turns", _DECISIONS, by_language, "by_language"),
+        _table(compared, ["language", "type"], "dialogue", "turns", _DECISIONS, by_type, "by_type"),
     )
 
 
 def replay_table(replayed: pd.DataFrame) -> Table:
-    """Return the success of replayed dialogues by language, beside the logged success."""
+    """Return the success of replayed dialogues by language, next to the logged success."""
     title = "Logged seeker lines replayed: success"
     return _table(replayed, ["language"], "type", "dialogues", _REPLAYED, title, "replay")
 
@@ -216,7 +216,7 @@ def replay_table(replayed: pd.DataFrame) -> Table:
 def _table(
     frame: pd.DataFrame, by: list[str], cluster: str, unit: str, measures: Measures, title: str, name: str
 ) -> Table:
-    """Return the means of columns, clustered by another; None where there is no value."""
+    """Return the means of `measures` by group, with intervals clustered by `cluster`; None without values."""
     cells: list[list[Cell]] = []
     for labels, group in frame.groupby(by):
         cells.append([" ".join(map(str, labels)), len(group)])
@@ -240,29 +240,29 @@ def _disagreement(turn: Mapping[Any, Any]) -> str:
 def audit_provider(
     sources: Annotated[list[str], typer.Argument(help="published results files, or names of runs")],
     provider: Annotated[
-        str, typer.Option(help="whose decisions: offline/experts, provider/model or experts:…")
+        str, typer.Option(help="the provider to audit: offline/experts, provider/model or experts:…")
     ] = OFFLINE,
-    multi: Annotated[bool, typer.Option("--multi", help="ask it as the multi-info provider")] = False,
+    multi: Annotated[bool, typer.Option("--multi", help="audit it as the multi-info provider")] = False,
     replayed: Annotated[
         bool, typer.Option("--replay/--no-replay", help="also replay the logged seeker lines")
     ] = True,
-    show: Annotated[int, typer.Option(min=0, help="print so many disagreements")] = 0,
+    show: Annotated[int, typer.Option(min=0, help="number of disagreements to print")] = 0,
     leave_types_out: Annotated[
         bool,
         typer.Option(
-            "--leave-types-out", help="offline/experts on types they are not trained on, from files"
+            "--leave-types-out", help="cross-validate offline/experts over task types; needs results files"
         ),
     ] = False,
     as_json: JsonOption = False,
-    concurrency: Annotated[int, typer.Option(min=1, help="decisions at a time")] = CONCURRENCY,
+    concurrency: Annotated[int, typer.Option(min=1, help="number of concurrent decisions")] = CONCURRENCY,
     flags: ModelFlags = NO_FLAGS,
     duplicates: DuplicatesOption = "refuse",
     log: LogOption = None,
 ) -> None:
     """Compare a provider's decisions with those in published results or in a run.
 
-    With --leave-types-out, the built-in provider is trained anew for each part of the task types, on all the
-    others, and compared on that part: with single- and multi-info dialogues, and with labelled questions.
+    With --leave-types-out, the built-in provider is retrained for each fold of task types, on the other
+    folds, and audited on that fold: on single- and multi-info dialogues, and on labelled questions.
     """
     path = log or default_path()
     options = replace(flags.options(path), concurrency=concurrency)
@@ -297,19 +297,19 @@ async def _audit_named(
     try:
         seat = seat_for(PROVIDER, name, models, {})
         if not isinstance(seat, ProviderAgent):
-            raise InputError(f"{name} does not decide through experts; nothing to audit.")
+            raise InputError(f"{name} does not decide through experts, so there is nothing to audit.")
         refuse_idle_options(options, asked=bool(models.loaded))
         await models.preflight(dict.fromkeys(models_of(name), Needs(schema=True)))
-        how: dict[str, Any] = {"multi": multi, "concurrency": options.concurrency}
-        compared = await audit(seat.experts, dialogues, **how)
-        return compared, await replay(seat.experts, dialogues, **how) if replays else None
+        settings: dict[str, Any] = {"multi": multi, "concurrency": options.concurrency}
+        compared = await audit(seat.experts, dialogues, **settings)
+        return compared, await replay(seat.experts, dialogues, **settings) if replays else None
     finally:
         await models.close()
 
 
 def _trainable(sources: Sequence[str], provider: str, duplicates: Duplicates) -> list[Sequence[Dialogue]]:
     if provider != OFFLINE:
-        raise InputError(f"--leave-types-out trains {OFFLINE}; {provider} cannot be trained here.")
+        raise InputError(f"--leave-types-out trains {OFFLINE}; {provider} cannot be trained.")
     if missing := [source for source in sources if not Path(source).is_file()]:
         raise InputError(f"--leave-types-out needs published results files; {missing[0]} is not a file.")
     files = [read_results(source, duplicates) for source in sources]
@@ -325,17 +325,15 @@ async def audit_left_out(
     replays: bool = True,
     show: int = 0,
 ) -> list[Section]:
-    """Audit the dialogues of `runs` and `questions`, each by experts who have not seen its type.
+    """Audit dialogues and questions, each with experts that were not trained on its task type.
 
     Raises:
-        InputError: if the single-info dialogues are of too few types to leave any out.
+        InputError: if the single-info dialogues have too few task types to form folds.
     """
     single, several = split_runs(runs)
     folds = sorted({dialogue.task.type % FOLDS for dialogue in single})
     if len(folds) < 2:
-        raise InputError(
-            "To leave types out, published single-info dialogues over several task types are needed."
-        )
+        raise InputError("--leave-types-out needs published single-info dialogues of several task types.")
     lessons = lessons_of(single, several, questions)
     groups = {"single": single, "several": several, "questions": list(map(_as_dialogue, questions))}
     compared: dict[str, list[pd.DataFrame]] = {name: [] for name in groups}
@@ -347,10 +345,10 @@ async def audit_left_out(
         styles = learn(others)
         experts = OfflineExperts(Ranker(styles, styles, {}))
         for name, group in groups.items():
-            held = [dialogue for dialogue in group if dialogue.task.type % FOLDS == fold]
-            compared[name].append(await audit(experts, held, multi=name == "several"))
+            held_out = [dialogue for dialogue in group if dialogue.task.type % FOLDS == fold]
+            compared[name].append(await audit(experts, held_out, multi=name == "several"))
             if replays and name != "questions":
-                replayed[name].append(await replay(experts, held, multi=name == "several"))
+                replayed[name].append(await replay(experts, held_out, multi=name == "several"))
     return [
         audit_section(
             pd.concat(turns),
@@ -369,7 +367,7 @@ async def audit_left_out(
 def _as_dialogue(question: Lesson) -> Dialogue:
     """Return a labelled question as a dialogue with one step.
 
-    Where several nodes each answer a part, a single-info provider gives the first.
+    If several nodes each answer a part, the step gives the first, as a single-info provider does.
     """
     situation = question.situation
     step = ProviderStep(len(situation.lines), situation.frontier, tuple(sorted(question.given)[:1]))

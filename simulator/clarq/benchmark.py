@@ -1,4 +1,4 @@
-"""ClarQ-LLM as a benchmark of the house (`simulator.benchmark`); everything is imported when it is needed."""
+"""The declaration of ClarQ-LLM (`simulator.benchmark`); its modules are imported when they are needed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ BENCHMARK: Final = Benchmark[Any, Any](
     seats=(
         SeatSpec(
             name="seeker",
-            role="who seeks",
+            role="the seeker",
             known="offline/seeker[:careful|hasty|verbose], provider/model or script:FILE",
             default="offline/seeker",
         ),
         SeatSpec(
             name="provider",
-            role="who provides",
+            role="the provider",
             known="offline/experts, provider/model, experts:type=A,walk=B,respond=C or script:FILE",
             default="offline/experts",
         ),
@@ -59,7 +59,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     commands={
         "import clarq-results": Command(
             "simulator.clarq.results:import_clarq",
-            "Bring published results files into the log, and score them.",
+            "Import published results files into the log and score them.",
         ),
         "audit provider": Command(
             "simulator.clarq.audit:audit_provider",

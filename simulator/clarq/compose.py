@@ -1,7 +1,7 @@
-"""Joining several responses into one reply, and telling whether a line contains a response.
+"""Joining several responses into one reply, and detecting responses in a line.
 
-One rule of containment serves the whole benchmark: the provider's invariants, the success score (spec section
-5) and the reading of published dialogues all ask `contains`.
+The benchmark has a single containment rule, `contains`: the provider's invariants, the success score (spec
+section 5) and the import of published dialogues all use it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final
 
-from simulator.clarq.lexical import EN_PATTERNS, table
+from simulator.clarq.lexical import EN_PATTERNS, load_table
 from trees import Language
 
 FINAL_PUNCTUATION = "，。？！,.?!"
@@ -38,10 +38,9 @@ def strip_final(text: str) -> str:
 
 
 def contains(line: str, text: str, language: Language) -> bool:
-    """Return True if `line` contains `text` up to its final punctuation, in English whatever the case.
+    """Return True if `line` contains `text` without its final punctuation; in English, ignoring case.
 
-    This is the rule by which a response counts as obtained (spec section 5). An empty text is
-    contained in nothing.
+    By this rule a response counts as obtained (spec section 5). No line contains an empty text.
     """
     core = strip_final(text)
     if language == "en":
@@ -50,16 +49,16 @@ def contains(line: str, text: str, language: Language) -> bool:
 
 
 def reveals(line: str, text: str, language: Language) -> bool:
-    """Return True if `line` gives `text` away: contains it, or would if only letters and digits counted.
+    """Return True if `line` gives `text` away: contains it when only letters and digits are compared.
 
-    Stricter than `contains`, for guarding what must not be said: blanks, punctuation, invisible
-    characters, accents, width and case hide nothing.
+    Catches more than `contains`, to guard what must not be said: blanks, punctuation, invisible
+    characters, accents, width and case are ignored.
     """
     letters = _letters_of_node(text)
     return contains(line, text, language) or (letters != "" and letters in _letters(line))
 
 
-@lru_cache(maxsize=64)  # a line is asked about once per hidden node
+@lru_cache(maxsize=64)  # a line is compared with every hidden node
 def _letters(text: str) -> str:
     return _NO_LETTERS.sub("", unicodedata.normalize("NFKD", text).casefold())
 
@@ -70,13 +69,13 @@ def _letters_of_node(text: str) -> str:
 
 
 def join_texts(texts: Sequence[str], language: Language) -> str:
-    """Return one reply out of several responses, joined by connectives, each text intact (paper VI-H).
+    """Return several responses joined by connectives into one reply, each text intact (paper VI-H).
 
-    The first text stands unchanged; each further one follows a connective. Every text passes
-    `contains`; in English a leading function word loses its capital.
+    The first text is unchanged; each further one follows a connective. The reply `contains` every text;
+    in English a leading function word loses its capital.
 
     Raises:
-        ValueError: if there is no text.
+        ValueError: if `texts` is empty.
     """
     if not texts:
         raise ValueError("there is nothing to join")
@@ -95,7 +94,7 @@ def join_texts(texts: Sequence[str], language: Language) -> str:
 
 
 def _sentence(text: str, language: Language) -> str:
-    """Return `text` as a sentence: with its own end mark, or with a full stop if it has none."""
+    """Return `text` as a sentence, with a full stop if it has no end mark."""
     text = text.strip()
     if text.endswith(("。", "？", "！", "；", ".", "?", "!", ";")):
         return text
@@ -107,36 +106,36 @@ def _uncapitalise(text: str) -> str:
     return text[:1].lower() + text[1:] if EN_PATTERNS["function_words"].fullmatch(first) else text
 
 
-SHARE: Final = 0.75
-"""Of a node's words, those that a line must hold in their order to give it nearly away."""
-FEWEST: Final[dict[Language, int]] = {"en": 3, "zh": 4}
-"""Words (characters) of a node that nothing said so far holds; with fewer, a line may hold them by chance."""
+MIN_SHARE: Final = 0.75
+"""The share of a node's words, in order, from which a line nearly reveals the node."""
+MIN_NEW: Final[dict[Language, int]] = {"en": 3, "zh": 4}
+"""The least number of new words (characters) in a node; fewer may occur in a line by chance."""
 _STEM: Final = 5
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 
 _CLAIMS: Final = {
     language: [re.compile(claim, re.IGNORECASE) for claim in claims]
-    for language, claims in table("all_known").items()
+    for language, claims in load_table("all_known").items()
 }
 
 
 def says_all_is_known(text: str, language: Language) -> bool:
-    """Return True if `text` says that everything needed is known, or that nothing else matters."""
+    """Return True if `text` claims that the seeker knows everything, or that nothing else matters."""
     return any(claim.search(text) for claim in _CLAIMS[language])
 
 
-def nearly_reveals(line: str, text: str, said: Iterable[str], language: Language) -> bool:
-    """Return True if `line` gives `text` nearly away."""
-    own, words = _words(text, language), _words(line, language)
-    # Whatever stands in their order stands there at all; most lines hold next to nothing of a node.
-    if sum(word in words for word in own) < SHARE * len(own):
+def nearly_reveals(line: str, text: str, earlier: Iterable[str], language: Language) -> bool:
+    """Return True if `line` has most words of `text`, in order, and most of those not in `earlier`."""
+    secret, words = _words(text, language), _words(line, language)
+    # A cheap test first, without the order: most lines share hardly a word with a node.
+    if sum(word in words for word in secret) < MIN_SHARE * len(secret):
         return False
-    known = {word for earlier in said for word in _words(earlier, language)}
-    new = [word for word in own if word not in known]
-    if len(set(new)) < FEWEST[language] or sum(word in words for word in new) < SHARE * len(new):
+    known = {word for said in earlier for word in _words(said, language)}
+    new = [word for word in secret if word not in known]
+    if len(set(new)) < MIN_NEW[language] or sum(word in words for word in new) < MIN_SHARE * len(new):
         return False
-    blocks = SequenceMatcher(None, own, words, autojunk=False).get_matching_blocks()
-    return sum(block.size for block in blocks) >= SHARE * len(own)
+    blocks = SequenceMatcher(None, secret, words, autojunk=False).get_matching_blocks()
+    return sum(block.size for block in blocks) >= MIN_SHARE * len(secret)
 
 
 @lru_cache(maxsize=4096)

@@ -1,4 +1,4 @@
-"""The seats and rules of a dialogue, and its items: built-in tasks, registered data, a file or folder."""
+"""Seats and rules of a dialogue, and its items: built-in tasks, registered data, files and folders."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ PROVIDER: Final = "provider"
 FAREWELLS: Final = ("goodbye", "再见")
 TURN_LIMIT: Final = 14  # seeker turns (paper VI-A)
 Personas = Literal["default", "paper"]
-"""Sets of stimuli: our own, or those of the paper (spec sections 2 and 4): its greeting, Jax's name in front
-of his turns in chat mode, and the plan of its completion prompt."""
+"""Sets of stimuli: our own, or the paper's (spec sections 2 and 4): its greeting, Jax's name before
+his turns in chat mode, and the layout of its completion prompt."""
 
 
 class DialogueRules(Fields):
-    """Rules of dialogues that a run and a study can set."""
+    """The rules of a dialogue that runs and studies can set."""
 
-    turn_limit: PositiveInt = Field(default=TURN_LIMIT, description="seeker turns per dialogue")
+    turn_limit: PositiveInt = Field(default=TURN_LIMIT, description="maximum seeker turns per dialogue")
     mode: Literal["completion", "chat"] = Field(
-        default="completion", description="a model seeker's mode: completion or chat"
+        default="completion", description="how a model seeker is prompted: completion or chat"
     )
     personas: Annotated[Personas, SPARSE] = Field(
-        default="default", description="greeting and seeker's prompts: our own, or those of the paper"
+        default="default", description="greeting and seeker prompts: default (our own) or paper"
     )
-    multi: bool = Field(default=False, description="the multi-info provider")
+    multi: bool = Field(default=False, description="let the provider give several nodes in one reply")
 
 
 class Rules(DialogueRules, EpisodeOptions):
-    """The rules of a dialogue."""
+    """The rules of a dialogue, with the options of every episode."""
 
 
-def farewell(text: str) -> bool:
+def is_farewell(text: str) -> bool:
     """Return True if a seeker's line says goodbye, in either language (spec section 4)."""
     lowered = text.lower()
     return any(word in lowered for word in FAREWELLS)
@@ -60,15 +60,15 @@ def farewell(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SeekerKnows:
-    """A seeker's `View.task`: the background, in parts and as prompt text."""
+    """A seeker's `View.task`: the background, structured and as prompt text."""
 
     background: Background
     prompt: str
     language: Language
 
 
-def persona(name: str, personas: str) -> str:
-    """Return the name of a template of ClarQ in a set of personas."""
+def template_name(name: str, personas: str) -> str:
+    """Return the name of a ClarQ template in a set of personas."""
     return f"clarq/{name}" if personas == "default" else f"clarq/{personas}_{name}"
 
 
@@ -91,11 +91,11 @@ def load_items(
         data: ``builtin``, the name of registered data (``clarq``), or a file or folder of tasks in the
             published format or in YAML.
         language: ``en`` or ``zh``.
-        types: task types wanted, by number, slug or English name; all if None.
-        split: ``test`` (types 1 to 26) or ``development`` (27 to 31); both if None.
+        types: task types, by number, slug or English name; None for all.
+        split: ``test`` (types 1 to 26) or ``development`` (27 to 31); None for both.
 
     Raises:
-        InputError: if the data do not exist, are faulty, or nothing is left to play.
+        InputError: if the data do not exist or are faulty, or no task matches.
     """
     try:
         numbers = None if types is None else {task_type(which).number for which in types}
@@ -111,12 +111,12 @@ def load_items(
         and (split is None or task_type(task.type).split == split)
     ]
     if not tasks:
-        raise InputError(f"data {str(data)!r} hold no task in {language!r} of the types and split asked for")
+        raise InputError(f"data {str(data)!r} contain no task in {language!r} of these types and split")
     return tuple(tasks)
 
 
 def background_text(task: Task) -> str:
-    """Return what the seeker is told: the published text as it is, else our own template (spec section 4)."""
+    """Return the seeker's background as text: the published text, or else our template (spec section 4)."""
     if task.prompt is not None:
         return task.prompt
     return render("clarq/seeker_background", task.language, asdict(task.background)).text
@@ -134,52 +134,53 @@ def _load(data: str | Path, language: Language) -> tuple[Task, ...]:
 
 @lru_cache(maxsize=4)
 def _load_registered(folder: Path, language: Language) -> tuple[Task, ...]:
-    """Read a registered folder once: it is named by its content and never changes."""
-    home = folder / FOLDERS[language]
-    return _load_path(home, language) if home.is_dir() else ()
+    """Read a registered folder, cached because it is named by its content and never changes."""
+    subfolder = folder / FOLDERS[language]
+    return _load_path(subfolder, language) if subfolder.is_dir() else ()
 
 
 def _load_path(path: Path, language: Language) -> tuple[Task, ...]:
     tasks = sorted((task for task in load_tasks(path) if task.language == language), key=task_key)
-    seen: dict[str, Task] = {}
+    by_id: dict[str, Task] = {}
     for task in tasks:
-        if seen.setdefault(task.id, task) is not task:
-            raise InputError(f"task {task.id} stands both in {seen[task.id].source} and in {task.source}")
+        if by_id.setdefault(task.id, task) is not task:
+            raise InputError(f"task {task.id} is both in {by_id[task.id].source} and in {task.source}")
     return tuple(tasks)
 
 
 KIND: Final = "ClarQ tasks (.yaml, .yml or <number>._<Type_Name>.json)"
-# English/ and Chinese/ may lie in PATH, or one folder deeper (a zip of the folder), but not anywhere.
+# English/ and Chinese/ may be in PATH or one folder deeper (a zip of the folder), but not deeper.
 _NESTING: Final = 2
 
 
 def checker() -> Checker:
-    """Return what `askback check` does with ClarQ's tasks."""
+    """Return the checker of task files for `askback check`."""
     return Checker(KIND, _find_tasks, check_paths, greedy=True)
 
 
 def register(path: str | Path, name: str = BENCHMARK, partial: bool = False) -> Added:
-    """Register a folder of the published format, or a zip of one.
+    """Register a folder in the published format, or a zip file of such a folder.
 
-    `path`: holds ``English/`` and ``Chinese/`` or one of them, is one of them, or is one folder above.
+    `path` contains ``English/`` or ``Chinese/`` or both, is one of them, or contains their parent folder.
 
     Raises:
-        InputError: if no published files are found, one cannot be read, or the statistics differ.
+        InputError: if there are no published files, a file cannot be read, or the statistics differ from the
+            published ones and `partial` is False.
     """
 
     def check(copy: Path) -> Mapping[str, Any]:
         statistics = statistics_by_language(copy)
         if not partial:
             refuse_unpublished(path, _unpublished_remarks(statistics))
-        return {language: str(held) for language, held in statistics.items()}
+        return {language: str(counts) for language, counts in statistics.items()}
 
     added = datasets.add(name, BENCHMARK, path, _published_files, check)
     return replace(added, report=_unpublished_remarks(statistics_by_language(added.dataset.folder)))
 
 
 def _unpublished_remarks(statistics: Mapping[str, Statistics]) -> list[str]:
-    """Return in what data are not the published ones."""
-    return [f"{language}: {phrase}" for language, held in statistics.items() for phrase in differences(held)]
+    """Return the differences from the statistics of the published data."""
+    return [f"{language}: {text}" for language, counts in statistics.items() for text in differences(counts)]
 
 
 def statistics_by_language(folder: Path) -> dict[str, Statistics]:
@@ -196,24 +197,24 @@ def statistics_by_language(folder: Path) -> dict[str, Statistics]:
 
 
 def _find_tasks(path: Path) -> tuple[Path, ...]:
-    """Return the task files in a folder and the folders below; a file itself if it is one."""
+    """Return the task files below a folder, or `path` itself if it is a task file."""
     return tuple(file for file in find_task_files(path) if is_task_file(file) and file.is_file())
 
 
 def _published_files(folder: Path) -> Mapping[str, Path]:
     """Return the published files below `folder`, by ``English/<name>`` or ``Chinese/<name>``."""
     files: dict[str, Path] = {}
-    for home in _language_folders(folder):
-        for file in home.iterdir():
+    for subfolder in _language_folders(folder):
+        for file in subfolder.iterdir():
             if not file.is_file() or not FILE_NAME.fullmatch(file.name):
                 continue
-            place = f"{home.name.capitalize()}/{file.name}"
+            place = f"{subfolder.name.capitalize()}/{file.name}"
             if place in files:
-                raise InputError(f"{folder}: both {files[place]} and {file} are there; name the one you mean")
+                raise InputError(f"{folder}: contains both {files[place]} and {file}; name the one you mean")
             files[place] = file
     if not files:
         names = " or ".join(FOLDERS.values())
-        raise InputError(f"{folder}: no folder {names} with files like 1._Gather_Resources.json in it")
+        raise InputError(f"{folder}: no folder {names} that contains files like 1._Gather_Resources.json")
     return files
 
 
@@ -221,8 +222,7 @@ def _language_folders(folder: Path) -> list[Path]:
     names = {name.lower() for name in FOLDERS.values()}
     layer = [folder]
     for _ in range(1 + _NESTING):
-        homes = [home for home in layer if home.name.lower() in names]
-        if homes:
-            return homes
+        if matches := [folder for folder in layer if folder.name.lower() in names]:
+            return matches
         layer = [child for parent in layer for child in sorted(parent.iterdir()) if child.is_dir()]
     return []

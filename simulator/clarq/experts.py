@@ -1,20 +1,20 @@
-"""The provider's experts (paper IV, Algorithm 1): what they are asked and what they answer.
+"""The provider's experts (paper IV, Algorithm 1): their questions and answers.
 
-An expert judges or writes; it never decides what may be given. That is `provider.py`'s: it checks every
-answer against the frontier, so the invariants hold whatever an expert says. Two sets of experts exist:
-`players.models` asks a language model, `players.experts_offline` needs none.
+An expert judges or writes; it never decides what may be given. `provider.py` does: it checks every
+answer against the frontier, so its invariants hold for any expert. There are two sets of experts:
+`players.models` asks a language model, `players.experts_offline` needs no model.
 
-Experts of several models may sit in one provider, each judging or writing what it does best. A provider is
-then named ``experts:type=A,walk=B,respond=C``, where A, B and C are ``provider/model``, with a server of its
-own as in ``openai/m@http://localhost:8000/v1``, or ``offline/experts``. The parts are
+One provider may combine experts of several models. Its name is ``experts:type=A,walk=B,respond=C``,
+where A, B and C are ``provider/model``, optionally with a server, as in
+``openai/m@http://localhost:8000/v1``, or ``offline/experts``. The parts are
 
-* ``opening``: before the opening, is the task asked about at all (default: who tells the type);
-* ``type``: expert 0, of which type the utterance is;
-* ``walk``: which nodes answer it;
-* ``join``: several nodes in one reply (default: who responds);
+* ``opening``: whether the seeker asks about the task, before the opening is given (default: as ``type``);
+* ``type``: expert 0, the type of the utterance;
+* ``walk``: the nodes that answer the utterance;
+* ``join``: one reply from several nodes (default: as ``respond``);
 * ``respond``: Response II.
 
-Of ``type``, ``walk`` and ``respond``, one that is not named is done by the first that is.
+Unnamed parts among ``type``, ``walk`` and ``respond`` use the first model that is named.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class Situation:
 
     Attributes:
         task: the task; its language is the dialogue's.
-        lines: the dialogue so far (seats ``seeker`` and ``provider``); the last is the seeker's.
-        frontier: where the dialogue stands in the tree.
-        number: number of the provider's turn to come, for the log.
-        seed: for experts that vary their words.
-        repeat: which repetition of the item is played, so that a model is asked afresh in each.
+        lines: the dialogue so far (seats ``seeker`` and ``provider``); the last line is the seeker's.
+        frontier: the position of the dialogue in the tree.
+        number: number of the provider's next turn, for the log.
+        seed: seed for experts that vary their wording.
+        repeat: repetition of the item, so that cached answers are not shared between repetitions.
     """
 
     task: Task
@@ -85,11 +85,11 @@ class Classification:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which available nodes answer the seeker; none means Response II.
+    """The available nodes that answer the seeker; an empty choice means Response II.
 
     Attributes:
-        indices: at most one for the single-info provider.
-        details: scores per node, the pass that succeeded, …; goes into the log.
+        indices: indices of the nodes; at most one for the single-info provider.
+        details: details for the log, such as scores per node or the successful pass.
     """
 
     indices: tuple[str, ...] = ()
@@ -102,22 +102,22 @@ class Experts(Protocol):
 
     @property
     def name(self) -> str:
-        """Return how the log names it: ``offline/experts``, ``openai/gpt-4o``, …."""
+        """Return the name for the log: ``offline/experts``, ``openai/gpt-4o``, …."""
 
     async def relevant(self, situation: Situation) -> Verdict:
-        """Return, before the opening, whether the seeker asks about the task at all."""
+        """Return whether the seeker asks about the task at all; called before the opening is given."""
 
     async def classify(self, situation: Situation) -> Classification:
-        """Return of which type the seeker's utterance is (expert 0)."""
+        """Return the type of the seeker's utterance (expert 0)."""
 
     async def walk(self, situation: Situation, *, multi: bool) -> Choice:
-        """Return which available nodes answer it (types 2 and 3): the first, or all if `multi`."""
+        """Return the available nodes that answer it (types 2 and 3): the first, or all if `multi`."""
 
     async def join(self, situation: Situation, nodes: tuple[Node, ...]) -> str:
-        """Return several nodes in one Response I, each text intact; empty to have them joined by rule."""
+        """Return several nodes joined in one Response I, each text intact; empty for joining by rule."""
 
     async def respond(self, situation: Situation, type: TurnType) -> str:
-        """Return Response II for an utterance of `type`, from the dialogue alone."""
+        """Return Response II to an utterance of `type`, written from the dialogue alone."""
 
 
 EXPERTS: Final = "experts:"
@@ -126,10 +126,10 @@ PARTS: Final[tuple[Part, ...]] = get_args(Part)
 
 
 def read_experts(name: str) -> dict[Part, str]:
-    """Return the model of each part, out of a provider's name.
+    """Return the model of each part from a provider's name.
 
     Raises:
-        InputError: if the name is not of that form; says how it is written.
+        InputError: if the name is malformed; the message explains the syntax.
     """
     named: dict[str, str] = {}
     for piece in name.removeprefix(EXPERTS).split(","):
@@ -150,10 +150,10 @@ def read_experts(name: str) -> dict[Part, str]:
 
 
 def models_of(name: str) -> tuple[str, ...]:
-    """Return the names of the models that a provider called `name` asks.
+    """Return the names of the models that the provider `name` uses.
 
     Raises:
-        InputError: if it names experts that there are not.
+        InputError: if the name is malformed.
     """
     if not name.startswith(EXPERTS):
         return (name,)
@@ -161,7 +161,7 @@ def models_of(name: str) -> tuple[str, ...]:
 
 
 class MixedExperts:
-    """Experts of which each part is another's; stateless."""
+    """Experts combined from several sets, one for each part; stateless."""
 
     def __init__(self, name: str, parts: Mapping[Part, Experts]) -> None:
         self.name = name

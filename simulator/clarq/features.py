@@ -1,16 +1,16 @@
-"""What the ranker knows of a decision: how each thing the seeker asks compares with each node.
+"""Features of the ranker: comparisons of everything the seeker asks with every node.
 
-The seeker's last utterance is cut into **askings**: its question sentences and their clauses (the whole
-utterance if it asks nothing). Every asking is compared with every node of the tree, given ones too: what
-counts is often not how similar they are but whether this node is the one most similar (a **share**: the
-node's value over the largest of all nodes).
+The seeker's last utterance is split into **askings**: its question sentences and their clauses (the whole
+utterance if it asks nothing). Every asking is compared with every node of the tree, including given ones:
+often the similarity matters less than whether this node is the most similar one (a **share**: the
+node's value divided by the largest value of all nodes).
 
 An **option** is an entry of the seeker's lists; its **siblings** are the entries of the same list that share
 a topic with it (two mines, three woods). A node that names an option with siblings settles which one to
 take, so it fits a seeker who has noticed that there are several.
 
-All similarities weigh a topic by how few of the task's nodes use it (those that are still to be given, where
-a brief line asks); no corpus is needed.
+All similarities weigh topics by inverse document frequency over the task's nodes (for a brief utterance,
+over the nodes not given yet); no corpus is needed.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ import numpy as np
 from simulator.clarq.compose import contains
 from simulator.clarq.experts import Situation
 from simulator.clarq.focus import HOW, asked_attribute, asked_kinds, foci
-from simulator.clarq.lexical import PATTERNS, clauses, corrected, is_question, sentences, table, topics
+from simulator.clarq.lexical import PATTERNS, clauses, corrected, is_question, load_table, sentences, topics
 from simulator.clarq.task_index import Floats, indexed
 from trees import OPENING, Frontier, Language, Tree
 
-# Least share of the utterance's topics that the task must know. Of the published utterances one in two
-# hundred stays below; of the same utterances said in a task of another type nineteen in twenty do.
+# Minimum share of the utterance's topics that the task contains. One in two hundred of the published
+# utterances is below it, but nineteen in twenty of them are when paired with a task of another type.
 ON_TOPIC = 0.2
-# Characters up to which an utterance is brief, as a person's are. Those of the published seekers are longer.
+# Maximum characters of a brief utterance, as people write. Published seekers' utterances are longer.
 BRIEF = {"en": 110, "zh": 40}
-TERSE = 3  # topics up to which an utterance is terse
-MEMORY = 14  # provider turns looked back on, so that a turn costs the same however long the dialogue is
+TERSE = 3  # maximum topics of a terse utterance
+MEMORY = 14  # provider turns looked back on, so that a turn costs the same in a dialogue of any length
 
-# Names of the features; what each says stands beside it in the table.
-ASKED: Final = tuple(table("features")["asked"])
-NODE: Final = tuple(table("features")["node"])
+# Names of the features; tables/features.yaml describes each.
+ASKED: Final = tuple(load_table("features")["asked"])
+NODE: Final = tuple(load_table("features")["node"])
 
 _ALTERNATIVES = {"en": " or ", "zh": "还是"}
 
 
 class Past(NamedTuple):
-    """An earlier provider turn after the opening: what could be given and what was, as indices."""
+    """An earlier provider turn after the opening: indices of the nodes available and given."""
 
     available: tuple[str, ...]
     given: tuple[str, ...]
@@ -62,11 +62,11 @@ class Past(NamedTuple):
 
 @dataclass(frozen=True)
 class Features:
-    """Of one decision.
+    """The features of one decision.
 
     Attributes:
-        asked: of every asking and available node; shape (askings, nodes, len(ASKED)).
-        node: of every available node; shape (nodes, len(NODE)).
+        asked: features of every asking and available node; shape (askings, nodes, len(ASKED)).
+        node: features of every available node; shape (nodes, len(NODE)).
     """
 
     asked: Floats
@@ -74,27 +74,27 @@ class Features:
 
 
 class Reading:
-    """The seeker's last utterance, cut up and compared with every node of the tree.
+    """The seeker's last utterance, split into askings and compared with every node of the tree.
 
     Attributes:
-        index: the task's.
-        utterance: what was said.
-        language: of the task.
+        index: index of the task.
+        utterance: the utterance, with slips corrected.
+        language: language of the task.
         available: indices of the nodes that may be given, in order.
         given: indices of the nodes given, in order.
-        asked: the sentences that ask something.
-        stated: the topics of those that do not.
-        all_generic: whether all that is asked is "anything else?" and "is that right?".
-        generic_share: the share of the sentences that ask for no more than that.
-        personal: whether it asks something of the provider as a person.
-        brief: whether the utterance is as short as a person's.
-        terse: whether it is of a few words.
-        unknown: share of its topics that the task does not know.
-        attributes: which attribute each asking asks for, if any.
-        confirming: whether the utterance asks for confirmation anywhere.
+        asked: the question sentences.
+        stated: the topics of the other sentences.
+        all_generic: whether it only asks generic questions ("anything else?", "is that right?").
+        generic_share: share of generic questions among the question sentences.
+        personal: whether it asks about the provider as a person.
+        brief: whether the utterance is as short as people's are.
+        terse: whether it has only a few topics.
+        unknown: share of its topics that do not occur in the task.
+        attributes: for each asking, the attribute it asks for, if any.
+        confirming: whether any part of the utterance asks for confirmation.
         on_topic: whether the utterance is about the task at all.
-        pointing: whether it only points back at what was said before ("Which one?", "How?").
-        likeness: how alike each asking and each node of the tree are; shape (askings, nodes of the tree).
+        pointing: whether it only refers back to an earlier line ("Which one?", "How?").
+        likeness: similarity of each asking to each node; shape (askings, nodes of the tree).
     """
 
     def __init__(self, situation: Situation) -> None:
@@ -103,11 +103,11 @@ class Reading:
         utterance = corrected(situation.utterance, language)
         self.brief = len(utterance) <= BRIEF[language]
         if self.brief:
-            utterance = self.index.speller.meant(utterance)
+            utterance = self.index.speller.correct(utterance)
         self.available = tuple(node.index for node in situation.frontier.available)
         self.given = situation.frontier.given
-        # Of much that a longer line says, what was given already is a part.
-        self._passed = self.given if self.brief else ()
+        # Longer lines often repeat what was given, so there the given nodes keep their weight.
+        self._excluded = self.given if self.brief else ()
         self.utterance, self.language = utterance, language
         parts = sentences(utterance, language)
         self.asked = tuple(sentence for sentence in parts if is_question(sentence, language))
@@ -124,30 +124,30 @@ class Reading:
         self.askings = _askings(self.asked or (utterance,), language)
         self._topics = [topics(asking, language) for asking in self.askings]
         spoken = self.stated.union(*self._topics)
-        # Pronouns and question words alone point at what was said before; a greeting does not.
+        # A question without topics refers to the previous response; a greeting does not.
         self.pointing = not (spoken or self.all_generic) and bool(self.matches("pointing"))
         if self.pointing:
-            given_last = (OPENING, *self.given)[-1]
-            self._topics = [topics(situation.task.tree.text(given_last), language)]
+            last_given = (OPENING, *self.given)[-1]
+            self._topics = [topics(situation.task.tree.text(last_given), language)]
         known = sum(map(self.index.known, spoken))
         self.on_topic = self.pointing or known >= ON_TOPIC * max(1, len(spoken))
         self.personal = bool(self.matches("personal"))
         self.unknown = 1 - known / len(spoken) if spoken else 0.0
         self.attributes = [asked_attribute(asking, language) for asking in self.askings]
         self.terse = len(spoken) <= TERSE
-        whole = dict.fromkeys(spoken.union(*self._topics), 1.0)
-        # One row per asking, and a last one for the whole utterance.
-        self._rows = self.index.rows([*(dict.fromkeys(topic, 1.0) for topic in self._topics), whole])
-        self._likeness, self._explanation_likeness = self.index.likeness(self._rows, self._passed)
+        # One row per asking, and a last row for the utterance.
+        rows = (*self._topics, spoken.union(*self._topics))
+        self._rows = self.index.rows([dict.fromkeys(row, 1.0) for row in rows])
+        self._likeness, self._explanation_likeness = self.index.likeness(self._rows, self._excluded)
         self.likeness = self._likeness[:-1]
 
     def matches(self, name: str) -> re.Match[str] | None:
-        """Return where one of the patterns finds something in the utterance."""
+        """Return the first match of the pattern `name` in the utterance."""
         return PATTERNS[self.language][name].search(self.utterance)
 
     @cached_property
     def opening_likeness(self) -> float:
-        """Return how alike the asking that is most like it and the opening are."""
+        """The share of an asking's topics that the opening has, for the asking with the largest share."""
         opening = topics(self._situation.task.tree.opening, self.language)
         shares = (len(asked & opening) / len(asked) for asked in self._topics if asked)
         return max(shares, default=0.0)
@@ -160,7 +160,7 @@ class Reading:
 
     @cached_property
     def asked_features(self) -> Floats:
-        """Return the features of every asking and node of the tree, in the order of `ASKED`."""
+        """The features of every asking and node of the tree, in the order of `ASKED`."""
         index, language = self.index, self._situation.task.language
         focused = [() if self.pointing else foci(asking, language) for asking in self.askings]
         weighted = [
@@ -170,7 +170,8 @@ class Reading:
         rows = index.rows([weights for group in weighted for weights in group])
         starts = np.cumsum([0] + [len(group) for group in weighted[:-1]])
         node, kind, focus = (
-            np.maximum.reduceat(values, starts, axis=0) for values in index.focus_likeness(rows, self._passed)
+            np.maximum.reduceat(values, starts, axis=0)
+            for values in index.focus_likeness(rows, self._excluded)
         )
         flags = np.array(
             [
@@ -223,7 +224,7 @@ class Reading:
         return features
 
     def _attributes(self, shape: tuple[int, ...]) -> Floats:
-        """Return whether each node settles the attribute, alone, or not; shape (3, askings, nodes)."""
+        """Return indicators: the node settles the attribute, alone does, does not; (3, askings, nodes)."""
         settled = np.zeros((3, *shape))
         for row, attribute in enumerate(self.attributes):
             if attribute is not None:
@@ -232,7 +233,7 @@ class Reading:
         return settled
 
     def _asks_own_skill(self) -> Floats:
-        """Return where it is asked how to do what the seeker can do; shape (askings, 1)."""
+        """Return 1 for askings that ask how to do one of the seeker's own skills; shape (askings, 1)."""
         return np.array(
             [
                 [float(attribute == HOW and any(skill and skill <= asked for skill in self.index.skills))]
@@ -242,7 +243,7 @@ class Reading:
 
     def _node_features(self, columns: Sequence[int]) -> Floats:
         """Return the features of every available node, in the order of `NODE`."""
-        # A person asks for one thing after the other: what has not been given was not asked for.
+        # People ask for one thing at a time: nodes not given have not been asked for.
         past = () if self.brief else past_turns(self._situation)
         passed_over = [min(3, sum(turn.passed_over(node) for turn in past)) for node in self.available]
         return np.column_stack(
@@ -257,10 +258,10 @@ class Reading:
 
 
 def past_turns(situation: Situation) -> tuple[Past, ...]:
-    """Return the last `MEMORY` provider turns after the opening, read off the dialogue and the nodes given.
+    """Return the last `MEMORY` provider turns after the opening, from the dialogue and the nodes given.
 
-    Nodes are looked for in the order in which they were given, so a line that quotes an earlier node
-    again does not count as giving it.
+    Nodes are assigned to lines in the order in which they were given, so a line that repeats an earlier
+    node does not count as giving it.
     """
     tree, language = situation.task.tree, situation.task.language
     lines = situation.lines[-2 * MEMORY - 1 : -1]
@@ -273,34 +274,34 @@ def past_turns(situation: Situation) -> tuple[Past, ...]:
         replies = replies[opened + 1 :]
     given = situation.frontier.given
     for start in range(len(given) + 1):
-        turns, left = _attribute(tree, language, replies, given[:start], given[start:])
-        if not left:
+        turns, unassigned = _assign(tree, language, replies, given[:start], given[start:])
+        if not unassigned:
             break
     return turns
 
 
-def _attribute(
-    tree: Tree, language: Language, replies: Sequence[str], given: tuple[str, ...], left: tuple[str, ...]
+def _assign(
+    tree: Tree, language: Language, replies: Sequence[str], given: tuple[str, ...], later: tuple[str, ...]
 ) -> tuple[tuple[Past, ...], tuple[str, ...]]:
-    """Give `left`, in order, to the replies that contain them; also what could not be placed."""
+    """Assign the nodes `later`, in order, to the replies that contain them; return the rest as well."""
     turns = []
     for reply in replies:
-        here = 0
-        while here < len(left) and contains(reply, tree.by_index[left[here]].text, language):
-            here += 1
+        count = 0
+        while count < len(later) and contains(reply, tree.by_index[later[count]].text, language):
+            count += 1
         available = tuple(node.index for node in Frontier(tree, True, given).available)
-        turns.append(Past(available, left[:here]))
-        given, left = given + left[:here], left[here:]
-    return tuple(turns), left
+        turns.append(Past(available, later[:count]))
+        given, later = given + later[:count], later[count:]
+    return tuple(turns), later
 
 
 def _askings(asked: Sequence[str], language: Language) -> tuple[str, ...]:
-    """Return sentences and their clauses, each once; one without a topic only if nothing else is there."""
+    """Return the sentences and clauses that have a topic, each once; the first sentence if none has."""
     parts = (part for sentence in asked for part in (sentence, *clauses(sentence, language)))
     return tuple(dict.fromkeys(part for part in parts if topics(part, language))) or (asked[0],)
 
 
 def _share(values: Floats) -> Floats:
-    """Return each value over the largest of its row; 0 in a row of zeros."""
+    """Return each value divided by the largest of its row; 0 in a row of zeros."""
     largest = values.max(axis=1, keepdims=True)
     return np.asarray(values / np.where(largest > 0, largest, 1.0))

@@ -1,9 +1,9 @@
-"""What a sentence asks for: the topics that stand near its question words.
+"""The subject of a question: the topics near its question words.
 
 "At which **shop** do you buy a kite?" asks for a shop; "where is the **kite**?" for the kite. A **focus**
 weighs each topic by its distance from a question word; the **kind** asked for is the noun that follows
-``which`` or ``what``. Explanations are read in the same way ("settles which shop has kites"), so that what
-a node answers can be compared with what is asked.
+``which`` or ``what``. Explanations are read in the same way ("settles which shop has kites"), so that
+the answer in a node can be compared with the question.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from simulator.clarq.lexical import (
     Placed,
     chinese_places,
     english_words,
+    load_table,
     sentences,
     stem,
-    table,
     topic_of,
     topics,
     unite_synonyms,
 )
 from trees import Background, Language, Node
 
-NEXT_WORD = 0.6  # English: a content word weighs so much less than the one before it
+NEXT_WORD = 0.6  # English: weight of a content word relative to the previous one
 REACH = 5.0  # Chinese: characters after which the weight has fallen to 1/e
-BEFORE = 0.5  # Chinese: what stands before the question word weighs half, except for "where" and "who"
+BEFORE = 0.5  # Chinese: weight of topics before the question word, except for "where" and "who"
 
 _WHERE_OR_WHO_ZH = frozenset(("哪里", "哪儿", "何处", "谁"))
 _HOW = re.compile(r"how|如何|怎.*")
@@ -47,7 +47,7 @@ class Focus:
 
     Attributes:
         how: whether it asks for a way to do something.
-        weights: of the topics, 0 to 1, falling with the distance from the question word.
+        weights: weights of the topics, 0 to 1, falling with the distance from the question word.
     """
 
     how: bool
@@ -64,7 +64,7 @@ def foci(sentence: str, language: Language) -> tuple[Focus, ...]:
 def asked_kinds(sentence: str, language: Language, known: Collection[str] | None = None) -> frozenset[str]:
     """Return the kinds of thing that ``which`` and ``what`` ask for, as topics.
 
-    A verb may follow the noun ("which key fits …"): of its words the last that is `known` as a kind counts.
+    A verb may follow the noun ("which key fits …"), so the last word that is a `known` kind counts.
     """
     phrases = _english_kinds(sentence) if language == "en" else _chinese_kinds(sentence)
     return frozenset(
@@ -74,7 +74,7 @@ def asked_kinds(sentence: str, language: Language, known: Collection[str] | None
 
 
 def focus_of_text(text: str, language: Language) -> dict[str, float]:
-    """Return all foci of an explanation together, each topic with its largest weight."""
+    """Return the foci of an explanation merged, each topic with its largest weight."""
     merged: dict[str, float] = {}
     for sentence in sentences(text, language):
         for focus in foci(sentence, language):
@@ -84,7 +84,7 @@ def focus_of_text(text: str, language: Language) -> dict[str, float]:
 
 
 def several_of(text: str, language: Language) -> frozenset[str]:
-    """Return topics of which an explanation says that there are several ("there are two mines")."""
+    """Return the topics that an explanation says there are several of ("there are two mines")."""
     return frozenset().union(
         *(topics(match, language) for match in PATTERNS[language]["several"].findall(text))
     )
@@ -163,7 +163,7 @@ HOW: Final = "how"
 
 
 class Attribute(NamedTuple):
-    """The words that ask for an attribute, and those that settle it: a node's, and its explanation's."""
+    """Patterns of an attribute: in a question, in a node's text that settles it, and in its explanation."""
 
     asked: re.Pattern[str]
     told: re.Pattern[str]
@@ -177,21 +177,21 @@ _ATTRIBUTES: Final = {
         )
         for row in rows
     }
-    for language, rows in table("attributes").items()
+    for language, rows in load_table("attributes").items()
 }
 
 
 @lru_cache(maxsize=4096)
 def asked_attribute(asking: str, language: Language) -> str | None:
-    """Return the attribute that an asking calls for; None for a choice or anything else."""
-    matching = (name for name, attribute in _ATTRIBUTES[language].items() if attribute.asked.search(asking))
-    return next(matching, None)
+    """Return the attribute that an asking asks for; None for a choice or anything else."""
+    matches = (name for name, attribute in _ATTRIBUTES[language].items() if attribute.asked.search(asking))
+    return next(matches, None)
 
 
 def settled_attributes(
     node: Node, background: Background, named: Collection[str], language: Language
 ) -> frozenset[str]:
-    """Return the attributes that `node` settles."""
+    """Return the attributes that `node` settles; `named`: the background entries that it names."""
     explanation = node.explanation or ""
     settled = {
         name

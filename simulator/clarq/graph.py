@@ -1,4 +1,4 @@
-r"""The dialogue as a LangGraph state machine: one graph, whoever sits in its two seats.
+r"""The dialogue as a LangGraph state machine, the same for all kinds of players.
 
 ::
 
@@ -6,11 +6,11 @@ r"""The dialogue as a LangGraph state machine: one graph, whoever sits in its tw
                           |           \-> walk -> seek
                            -> respond ----------> seek
 
-A provider that answers through experts (`ProviderAgent`) classifies what the seeker said and, only if a
-detail was asked that could be given, walks through the tree. How it then responds needs no decision, and so
-no step of the machine. Any other provider is asked for its whole move: it responds. Where a person is due,
-the invocation ends; the runner invokes the graph again with the state rebuilt from the turn log (`rebuild`).
-So no checkpointer is needed: the log is the checkpoint.
+A provider that answers through experts (`ProviderAgent`) classifies the seeker's line and, if it asks for
+a detail and nodes are available, walks through the tree. Its response follows from that decision, so it
+is not a step of the machine. Any other provider makes its complete move in `respond`. When a person is to
+move, the invocation ends; the runner invokes the graph again with the state rebuilt from the turn log
+(`rebuild`). So no checkpointer is needed: the log is the checkpoint.
 """
 
 from __future__ import annotations
@@ -30,7 +30,15 @@ from langgraph.types import Command
 from logs.rows import Turn
 from personas.templates import render
 from simulator.clarq import provider as rules
-from simulator.clarq.data import PROVIDER, SEEKER, TURN_LIMIT, SeekerKnows, background_text, farewell, persona
+from simulator.clarq.data import (
+    PROVIDER,
+    SEEKER,
+    TURN_LIMIT,
+    SeekerKnows,
+    background_text,
+    is_farewell,
+    template_name,
+)
 from simulator.clarq.experts import Experts, Situation
 from simulator.clarq.provider import Decision, ProviderTurn
 from simulator.errors import SeatError
@@ -42,14 +50,14 @@ from trees import OPENING, Frontier, Task
 
 @dataclass(frozen=True, slots=True)
 class ProviderKnows:
-    """A provider's `View.task`: the whole task, and where the dialogue stands in its tree."""
+    """A provider's `View.task`: the complete task and the position of the dialogue in its tree."""
 
     task: Task
     frontier: Frontier
 
 
 class ProviderAgent:
-    """A provider seat that answers through experts; the graph runs its steps."""
+    """A provider seat that answers through experts; in an episode, the graph runs its steps."""
 
     def __init__(self, experts: Experts, kind: Kind) -> None:
         self.experts = experts
@@ -57,7 +65,7 @@ class ProviderAgent:
         self.name = experts.name
 
     async def reply(self, view: View) -> Reply:
-        """Return the three steps one after the other, for use outside the graph."""
+        """Run all steps and return the reply, for use outside the graph."""
         situation = situation_of(view)
         decision = await rules.decide(self.experts, situation, multi=bool(view.options.get("multi")))
         turn = await rules.respond(self.experts, situation, decision)
@@ -66,12 +74,12 @@ class ProviderAgent:
 
 
 def situation_of(view: View) -> Situation:
-    """Return what a provider's view holds, as its experts see it."""
-    knows: ProviderKnows = view.task
+    """Return a provider's view as a situation for its experts."""
+    task_view: ProviderKnows = view.task
     return Situation(
-        task=knows.task,
+        task=task_view.task,
         lines=view.lines,
-        frontier=knows.frontier,
+        frontier=task_view.frontier,
         episode_id=view.episode_id,
         number=view.number,
         seed=view.seed,
@@ -81,10 +89,10 @@ def situation_of(view: View) -> Situation:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """The live objects of an episode; travel as the graph's context, never in its state.
+    """The live objects of an episode, passed as the graph's context, never in its state.
 
     Attributes:
-        record: puts a turn into the log; when it returns, the turn counts.
+        record: writes a turn to the log; once it returns, the turn counts.
     """
 
     episode_id: str
@@ -105,12 +113,12 @@ class Table:
 
 
 class State(TypedDict):
-    """Plain values only.
+    """The state of a dialogue, in plain values.
 
     Attributes:
         lines: ``[seat, text]`` per turn.
-        decision: of a provider that is to walk, what it knows so far (a `Decision`'s fields).
-        since: when the seat that is due became so (seconds, monotonic).
+        decision: the fields of the provider's `Decision` between `classify` and `walk`.
+        since: time at which the current seat's turn began (seconds, monotonic).
     """
 
     lines: Annotated[list[list[str]], operator.add]
@@ -121,12 +129,12 @@ class State(TypedDict):
 
 
 Update = dict[str, Any]
-# Where the dialogue goes on after a turn.
-Place = Literal["seek", "classify", "respond", "__end__"]
+# The nodes that may follow a turn.
+NextNode = Literal["seek", "classify", "respond", "__end__"]
 
 
 def rebuild(turns: Iterable[Turn]) -> State:
-    """Return the state after `turns`, which must be an episode's, in order."""
+    """Return the state after an episode's `turns`, given in order."""
     lines: list[list[str]] = []
     given: list[str] = []
     opened = False
@@ -139,23 +147,23 @@ def rebuild(turns: Iterable[Turn]) -> State:
 
 
 def frontier(task: Task, state: State) -> Frontier:
-    """Return where the dialogue stands in the task's tree."""
+    """Return the position of the dialogue in the task's tree."""
     return Frontier(task.tree, state["opened"], tuple(state["given"]))
 
 
 def ending(state: State, turn_limit: int) -> Literal["completed", "truncated"] | None:
-    """Return how the dialogue has ended: by a goodbye, at the turn limit, or (None) not yet."""
+    """Return the status of an ended dialogue (by a goodbye, or at the turn limit); None if it continues."""
     lines = state["lines"]
     if not lines:
         return None
     seat, text = lines[-1]
     if seat == SEEKER:
-        return "completed" if farewell(text) else None
+        return "completed" if is_farewell(text) else None
     return "truncated" if sum(who == SEEKER for who, _ in lines) >= turn_limit else None
 
 
-def due(state: State, turn_limit: int) -> str | None:
-    """Return the seat that is to move; None when the dialogue has ended. Jax greets first."""
+def seat_due(state: State, turn_limit: int) -> str | None:
+    """Return the seat to move; None when the dialogue has ended. Jax, the provider, greets first."""
     if ending(state, turn_limit):
         return None
     lines = state["lines"]
@@ -163,8 +171,8 @@ def due(state: State, turn_limit: int) -> str | None:
 
 
 def view_for(table: Table, state: State, seat: str) -> View:
-    """Return all that `seat` may see now: a seeker never sees the tree."""
-    knows = (
+    """Return everything that `seat` may see now; a seeker never sees the tree."""
+    task_view = (
         SeekerKnows(table.task.background, table.prompt, table.task.language)
         if seat == SEEKER
         else ProviderKnows(table.task, frontier(table.task, state))
@@ -176,7 +184,7 @@ def view_for(table: Table, state: State, seat: str) -> View:
         number=number,
         language=table.task.language,
         lines=tuple([_line(seat, text) for seat, text in state["lines"]]),
-        task=knows,
+        task=task_view,
         seed=derive_seed(table.seed, number),
         repeat=table.repeat,
         moves=_moves(state, seat),
@@ -185,7 +193,7 @@ def view_for(table: Table, state: State, seat: str) -> View:
 
 
 def seeker_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
-    """Return a seeker's reply as a turn for the log and an update of the state.
+    """Return a seeker's reply as a turn for the log and a state update.
 
     Raises:
         SeatError: if the reply is empty.
@@ -197,19 +205,19 @@ def seeker_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]
 
 
 def provider_move(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
-    """Return a provider's own move (a person's, a script's) as a turn and an update.
+    """Return the move of a provider without experts (a person, a script) as a turn and a state update.
 
     Raises:
         SeatError: if the move breaks the rules of `provider.take_move`.
     """
     before = frontier(table.task, state)
-    moved = rules.take_move(before, reply.move, reply.text, table.task.language, multi=table.multi)
-    return _provider_turn(table, state, reply, None, moved)
+    turn = rules.take_move(before, reply.move, reply.text, table.task.language, multi=table.multi)
+    return _provider_turn(table, state, reply, None, turn)
 
 
 def greeting(table: Table, state: State) -> tuple[Turn, Update]:
-    """Return Jax's fixed first line."""
-    name = persona("greeting", str(table.options.get("personas", "default")))
+    """Return Jax's fixed greeting as a turn and a state update."""
+    name = template_name("greeting", str(table.options.get("personas", "default")))
     text = render(name, table.task.language, {}).text.strip()
     return _turn(table, state, PROVIDER, Reply(), text, {"greeting": True}, {})
 
@@ -217,24 +225,24 @@ def greeting(table: Table, state: State) -> tuple[Turn, Update]:
 def build_graph() -> StateGraph[State, Table, State, State]:
     """Return the uncompiled graph; batch runs compile it without a checkpointer.
 
-    A node says itself where it goes on (`Command`): a conditional edge reads the whole state once more
-    and costs a third of a step.
+    Nodes name their successor themselves (`Command`): a conditional edge would read the complete state
+    again, which costs a third of a step.
     """
     graph = StateGraph(State, context_schema=Table)
-    graph.add_conditional_edges(START, _start, ["greet", *get_args(Place)])
+    graph.add_conditional_edges(START, _start, ["greet", *get_args(NextNode)])
     for name, node in (("greet", _greet), ("seek", _seek), ("classify", _classify), ("walk", _walk)):
         graph.add_node(name, node)
     graph.add_node("respond", _respond)
     return graph
 
 
-async def _start(state: State, runtime: Runtime[Table]) -> Literal["greet", Place]:
-    # Asynchronous although it waits for nothing: LangGraph hands a plain function to a thread.
-    return _next(runtime.context, state) if state["lines"] else "greet"
+async def _start(state: State, runtime: Runtime[Table]) -> Literal["greet", NextNode]:
+    # Asynchronous although it awaits nothing: LangGraph would run a plain function in a thread.
+    return _next_node(runtime.context, state) if state["lines"] else "greet"
 
 
-def _next(table: Table, state: State) -> Place:
-    seat = due(state, table.turn_limit)
+def _next_node(table: Table, state: State) -> NextNode:
+    seat = seat_due(state, table.turn_limit)
     if seat is None:
         return "__end__"
     player = table.seeker if seat == SEEKER else table.provider
@@ -260,14 +268,14 @@ async def _classify(state: State, runtime: Runtime[Table]) -> Command[Literal["w
     decision = await rules.classify(experts, situation)
     if decision.walking:
         return Command(update={"decision": asdict(decision)}, goto="walk")
-    return await _answer(runtime.context, state, experts, situation, decision)
+    return await _respond_by_experts(runtime.context, state, experts, situation, decision)
 
 
 async def _walk(state: State, runtime: Runtime[Table]) -> Command[Literal["seek", "__end__"]]:
     experts, situation = _experts_and_situation(runtime.context, state)
     decision = Decision(**state["decision"])
     decision = await rules.walk(experts, situation, decision, multi=runtime.context.multi)
-    return await _answer(runtime.context, state, experts, situation, decision)
+    return await _respond_by_experts(runtime.context, state, experts, situation, decision)
 
 
 async def _respond(state: State, runtime: Runtime[Table]) -> Command[Literal["seek", "__end__"]]:
@@ -276,25 +284,25 @@ async def _respond(state: State, runtime: Runtime[Table]) -> Command[Literal["se
     return await _record(table, state, *provider_move(table, state, reply))
 
 
-async def _answer(
+async def _respond_by_experts(
     table: Table, state: State, experts: Experts, situation: Situation, decision: Decision
 ) -> Command[Any]:
     turn = await rules.respond(experts, situation, decision)
     return await _record(table, state, *_provider_turn(table, state, Reply(), decision, turn))
 
 
-# Every turn sees all the lines before it; making them anew each time would grow with the dialogue.
+# Every turn sees all lines before it; without the cache, its cost would grow with the dialogue.
 _line = lru_cache(maxsize=8192)(Line)
 
 
 def _moves(state: State, seat: str) -> int:
-    """Return how often `seat` has moved; Jax's greeting is no move of whoever provides."""
+    """Return the number of moves of `seat`; the greeting does not count as a move."""
     spoken = sum(who == seat for who, _ in state["lines"])
     return max(spoken - 1, 0) if seat == PROVIDER else spoken
 
 
 def _experts_and_situation(table: Table, state: State) -> tuple[Experts, Situation]:
-    """Return the experts behind a provider, and what they see."""
+    """Return the provider's experts and their situation."""
     assert isinstance(table.provider, ProviderAgent)
     return table.provider.experts, situation_of(view_for(table, state, PROVIDER))
 
@@ -317,4 +325,4 @@ def _turn(
 
 async def _record(table: Table, state: State, turn: Turn, update: Update) -> Command[Any]:
     await table.record(turn)
-    return Command(update=update, goto=_next(table, state_after(state, update)))
+    return Command(update=update, goto=_next_node(table, state_after(state, update)))

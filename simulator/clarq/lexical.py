@@ -1,13 +1,13 @@
-"""From text to terms, sentences and questions, in English and Chinese, by rule.
+"""Rule-based analysis of English and Chinese text: terms, topics, sentences, questions, typing errors.
 
-A **term** is a stemmed content word in English and a pair of neighbouring characters in Chinese, where a
-stop word or stop character breaks the run. A **topic** is a term after synonyms have been united. No
-dictionary beyond the lists in `tables/lexical.yaml`.
+A **term** is a stemmed content word in English and a pair of neighbouring characters in Chinese, where
+stop words and stop characters are boundaries. A **topic** is a term after synonyms have been merged. The
+only dictionary is `tables/lexical.yaml`.
 
-A **slip** in English is a letter left out, doubled, replaced or exchanged with the next. In Chinese one
-character stands for another that sounds the same, as input methods offer them, or looks like it. `Speller`
-takes for a slip only what is no word of the task's or of our own lists, and only if what was meant is beyond
-doubt.
+A **slip** in English is a letter omitted, doubled, replaced or swapped with the next. In Chinese it is a
+character typed for another that sounds the same, as input methods offer them, or looks similar. `Speller`
+corrects only words that occur neither in the task nor in our lists, and only if the correction is
+unambiguous.
 """
 
 from __future__ import annotations
@@ -30,41 +30,41 @@ LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 
 
 @cache
-def table(name: str) -> Any:
-    """Return what ``tables/<name>.yaml`` holds."""
+def load_table(name: str) -> Any:
+    """Return the content of ``tables/<name>.yaml``."""
     return yaml.safe_load(files(__package__).joinpath("tables", f"{name}.yaml").read_text(encoding="utf-8"))
 
 
-WORDS: Final[Mapping[Language, Any]] = table("words")
-"""The word lists by which the offline seeker reads."""
+WORDS: Final[Mapping[Language, Any]] = load_table("words")
+"""The word lists of the offline seeker."""
 EN, ZH = (
     {name: frozenset(text.split()) for name, text in WORDS[language].items() if isinstance(text, str)}
     for language in LANGUAGES
 )
-"""Those that are plain lists of words, by name."""
+"""The plain word lists, by name."""
 VAGUE: Final[Mapping[Language, Mapping[str, Vagueness]]] = {
     language: {word: sort for sort, text in WORDS[language]["vague"].items() for word in text.split()}
     for language in LANGUAGES
 }
-"""Vague nouns and the sort of question they call for."""
+"""Vague nouns and the sort of question they require."""
 PATTERNS: Final[Mapping[Language, Mapping[str, re.Pattern[str]]]] = {
-    # Alternatives may stand in a list.
+    # Alternatives may be given as a list.
     language: {name: re.compile(row if isinstance(row, str) else "|".join(row)) for name, row in rows.items()}
-    for language, rows in table("patterns").items()
+    for language, rows in load_table("patterns").items()
 }
 EN_PATTERNS, ZH_PATTERNS = PATTERNS["en"], PATTERNS["zh"]
 
-_LISTS: dict[str, Any] = table("lexical")
+_LISTS: dict[str, Any] = load_table("lexical")
 STOP_WORDS = frozenset(_LISTS["en"]["stop_words"].split())
-"""English words, in lower case, that say nothing about what a question is about."""
+"""English words, in lower case, that are irrelevant to the subject of a question."""
 _STOP_CHARACTERS = frozenset(_LISTS["zh"]["stop_characters"])
 _FUNCTION_CHARACTERS = _STOP_CHARACTERS.union(_LISTS["zh"]["measures"], _LISTS["zh"]["function_characters"])
-"""Chinese words of grammar, measure words and numbers."""
+"""Chinese function words, measure words and numbers."""
 _STOP_ZH = re.compile(
     "|".join(sorted(map(re.escape, _LISTS["zh"]["stop_words"].split()), key=len, reverse=True))
 )
 
-# The first word of a group stands for itself, lest a shorter one be found within it.
+# The first word of a group also maps to itself, lest a shorter synonym match inside it.
 _SYNONYMS_ZH = {word: group[0] for group in map(str.split, _LISTS["zh"]["synonyms"]) for word in group}
 _SYNONYM_ZH = re.compile("|".join(sorted(map(re.escape, _SYNONYMS_ZH), key=len, reverse=True)))
 
@@ -82,10 +82,10 @@ _MISSPELT = {
     )
     for language, pattern in {"en": r"\b(?:{})\b", "zh": "{}"}.items()
 }
-# 那 is typed for 哪; without any other mark of a question it is one.
+# 那 is often typed for 哪; if nothing else marks the sentence as a question, read it as 哪.
 _THAT_ZH = re.compile(rf"那(?=[{_LISTS['zh']['measures']}里儿些几])|(?<=[在去到往从])那(?![天时年边头])")
 
-# Characters that look alike, each with the others of its groups.
+# Each character with those that look similar.
 LOOKALIKES = {
     character: frozenset(other for group in groups if character in group for other in group)
     for groups in [_LISTS["zh"]["lookalikes"].split()]
@@ -107,7 +107,7 @@ _SENTENCE = {
 
 
 class Placed(NamedTuple):
-    """A Chinese topic and the character at which it stands."""
+    """A Chinese topic and its position in the text."""
 
     topic: str
     place: int
@@ -115,7 +115,7 @@ class Placed(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def terms(text: str, language: Language) -> tuple[str, ...]:
-    """Return the terms of `text` in order, repetitions included."""
+    """Return the terms of `text` in order, including repetitions."""
     if language == "en":
         return tuple(stem(word) for word in english_words(text) if word not in STOP_WORDS)
     return tuple(topic for topic, _ in chinese_places(text))
@@ -135,9 +135,9 @@ def topic_of(term: str) -> str:
 
 
 def unite_synonyms(text: str) -> str:
-    """Return Chinese text with every word of a group of synonyms replaced by the first of the group.
+    """Return Chinese text with every synonym replaced by the first word of its group.
 
-    A measure word between a question word and its noun goes: it would form a pair with the noun.
+    A measure word between a question word and its noun is removed: it would form a pair with the noun.
     """
     text = _MEASURE_ZH.sub(r"\1 ", text)
     return _SYNONYM_ZH.sub(lambda match: _SYNONYMS_ZH[match.group()], text)
@@ -145,19 +145,19 @@ def unite_synonyms(text: str) -> str:
 
 @cache
 def words_of(name: str, language: Language) -> frozenset[str]:
-    """Return all words of one of our own lists."""
+    """Return all words of the list `name` in `tables/lexical.yaml`."""
     entries = _LISTS[language][name]
     groups = entries.split("\n") if isinstance(entries, str) else entries
     return frozenset(word for group in groups for word in group.split())
 
 
 def english_words(text: str) -> list[str]:
-    """Return the words of English text in lower case, without what follows an apostrophe."""
+    """Return the words of English text in lower case, cut at apostrophes."""
     return [word.split("'")[0] for word in _WORD.findall(text.lower().replace("’", "'"))]
 
 
 def chinese_places(text: str) -> list[Placed]:
-    """Return the terms of Chinese text with their places; a character alone between stops is a term too."""
+    """Return the terms of Chinese text with their positions; an isolated character is a term, too."""
     blanked = _STOP_ZH.sub(lambda match: " " * len(match.group()), text.lower().replace("jax", "   "))
     terms: list[Placed] = []
     for run in _RUN.finditer(blanked):
@@ -170,7 +170,7 @@ def chinese_places(text: str) -> list[Placed]:
 
 
 def corrected(text: str, language: Language) -> str:
-    """Return what was meant where a question word is misspelt, as it often is in a hurry."""
+    """Return `text` with misspelt question words corrected."""
     text = _MISSPELT[language].sub(lambda match: _MISSPELLINGS[match.group().lower()], text)
     if language == "en":
         return EN_PATTERNS["were"].sub("where", text)
@@ -178,7 +178,7 @@ def corrected(text: str, language: Language) -> str:
 
 
 def sentences(text: str, language: Language) -> tuple[str, ...]:
-    """Return sentences with their end marks; list items count as sentences, their numbers go."""
+    """Return the sentences with their end marks; list items count as sentences, without their numbers."""
     text = _NUMBERING.sub("", _BLANKS.sub(" ", text))
     if language == "en":
         text = _ABBREVIATION.sub(r"\1", text)
@@ -187,7 +187,7 @@ def sentences(text: str, language: Language) -> tuple[str, ...]:
 
 
 def clauses(sentence: str, language: Language) -> tuple[str, ...]:
-    """Return the parts of a sentence between which the subject may change."""
+    """Return the clauses of a sentence, which may have different subjects."""
     parts = (part.strip() for part in PATTERNS[language]["clause_break"].split(sentence))
     return tuple(part for part in parts if part)
 
@@ -199,16 +199,16 @@ def is_question(sentence: str, language: Language) -> bool:
 
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
-    """Return an English word's stem; only meant for comparing words with each other."""
+    """Return the stem of an English word, for comparison only."""
     return str(_STEMMER.stemWord(_IRREGULAR.get(word, word)))
 
 
 def similar_topics(topic: str, known: Collection[str]) -> tuple[str, ...]:
-    """Return those of the `known` topics that an unknown one probably stands for.
+    """Return the `known` topics that an unknown topic probably means.
 
-    English: the one that is a single slip away (a letter left out, doubled, replaced, or two exchanged).
-    Chinese: for a single character the pairs that contain it; for a pair those that share a character in
-    the same place, if they are at most two.
+    English: the only topic one slip away (a letter omitted, doubled, replaced or swapped), if unique.
+    Chinese: for a single character, the pairs that contain it; for a pair, the pairs that share a character
+    in the same position, if there are at most two.
     """
     if topic[0] < "\u4e00":
         if len(topic) < 4:
@@ -230,7 +230,7 @@ _SYNONYMS_EN = {
 
 _LETTERS: Final = re.compile(r"(?<![\w'’])[A-Za-z]{3,}(?![\w'’])")
 _CHARACTERS: Final = re.compile(r"[\u4e00-\u9fff]+")
-# Sounds that speakers of many dialects do not tell apart.
+# Sounds that are the same in many dialects.
 _ALIKE: Final = (
     (re.compile(r"^([zcs])h"), r"\1"),
     (re.compile(r"^n(?=[aeiouv])"), "l"),
@@ -239,85 +239,86 @@ _ALIKE: Final = (
 
 
 class Speller:
-    """The words of a task, and what is meant by those that are none."""
+    """A spelling corrector whose dictionary is a task's own texts and our word lists."""
 
     def __init__(self, texts: Iterable[str], language: Language) -> None:
         self._language = language
-        named, self._common = words_of("synonyms", language), words_of("common", language)
+        synonyms, self._common = words_of("synonyms", language), words_of("common", language)
         if language == "en":
-            meant = frozenset(word for text in texts for word in _LETTERS.findall(text.lower())) | named
-            self._known = frozenset(map(stem, meant | self._common | words_of("stop_words", language)))
-            # Nobody slips at the first letter.
-            self._begun = tuple(map(_by_initial, (meant, self._common)))
+            words = frozenset(word for text in texts for word in _LETTERS.findall(text.lower())) | synonyms
+            self._known = frozenset(map(stem, words | self._common | words_of("stop_words", language)))
+            # The first letter is assumed to be right.
+            self._by_initial = tuple(map(_by_initial, (words, self._common)))
         else:
-            meant = _pairs((*texts, *named))
-            self._known = meant | _pairs(self._common)
-            # What stands before a character, and what after it.
-            self._beside: dict[tuple[int, str], set[str]] = defaultdict(set)
-            for pair in meant:
+            pairs = _pairs((*texts, *synonyms))
+            self._known = pairs | _pairs(self._common)
+            # The characters that occur before and after each character.
+            self._neighbours: dict[tuple[int, str], set[str]] = defaultdict(set)
+            for pair in pairs:
                 if _FUNCTION_CHARACTERS.isdisjoint(pair):
-                    self._beside[1, pair[0]].add(pair[1])
-                    self._beside[0, pair[1]].add(pair[0])
+                    self._neighbours[1, pair[0]].add(pair[1])
+                    self._neighbours[0, pair[1]].add(pair[0])
 
-    def meant(self, text: str) -> str:
+    def correct(self, text: str) -> str:
         """Return `text` with its slips corrected."""
         if self._language == "en":
-            return _LETTERS.sub(lambda match: self._english(match.group()), text)
-        return _CHARACTERS.sub(lambda match: self._chinese(match.group()), text)
+            return _LETTERS.sub(lambda match: self._correct_word(match.group()), text)
+        return _CHARACTERS.sub(lambda match: self._correct_run(match.group()), text)
 
-    def _english(self, word: str) -> str:
+    def _correct_word(self, word: str) -> str:
         lower = word.lower()
         if stem(lower) in self._known:
             return word
-        for words in self._begun:
+        for words in self._by_initial:
             near = {stem(other): other for other in words.get(lower[0], ()) if is_slip(lower, other)}
             if near:
                 return next(iter(near.values())) if len(near) == 1 else word
         return word
 
-    def _chinese(self, run: str) -> str:
-        meant = list(run)
-        # First what is surer, lest a good character be taken for the slip beside it.
-        for alike in (
+    def _correct_run(self, run: str) -> str:
+        characters = list(run)
+        # The more certain test first, lest a correct character be changed to fit a slip next to it.
+        for similar in (
             _looks_or_sounds_alike,
             lambda typed, meant: _merge_sounds(typed) == _merge_sounds(meant),
         ):
-            for place, typed in enumerate(meant):
-                before, after = "".join(meant[:place][-1:]), "".join(meant[place + 1 : place + 2])
+            for at, typed in enumerate(characters):
+                before, after = "".join(characters[:at][-1:]), "".join(characters[at + 1 : at + 2])
                 if typed in _FUNCTION_CHARACTERS or {before + typed, typed + after} & self._known:
                     continue
-                candidates = self._beside.get((1, before), set()) | self._beside.get((0, after), set())
-                near = {candidate for candidate in candidates if alike(typed, candidate)}
+                places = ((1, before), (0, after))
+                candidates = set[str]().union(*(self._neighbours.get(place, ()) for place in places))
+                near = {candidate for candidate in candidates if similar(typed, candidate)}
                 if len(near) == 1:
-                    meant[place] = near.pop()
-        return "".join(meant)
+                    characters[at] = near.pop()
+        return "".join(characters)
 
 
 @lru_cache(maxsize=64)
 def _by_initial(words: frozenset[str]) -> Mapping[str, Sequence[str]]:
     """Return words by their first letter."""
-    begun: dict[str, list[str]] = defaultdict(list)
-    # In order: of two forms of a word that are as near, every process must take the same.
+    by_initial: dict[str, list[str]] = defaultdict(list)
+    # Sorted, so that every process chooses the same of two equally near forms.
     for word in sorted(words):
-        begun[word[0]].append(word)
-    return begun
+        by_initial[word[0]].append(word)
+    return by_initial
 
 
 def _pairs(texts: Iterable[str]) -> frozenset[str]:
-    """Return all neighbouring Chinese characters."""
+    """Return all pairs of neighbouring Chinese characters."""
     return frozenset(
         "".join(pair) for text in texts for run in _CHARACTERS.findall(text) for pair in pairwise(run)
     )
 
 
 def is_slip(word: str, meant: str) -> bool:
-    """Return True if one slip of the pen turns `meant` into `word`."""
+    """Return True if `word` is `meant` with a single slip."""
     if abs(len(word) - len(meant)) > 1 or len(meant) < 4 or word[0] != meant[0]:
         return False
     shorter, longer = sorted((word, meant), key=len)
     start = next((i for i, (a, b) in enumerate(zip(shorter, longer, strict=False)) if a != b), len(shorter))
     if len(shorter) < len(longer):
-        # Of three letters only a double one is left out: a cat is no coat.
+        # In a word of three letters only a doubled letter may be missing: "cat" is not "coat".
         doubled = start > 0 and longer[start] == longer[start - 1]
         return shorter[start:] == longer[start + 1 :] and (doubled or len(shorter) > 3)
     if shorter[start + 1 :] == longer[start + 1 :]:
@@ -334,8 +335,8 @@ def _looks_or_sounds_alike(typed: str, meant: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def _sound(character: str) -> str:
-    """Return the commonest reading of a character, without its tone."""
-    # Its tables take a while to load, and only Chinese tasks need them.
+    """Return the most common reading of a character, without its tone."""
+    # Imported here: its tables take a while to load, and only Chinese tasks need them.
     from pypinyin import lazy_pinyin
 
     return str(lazy_pinyin(character)[0])
@@ -343,7 +344,7 @@ def _sound(character: str) -> str:
 
 @lru_cache(maxsize=8192)
 def _merge_sounds(character: str) -> str:
-    """Return the same as those say it who tell fewer sounds apart."""
+    """Return the reading of a character with similar sounds merged, as in many dialects."""
     sound = _sound(character)
     for narrow, broad in _ALIKE:
         sound = narrow.sub(broad, sound)

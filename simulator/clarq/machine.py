@@ -1,4 +1,4 @@
-"""ClarQ-LLM as the runner sees it: its dialogues, and who sits in its seats under which name."""
+"""The runner's interface to ClarQ-LLM: its episode machine, and players by name."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _STEPS_PER_TURN: Final = 5
 
 
 def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]) -> Seat:
-    """Return the seat called `name`.
+    """Return the player called `name` for `seat`.
 
-    ``offline/experts`` provides; ``offline/seeker``, ``offline/seeker:hasty`` and so on seek; every other
+    ``offline/experts`` provides; ``offline/seeker``, ``offline/seeker:hasty`` and so on seek; any other
     ``provider/model`` is a language model, which seeks in the mode ``options["mode"]`` (``completion`` or
-    ``chat``, spec section 4) in the prompts of ``options["personas"]`` and provides through prompted experts.
-    ``experts:type=A,walk=B,respond=C`` gives each expert a model of its own (`experts.MixedExperts`).
+    ``chat``, spec section 4) with the prompts of ``options["personas"]``, or provides through prompted
+    experts. ``experts:type=A,walk=B,respond=C`` uses several models (`experts.MixedExperts`).
 
     Raises:
-        InputError: if an offline name means nothing in that seat, or the mode is unknown.
+        InputError: if an offline name is unknown for that seat, or the mode is unknown.
         ModelError: if the model cannot be loaded.
     """
     if seat == PROVIDER and name == "offline/experts":
@@ -58,7 +58,7 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
 
 
 class ClarqMachine(EpisodeMachine[graph.Table, graph.State]):
-    """See `simulator.runner.machines.EpisodeMachine`."""
+    """The `EpisodeMachine` of ClarQ-LLM."""
 
     name = "clarq"
     seats: tuple[str, ...] = (SEEKER, PROVIDER)
@@ -74,16 +74,16 @@ class ClarqMachine(EpisodeMachine[graph.Table, graph.State]):
     )
 
     def steps(self, table: graph.Table) -> int:
-        """Return the greeting, and at most four nodes per seeker turn."""
+        """Return the maximum number of graph steps in an episode."""
         return _STEPS_PER_TURN * (table.turn_limit + 2)
 
     def take(self, seat: str) -> Take[graph.Table, graph.State]:
-        """Return what makes a turn of a reply of `seat`."""
+        """Return the function that turns a reply of `seat` into a turn."""
         return graph.seeker_turn if seat == SEEKER else graph.provider_move
 
     def seat_due(self, table: graph.Table, state: graph.State) -> str | None:
-        """Return the seat that is to move."""
-        return graph.due(state, table.turn_limit)
+        """Return the seat to move."""
+        return graph.seat_due(state, table.turn_limit)
 
     def status(self, table: graph.Table, state: graph.State) -> Literal["completed", "truncated"] | None:
         """Return completed after a goodbye, truncated at the turn limit."""
@@ -92,7 +92,7 @@ class ClarqMachine(EpisodeMachine[graph.Table, graph.State]):
     def view(
         self, live: ActiveEpisode, state: graph.State, seat: str, ending: Ending | None, warning: str | None
     ) -> SeatPage:
-        """Return what a person in `seat` may see now."""
+        """Return the page of a person in `seat`."""
         return seat_page(self.table(live), state, seat, ending, warning, first=live.first, stage=live.stage)
 
     def table(self, live: ActiveEpisode) -> graph.Table:

@@ -1,15 +1,15 @@
-"""The provider's rules (paper IV, Algorithm 1): what an expert's answer may lead to.
+"""The provider's rules (paper IV, Algorithm 1), which turn the experts' answers into moves.
 
-Experts judge and write; the functions here decide, and every answer passes through them. So these hold
-by construction, whatever an expert says:
+Experts judge and write; the functions here decide, and every answer passes through them. So the following
+invariants hold by construction for any expert:
 
 * a Response I contains the text of each node it gives;
 * a node is never given before its parent, nor twice;
-* a Response II contains no text of a node that has not been given, nor nearly so, and never says that all
-  is known (`guarding`);
+* a Response II never reveals or nearly reveals a node that has not been given, and never claims that the
+  seeker knows everything;
 * the frontier changes only when a node is given.
 
-A provider's turn is made in three steps: `classify`, `walk` where a detail was asked, `respond`.
+A provider's turn has three steps: `classify`, `walk` if the seeker asks for a detail, and `respond`.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from simulator.clarq.experts import Experts, Situation, TurnType
 from simulator.errors import SeatError
 from trees import OPENING, Frontier, Language, Node
 
-# Types whose utterance asks about a detail: only they lead to a walk through the frontier.
+# The types that ask for a detail: only they lead to a walk through the frontier.
 DETAIL = frozenset({TurnType.ANSWERABLE, TurnType.UNANSWERABLE})
-LONGEST_AROUND: Final = 1000
-"""Letters of the words before a node's text, and of those after it."""
+MAX_FRAME: Final = 1000
+"""Maximum characters that a person may write before a node's text, and after it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The provider's decision in this turn, with its reasons.
+    """The provider's decision in a turn, with its reasons.
 
     Attributes:
         give: indices of the nodes to give, ``("0",)`` for the opening; empty for a Response II.
-        type: of the utterance; None while the opening has not been given and the utterance is relevant.
-        walking: whether the frontier is still to be walked.
-        enough: nothing is left to give and a detail was asked: say that enough has been collected.
-        details: what the experts noted, per expert.
+        type: type of the utterance; None if the opening is given in this turn.
+        walking: whether `walk` is still to run.
+        enough: whether the seeker asks for a detail though every node has been given.
+        details: details from the experts, by expert.
     """
 
     give: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class ProviderTurn:
     """A finished turn of the provider.
 
     Attributes:
-        guards: which of an expert's words were not used, and why.
+        guards: reasons for which an expert's words were replaced.
     """
 
     text: str
@@ -65,20 +65,20 @@ class ProviderTurn:
 
 
 async def classify(experts: Experts, situation: Situation) -> Decision:
-    """Return what the seeker's utterance is: about the task at all, and of which type (steps 1 to 3)."""
+    """Return a decision from the utterance's relevance and type, possibly still `walking` (steps 1 to 3)."""
     if not situation.frontier.opened:
         verdict = await experts.relevant(situation)
         if verdict.yes:
             return Decision(give=(OPENING,), reason=verdict.reason)
         return Decision(type=TurnType.UNRELATED, reason=verdict.reason)
-    heard = await experts.classify(situation)
-    type = TurnType(heard.type)
+    classified = await experts.classify(situation)
+    type = TurnType(classified.type)
     asks, left = type in DETAIL, bool(situation.frontier.available)
-    return Decision(type=type, walking=asks and left, enough=asks and not left, reason=heard.reason)
+    return Decision(type=type, walking=asks and left, enough=asks and not left, reason=classified.reason)
 
 
 async def walk(experts: Experts, situation: Situation, decision: Decision, *, multi: bool) -> Decision:
-    """Return which available nodes answer the seeker (step 4). What is not available is not given."""
+    """Return the decision with the available nodes that answer the seeker (step 4), and no others."""
     choice = await experts.walk(situation, multi=multi)
     available = [node.index for node in situation.frontier.available]
     allowed = tuple(index for index in available if index in choice.indices)
@@ -97,13 +97,13 @@ async def walk(experts: Experts, situation: Situation, decision: Decision, *, mu
 
 
 async def decide(experts: Experts, situation: Situation, *, multi: bool) -> Decision:
-    """Return what the provider will do: classify, and walk where that is called for."""
+    """Return the provider's decision: classify, and walk if needed."""
     decision = await classify(experts, situation)
     return await walk(experts, situation, decision, multi=multi) if decision.walking else decision
 
 
 async def respond(experts: Experts, situation: Situation, decision: Decision) -> ProviderTurn:
-    """Return the provider's words (steps 5 to 7): Response I around the nodes to give, or a Response II."""
+    """Return the provider's turn (steps 5 to 7): Response I with the nodes to give, or a Response II."""
     frontier, language = situation.frontier, situation.task.language
     if decision.give == (OPENING,):
         return ProviderTurn(text=frontier.tree.opening, give=decision.give, frontier=frontier.open())
@@ -118,7 +118,7 @@ async def respond(experts: Experts, situation: Situation, decision: Decision) ->
 
 
 def respond_one(frontier: Frontier, nodes: Sequence[Node], joined: str, language: Language) -> ProviderTurn:
-    """Return Response I: `nodes`' texts, whole; `joined` by an expert where that gives nothing else away.
+    """Return Response I with the texts of `nodes`: `joined` by an expert if valid, else joined by rule.
 
     Raises:
         ValueError: if a node is not available.
@@ -139,15 +139,15 @@ def respond_one(frontier: Frontier, nodes: Sequence[Node], joined: str, language
 
 
 def respond_two(frontier: Frontier, text: str, language: Language) -> ProviderTurn:
-    """Return Response II: `text`, or a neutral line if it may not be said.
+    """Return Response II: `text`, or a neutral line if it must not be said.
 
-    That is: if it is empty, gives away a node not given yet, in its own words or nearly so, or says that
-    everything needed is known.
+    It must not be empty, reveal or nearly reveal a node not given yet, or claim that the seeker knows
+    everything.
     """
     reply, guard = text.strip(), ""
     if leaked := leaks(reply, frontier, language):
         guard = f"contains the text of node {leaked[0]}"
-    elif near := _nearly_leaks(reply, frontier, language):
+    elif near := _nearly_leaked(reply, frontier, language):
         guard = f"gives node {near} nearly away"
     elif says_all_is_known(reply, language):
         guard = "says that all is known"
@@ -162,27 +162,27 @@ def respond_two(frontier: Frontier, text: str, language: Language) -> ProviderTu
 def take_move(
     frontier: Frontier, move: Mapping[str, Any] | None, text: str, language: Language, *, multi: bool
 ) -> ProviderTurn:
-    """Return the turn of a person or a script: nodes picked with words around them, or free words.
+    """Return the turn of a person or a script: chosen nodes with words around them, or free words.
 
-    `move` is ``{"give": [indices], "before": str, "after": str}``; with nothing to give, `text` is the
-    Response II. Unlike an expert, a person is told what is wrong and may correct it.
+    `move` is ``{"give": [indices], "before": str, "after": str}``; without nodes, `text` is the
+    Response II. Unlike an expert's, a person's faulty move is refused with a message, to be corrected.
 
     Raises:
-        SeatError: if a node is not available, the words around it are too many or give away another one, or
+        SeatError: if a node is not available, the words around it are too long or reveal another node, or
             nothing is said.
     """
     move = move or {}
-    give = _read_choice(move.get("give"))
+    give = _read_indices(move.get("give"))
     before, after = (str(move.get(place) or "").strip() for place in ("before", "after"))
-    if max(len(before), len(after)) > LONGEST_AROUND:
-        message = f"Words before or after an answer may have {LONGEST_AROUND} letters; shorten them."
+    if max(len(before), len(after)) > MAX_FRAME:
+        message = f"Words before or after an answer may have at most {MAX_FRAME} characters; shorten them."
         raise SeatError(message, "provider", code="too_long")
     if len(give) > 1 and not multi:
         raise SeatError(
             "One piece of information per reply: pick a single node.", "provider", code="one_node"
         )
     try:
-        moved = frontier.open() if give == (OPENING,) else frontier.give(give)
+        moved_frontier = frontier.open() if give == (OPENING,) else frontier.give(give)
     except ValueError:
         nodes = ", ".join(give)
         message = f"Node {nodes} cannot be given now; pick an available one."
@@ -191,11 +191,11 @@ def take_move(
     reply = _join_parts((before, body, after), language) if give else text.strip()
     if not reply:
         raise SeatError("Pick a node or write a reply.", "provider", code="nothing_given")
-    own = " ".join((before, after)) if give else reply
-    if leaked := leaks(own, moved, language) or _given_away(reply, body, moved, language):
+    typed = " ".join((before, after)) if give else reply
+    if leaked := leaks(typed, moved_frontier, language) or _new_leaks(reply, body, moved_frontier, language):
         message = f"Your words contain the text of node {leaked[0]}; pick that node instead of typing it."
         raise SeatError(message, "provider", code="leaks", node=leaked[0])
-    return ProviderTurn(text=reply, give=give, frontier=moved)
+    return ProviderTurn(text=reply, give=give, frontier=moved_frontier)
 
 
 def _hidden_texts(frontier: Frontier) -> list[tuple[str, str]]:
@@ -204,12 +204,12 @@ def _hidden_texts(frontier: Frontier) -> list[tuple[str, str]]:
 
 
 def leaks(text: str, frontier: Frontier, language: Language) -> tuple[str, ...]:
-    """Return indices of the nodes not given yet whose text `text` gives away; ``"0"`` is the opening."""
+    """Return the indices of nodes not given yet that `text` reveals; ``"0"`` is the opening."""
     return tuple(index for index, secret in _hidden_texts(frontier) if reveals(text, secret, language))
 
 
 def trace(decision: Decision | None, before: Frontier, turn: ProviderTurn) -> dict[str, Any]:
-    """Return the payload that is logged with a provider's turn; `give` alone rebuilds the frontier."""
+    """Return the payload of a provider's logged turn; its ``give`` suffices to rebuild the frontier."""
     return {
         "give": list(turn.give),
         "type": int(decision.type) if decision and decision.type else None,
@@ -221,23 +221,23 @@ def trace(decision: Decision | None, before: Frontier, turn: ProviderTurn) -> di
     }
 
 
-def _nearly_leaks(text: str, frontier: Frontier, language: Language) -> str:
-    """Return the index of a node not given yet that `text` gives nearly away; empty if there is none."""
+def _nearly_leaked(text: str, frontier: Frontier, language: Language) -> str:
+    """Return the index of the first node not given yet that `text` nearly reveals; empty if none."""
     hidden = _hidden_texts(frontier)
     known = {*frontier.tree.by_index, OPENING} - {index for index, _ in hidden}
     spoken = [frontier.tree.text(index) for index in known]
     return next((index for index, secret in hidden if nearly_reveals(text, secret, spoken, language)), "")
 
 
-def _given_away(text: str, body: str, frontier: Frontier, language: Language) -> tuple[str, ...]:
-    """Return what `text` gives away beyond what the given nodes' own words, `body`, do anyway."""
+def _new_leaks(text: str, body: str, frontier: Frontier, language: Language) -> tuple[str, ...]:
+    """Return the nodes that `text` reveals but the text of the given nodes, `body`, does not."""
     if text == body:
         return ()
-    own = leaks(body, frontier, language)
-    return tuple(index for index in leaks(text, frontier, language) if index not in own)
+    by_body = leaks(body, frontier, language)
+    return tuple(index for index in leaks(text, frontier, language) if index not in by_body)
 
 
-def _read_choice(give: object) -> tuple[str, ...]:
+def _read_indices(give: object) -> tuple[str, ...]:
     if isinstance(give, str | int):
         return (str(give),)
     return tuple(map(str, give)) if isinstance(give, Iterable) else ()

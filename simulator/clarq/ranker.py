@@ -1,20 +1,20 @@
-"""Which available node would be given, if any: small trained models over lexical features.
+"""Small trained models over lexical features that predict which available node is given, if any.
 
-The provider looks at the available nodes in order and gives the first it finds appropriate; if none is, it
-looks again less strictly (spec section 3, step 4). The **ranking** is that procedure with chances instead of
-verdicts. A node fits an utterance if it fits one of its askings (see `features.py`): its **logit** is
+The provider considers the available nodes in order and gives the first that it finds appropriate; if none
+is, it tries again less strictly (spec section 3, step 4). The **ranking** models that as probabilities.
+A node fits an utterance if it fits one of its askings (see `features.py`): its **logit** is
 
     log(sum over askings of exp(w · asked features)) + v · node features + a
 
-and it is accepted with chance s(logit) in the first pass and s(logit + b) in the second, b > 0, where s is
-the logistic function. So the chance that a node is given is that of refusing all before it and accepting it,
-in the first pass or, all having been refused there, in the second. A brief seeker asks for one thing, which
-one node answers best: there the nodes compete, with none at a logit of 0, and there is no b.
+and it is accepted with probability s(logit) in the first pass and s(logit + b) in the second, b > 0, where s
+is the logistic function. A node is given if all nodes before it are refused and it is accepted, in the first
+pass or, if that refuses all nodes, in the second. A brief seeker asks for one thing, which one node answers
+best: there the nodes compete in a softmax, in which "none" has a logit of 0, and there is no b.
 
-Whether any node is given at all, and which ones the multi-info provider gives, is decided by two logistic
-regressions on top (`Judged`). All of it comes in two **styles**, for a seeker who writes as the
-published language models do and for one as brief as people are, and once for tasks whose nodes have
-explanations and once for those without. Coefficients: `ranker.json`, made by `training.py`.
+Two logistic regressions on top (`Assessment`) decide whether any node is given at all, and which nodes the
+multi-info provider gives. There are coefficients for two **styles**, seekers that write like the published
+language models and seekers as brief as people, each for tasks whose nodes have explanations and for tasks
+without. They are in `ranker.json`, written by `training.py`.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ import scipy
 from pydantic import ConfigDict, TypeAdapter
 
 from simulator.clarq.features import ASKED, NODE, Features, Reading
-from simulator.clarq.lexical import table
+from simulator.clarq.lexical import load_table
 from simulator.clarq.task_index import Floats
 
 
 @dataclass(frozen=True)
 class Coefficients:
-    """One trained model.
+    """The coefficients of one ranking.
 
     Attributes:
         asked: weights w of the askings' features, by name, in the order of `features.ASKED`.
         node: weights v of the nodes' features, by name, in the order of `features.NODE`.
-        strict: a.
-        leniency: b; positive. None where nodes are not walked but compete.
+        strict: the intercept a.
+        leniency: b, positive; None if nodes compete instead of being walked.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
@@ -52,18 +52,18 @@ class Coefficients:
     leniency: float | None
 
     def asked_logits(self, asked: Floats) -> Floats:
-        """Return what each asking adds to a node's logit, by their features; shape (askings, nodes)."""
+        """Return each asking's contribution to each node's logit; shape (askings, nodes)."""
         return np.asarray(asked @ self._asked_weights)
 
     def logits(self, features: Features) -> Floats:
-        """Return log-odds that a node is accepted in the first pass; shape (nodes,)."""
+        """Return the log-odds that each node is accepted in the first pass; shape (nodes,)."""
         asked = self.asked_logits(features.asked)
         top = asked.max(axis=0)
         together = top + np.log(np.exp(asked - top).sum(axis=0))
         return np.asarray(together + features.node @ self._node + self.strict)
 
     def chances(self, logits: Floats) -> Floats:
-        """Return the chance that each node is given, and last that none is; shape (nodes + 1,), sums to 1."""
+        """Return the probability of each node, and last of none; shape (nodes + 1,), sums to 1."""
         if self.leniency is None:
             return np.asarray(scipy.special.softmax(np.append(logits, 0.0)))
         refusals = np.logaddexp(0, np.concatenate([logits, logits + self.leniency]))
@@ -86,8 +86,8 @@ class Logistic:
     """A logistic regression.
 
     Attributes:
-        weights: by feature.
-        bias: log-odds where all features are 0.
+        weights: weights by feature name.
+        bias: log-odds if all features are 0.
     """
 
     weights: dict[str, float]
@@ -104,13 +104,13 @@ class Logistic:
 
 @dataclass(frozen=True)
 class Style:
-    """All that decides on utterances of one style.
+    """The models for utterances of one style.
 
     Attributes:
-        ranking: how well each node fits.
-        rejection: whether none answers; features `REASONS`.
-        several: whether the multi-info provider gives a node; features `SHARES`.
-        none: by language, what the chance of giving nothing is multiplied by before it is compared.
+        ranking: predicts how well each node fits.
+        rejection: predicts that no node answers; features `REASONS`.
+        several: predicts whether the multi-info provider gives a node; features `SHARES`.
+        none: by language, the factor on the probability of giving nothing in the decision.
     """
 
     ranking: Coefficients
@@ -121,7 +121,7 @@ class Style:
 
 @dataclass(frozen=True)
 class Styles:
-    """The coefficients for chatty utterances and those for brief ones."""
+    """The models for chatty and for brief utterances."""
 
     chatty: Style
     brief: Style
@@ -132,8 +132,8 @@ class Ranker:
     """The coefficients of `offline/experts`.
 
     Attributes:
-        explained: for tasks whose nodes have explanations.
-        bare: for tasks without.
+        explained: models for tasks whose nodes have explanations.
+        bare: models for tasks without explanations.
     """
 
     explained: Styles
@@ -151,35 +151,35 @@ def builtin_ranker() -> Ranker:
 
 
 def load_ranker(path: Path) -> Ranker:
-    """Return the coefficients that a file holds now.
+    """Read coefficients from a file.
 
     Raises:
-        pydantic.ValidationError: if something is missing, or there is something else.
+        pydantic.ValidationError: if a field is missing or unknown.
     """
     return TypeAdapter(Ranker).validate_json(path.read_bytes())
 
 
-REASONS: Final = tuple(table("features")["rejection"])
-SHARES: Final = tuple(table("features")["several"])
-LEVEL: Final = 0.6  # log-odds by which nodes that compete may differ and the first is given
+REASONS: Final = tuple(load_table("features")["rejection"])
+SHARES: Final = tuple(load_table("features")["several"])
+TIE: Final = 0.6  # log-odds by which competing nodes may differ and count as tied; the first is given
 _TINY = 1e-9
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A reading and what the ranker makes of it; some node must be available."""
+class Assessment:
+    """The ranker's assessment of an utterance; at least one node must be available."""
 
     reading: Reading
     style: Style
 
     @cached_property
     def logits(self) -> Floats:
-        """The ranker's, per available node."""
+        """The ranking's logit of each available node."""
         return self.style.ranking.logits(self.reading.features)
 
     @cached_property
     def chances(self) -> Floats:
-        """Chance of each available node to be the one given, and last of none; sums to 1."""
+        """Probability of each available node to be given, and last of none; sums to 1."""
         rejected = float(scipy.special.expit(self.rejection))
         shares = self._walk[:-1] / max(float(self._walk[:-1].sum()), _TINY)
         return np.append(shares * (1 - rejected), rejected)
@@ -198,7 +198,7 @@ class Judged:
             return -1
         if self.style.ranking.leniency is not None:
             return best
-        return min((int(np.argmax(self.logits >= self.logits.max() - LEVEL)), *self._fitting))
+        return min((int(np.argmax(self.logits >= self.logits.max() - TIE)), *self._best_per_question))
 
     @cached_property
     def several(self) -> tuple[int, ...]:
@@ -206,14 +206,14 @@ class Judged:
         return tuple(np.flatnonzero(self.style.several.odds(self.shares) > 0).tolist())
 
     @cached_property
-    def _fitting(self) -> tuple[int, ...]:
-        """Positions of the nodes that fit each question sentence best, if better than none."""
+    def _best_per_question(self) -> tuple[int, ...]:
+        """Positions of the best node for each question sentence, if it is better than none."""
         asked = self._asked_logits[[asking in self.reading.asked for asking in self.reading.askings]]
         logits = asked + self.logits - np.logaddexp.reduce(self._asked_logits, axis=0)
         return tuple(int(np.argmax(row)) for row in logits if row.max() > 0)
 
     def fit(self, node: str) -> float:
-        """Return how well a node, available or given, fits what is asked: log-odds by its askings alone."""
+        """Return how well a node, available or given, fits the askings, in log-odds."""
         return float(self._fit_weights[self.reading.index.column[node]])
 
     @cached_property
@@ -224,8 +224,8 @@ class Judged:
         asking = int(np.argmax(self._asked_logits[:, best]))
         features = reading.features.asked[asking, best]
         column, likeness = reading.index.column, reading.likeness.max(axis=0)
-        mine = float(likeness[column[reading.available[best]]])
-        nearest = max((float(likeness[column[node]]) for node in reading.given), default=0.0)
+        best_likeness = float(likeness[column[reading.available[best]]])
+        given_likeness = max((float(likeness[column[node]]) for node in reading.given), default=0.0)
         none = float(self._walk[-1])
         values = (
             np.log(none + _TINY) - np.log1p(_TINY - none),
@@ -238,8 +238,8 @@ class Judged:
             reading.unknown,
             1 - features[ASKED.index("topic_cover")],
             features[ASKED.index("attribute_missing")],
-            nearest - mine,
-            reading.opening_likeness - mine,
+            given_likeness - best_likeness,
+            reading.opening_likeness - best_likeness,
             reading.features.node[best, NODE.index("passed_over")],
             np.log(len(reading.available)),
             reading.language == "zh",
@@ -249,7 +249,7 @@ class Judged:
 
     @cached_property
     def shares(self) -> Floats:
-        """The features of every node of the multi-info provider's, in the order of `SHARES`."""
+        """The features of every node for the multi-info provider, in the order of `SHARES`."""
         logits = self._asked_logits
         share = np.exp(logits - logits.max(axis=1, keepdims=True))
         share /= share.sum(axis=1, keepdims=True)
@@ -267,12 +267,12 @@ class Judged:
 
     @cached_property
     def _walk(self) -> Floats:
-        """Chances by the ranking alone."""
+        """Probabilities from the ranking alone."""
         return self.style.ranking.chances(self.logits)
 
     @cached_property
     def _fit_weights(self) -> Floats:
-        """Of every node of the tree."""
+        """The fit of every node of the tree."""
         asked = self.style.ranking.asked_logits(self.reading.asked_features)
         return np.asarray(np.logaddexp.reduce(asked, axis=0))
 

@@ -1,4 +1,4 @@
-"""Sections of a run (the paper's Tables I to V and Fig. 4) and of its reviews (paper VI-C, VI-G)."""
+"""Report sections of a run (the paper's Tables I to V and Fig. 4) and of its reviews (paper VI-C, VI-G)."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from trees.model import task_type
 
 _DECIDED: Final = {"rule": "the rule", "judges": "judges", "people": "reviewers"}
 _BARS: Final = " ▁▂▃▄▅▆▇█"
-_LONGEST: Final = 14  # provider responses
-_MOST: Final = 12  # bars of a figure of counts
+_MAX_RESPONSES: Final = 14
+_MAX_BARS: Final = 12  # in a figure of counts
 _SCORES: Final = ("success", "needs_judge", "reached", "aqd", "aql", "decided_by")
 _COLUMNS: Final = ("language", "number", "type", "item", "ended", *_SCORES)
 
@@ -52,10 +52,10 @@ def run_sections(source: Frames) -> Iterator[Section]:
 def run_section(
     reader: LogReader, run: str, *, exclude_aborted: bool = False, draws: bool = False
 ) -> Section:
-    """Return everything that is told of a run.
+    """Return the report section of a run.
 
-    Its data say how many episodes have no scores (failed, open, erased; aborted where they do not count),
-    whose verdicts S is, and by language the share of dialogues that had succeeded within 1, 2, … responses.
+    Its data have the number of episodes without scores (failed, open, erased; aborted if excluded),
+    who decided S, and by language the share of dialogues that succeeded within 1, 2, … responses.
     """
     scored = score_run(reader, run, exclude_aborted=exclude_aborted)
     frame = dialogue_frame(scored)
@@ -81,7 +81,7 @@ def run_section(
 
 
 def dialogue_frame(scored: Sequence[ScoredEpisode]) -> pd.DataFrame:
-    """Return a row per dialogue: its task's language and type, its item, whether it ended, its scores."""
+    """Return a row per dialogue: language and type of its task, item, whether it ended, and scores."""
     rows = [
         (
             dialogue.task.language,
@@ -97,15 +97,15 @@ def dialogue_frame(scored: Sequence[ScoredEpisode]) -> pd.DataFrame:
 
 
 def curve(dialogues: pd.DataFrame) -> tuple[float, ...]:
-    """Return the share of dialogues won within 1, 2, … responses (Fig. 4)."""
-    return tuple(float((dialogues["reached"] <= limit).mean()) for limit in range(1, _LONGEST + 1))
+    """Return the share of dialogues that succeeded within 1, 2, … responses (Fig. 4)."""
+    return tuple(float((dialogues["reached"] <= limit).mean()) for limit in range(1, _MAX_RESPONSES + 1))
 
 
 def _table(frame: pd.DataFrame, by: str, digits: tuple[int, int, int]) -> Table:
-    """Return S of all dialogues, where aborted ones are unsuccessful, D and L of those that ended.
+    """Return S of all dialogues (aborted ones are unsuccessful), and D and L of those that ended.
 
-    S has Wilson's interval, of items played several times a bootstrap interval over items, as D and L have;
-    n counts items.
+    S has Wilson's interval, or a bootstrap interval over items if items were played several times, as D and
+    L have; n counts items.
     """
     cells: list[list[Cell]] = []
     for label, group in frame.groupby(by, sort=False):
@@ -143,23 +143,23 @@ def _remarks(
             "successful): askback score RUN --judge MODEL, or a reviewer in the app."
         )
     if decided_by.keys() - {"rule"}:
-        shares = ", ".join(f"{count} by {_DECIDED[who]}" for who, count in sorted(decided_by.items()))
-        yield f"S is decided in {shares}; people stand above judges, and most of each count."
+        counts = ", ".join(f"{_DECIDED[who]} ({count})" for who, count in sorted(decided_by.items()))
+        yield f"S was decided by {counts}; reviewers override judges, and the majority of each counts."
     for pair in judges:
         kappa = "" if pair["kappa"] is None else f", κ {pair['kappa']:.3f}"
-        same = f"say the same of {pair['equal']} of {pair['n']} dialogues{kappa}"
-        yield f"{pair['first']} and {pair['second']} {same}"
+        agree = f"agree on {pair['equal']} of {pair['n']} dialogues{kappa}"
+        yield f"{pair['first']} and {pair['second']} {agree}"
 
 
 def _figures(frame: pd.DataFrame, run: str) -> Iterator[Figure]:
     groups = [(str(language), group) for language, group in frame.groupby("language", sort=False)]
-    responses = range(1, _LONGEST + 1)
+    responses = range(1, _MAX_RESPONSES + 1)
     curves = [Line(name, responses, curve(group), n=len(group)) for name, group in groups]
     yield Figure(
         f"{run}-curve",
         "Success by number of provider responses",
         [Panel("", "provider responses", "success", curves)],
-        "Share of dialogues in which the seeker knew everything after so many responses of the provider.",
+        "Share of dialogues in which the seeker had obtained everything within this number of responses.",
     )
     yield Figure(
         f"{run}-types",
@@ -174,7 +174,7 @@ def _figures(frame: pd.DataFrame, run: str) -> Iterator[Figure]:
         f"{run}-replies",
         "Extra replies (D)",
         [_counts("extra replies", {name: group["aqd"].tolist() for name, group in ended.items()})],
-        "Provider replies beyond those that the item holds, and the number of dialogues with so many.",
+        "Number of dialogues by provider replies beyond the number of responses in the item.",
     )
     yield Figure(
         f"{run}-lengths",
@@ -193,21 +193,21 @@ def _types(name: str, dialogues: pd.DataFrame) -> Bars:
 
 
 def _counts(label: str, values: Mapping[str, Sequence[float]]) -> Panel:
-    """Return how many dialogues have which value; values in bins where there are many."""
-    every = [value for held in values.values() for value in held]
-    width = max(1, math.ceil((max(every) - min(every) + 1) / _MOST))
-    low = math.floor(min(every))
-    bins = range(int((max(every) - low) // width) + 1)
+    """Return a histogram for each group, with bins of several values if there are many."""
+    pooled = [value for group in values.values() for value in group]
+    width = max(1, math.ceil((max(pooled) - min(pooled) + 1) / _MAX_BARS))
+    low = math.floor(min(pooled))
+    bins = range(int((max(pooled) - low) // width) + 1)
     names = [f"{low + place * width}" if width == 1 else f"{low + place * width}–" for place in bins]
     marks = []
-    for name, held in values.items():
-        counts = Counter(int((value - low) // width) for value in held)
-        marks.append(Bars(name, names, [counts[place] for place in bins], n=len(held)))
+    for name, group in values.items():
+        counts = Counter(int((value - low) // width) for value in group)
+        marks.append(Bars(name, names, [counts[place] for place in bins], n=len(group)))
     return Panel("", label, "dialogues", marks, y_range=None)
 
 
 Turns = Mapping[str, Sequence[int]]
-"""By episode the numbers of the provider's turns, the greeting left out."""
+"""Numbers of the provider's turns after the greeting, by episode."""
 Reviews = Mapping[tuple[str, str], Review]
 """Finished reviews by episode and reviewer."""
 _ERRORS: Final[Mapping[str, Callable[[ProviderMark], bool]]] = {
@@ -228,7 +228,7 @@ class Answers(NamedTuple):
     """Two answers to one question about a dialogue.
 
     Attributes:
-        flagged: by the automatic rule alone the dialogue still needed a judge.
+        flagged: whether the dialogue needed a judge according to the rule.
     """
 
     question: str
@@ -239,9 +239,9 @@ class Answers(NamedTuple):
 
 
 def review_sections(reader: LogReader, run: str, hidden: Callable[[str], bool]) -> Iterator[Section]:
-    """Yield the provider's errors, agreement of every two reviewers, and the rule against people.
+    """Yield sections on the provider's errors, agreement between reviewers, and automatic success.
 
-    `hidden`: returns True of an episode whose success somebody is still to judge: it is not named.
+    `hidden` returns True for an episode that must not be named because its viewer has yet to judge it.
     """
     judgments = list(reader.judgments(run_id=run))
     turns = {
@@ -254,7 +254,7 @@ def review_sections(reader: LogReader, run: str, hidden: Callable[[str], bool]) 
     if errors := error_section(finished, turns):
         yield errors
         pairs = list(_pair_sections(finished, turns))
-        remark = "A second reviewer has still to finish a dialogue that the first has finished."
+        remark = "No dialogue has been finished by two reviewers yet."
         yield from pairs or [Section(name="reviewers", title="Between reviewers", remarks=(remark,))]
     if automatic := success_answers(score_run(reader, run), judgments):
         differing = [answers for answers in automatic if answers.first != answers.second]
@@ -263,29 +263,29 @@ def review_sections(reader: LogReader, run: str, hidden: Callable[[str], bool]) 
             for _, episode, first, second, flagged in differing
             if not hidden(episode)
         ]
-        held = len(differing) - len(rows)
+        hidden_count = len(differing) - len(rows)
+        hidden_remark = f"{hidden_count} more are hidden until you have reviewed those dialogues yourself."
         yield Section(
             name="automatic",
             title=_AUTOMATIC,
             tables=(measures(automatic), Table(("Dialogue", "Rule", "Person", ""), rows, "Disagreements")),
             remarks=(
-                "The rule’s verdict against what reviewers, and people who played the provider, ticked.",
-                *([f"{held} more are hidden until you have reviewed those dialogues yourself."] * (held > 0)),
+                "The rule’s verdict compared with those of reviewers and of people who played the provider.",
+                *([hidden_remark] if hidden_count else []),
             ),
         )
 
 
 def finished_reviews(judgments: Iterable[Judgment], turns: Turns) -> Reviews:
-    """Return the finished reviews of episodes that have turns."""
+    """Return the finished reviews of episodes in `turns`."""
     reviews = read_reviews(judgments)
     return {place: review for place, review in reviews.items() if review.done and place[0] in turns}
 
 
 def error_section(finished: Reviews, turns: Turns) -> Section | None:
-    """Return the provider's errors per 100 turns; None if no turn has been reviewed.
+    """Return the section on the provider's errors per 100 turns; None if no turn has been reviewed.
 
-    A turn that two people reviewed counts twice. Intervals resample whole dialogues; Wilson's where there is
-    no error.
+    A turn with two reviews counts twice. Intervals resample dialogues; without any error, they are Wilson's.
     """
     reviewed = [(id, review, number) for (id, _), review in finished.items() for number in turns[id]]
     if not reviewed:
@@ -293,9 +293,9 @@ def error_section(finished: Reviews, turns: Turns) -> Section | None:
     marks = [review.provider.get(number, ProviderMark()) for _, review, number in reviewed]
     episodes = [id for id, _, _ in reviewed]
     errors = []
-    for error, holds in _ERRORS.items():
-        wrong = [100.0 * holds(mark) for mark in marks]
-        # Resampling what never happened would claim certainty.
+    for error, applies in _ERRORS.items():
+        wrong = [100.0 * applies(mark) for mark in marks]
+        # Resampling zeros would give an interval of zero width.
         never = wilson(0, len(wrong)).times(100)
         rate = cluster_bootstrap(wrong, episodes, bounds=(0, 100)) if any(wrong) else never
         errors.append((error, sum(map(bool, wrong)), rate))
@@ -321,29 +321,29 @@ def _pair_sections(finished: Reviews, turns: Turns) -> Iterator[Section]:
 
 
 def reviewer_answers(finished: Reviews, turns: Turns, first: str, second: str) -> list[Answers]:
-    """Return what two reviewers say of the dialogues that both have finished."""
+    """Return the pairs of answers of two reviewers on the dialogues that both have finished."""
     answers: list[Answers] = []
     for episode in dict.fromkeys(episode for episode, _ in finished):
         both = [finished[episode, who] for who in (first, second) if (episode, who) in finished]
         if len(both) < 2:
             continue
-        said: list[tuple[str, list[str]]] = []
+        pairs: list[tuple[str, list[str]]] = []
         for number in turns[episode]:
             marks = [review.provider.get(number, ProviderMark()) for review in both]
-            said.append(("Provider error (none, type 1, type 2)", [f"type_{mark.type}" for mark in marks]))
-            said.append(("Hallucination", [_yes(mark.hallucination) for mark in marks]))
+            pairs.append(("Provider error (none, type 1, type 2)", [f"type_{mark.type}" for mark in marks]))
+            pairs.append(("Hallucination", [_yes_no(mark.hallucination) for mark in marks]))
         for node in dict.fromkeys(node for review in both for node in review.seeker):
-            said.append(("Reason of a missing node", [review.seeker.get(node, "none") for review in both]))
-        said.append(("Success of the dialogue", [_yes(bool(review.success)) for review in both]))
-        answers += [Answers(question, episode, first, second) for question, (first, second) in said]
+            pairs.append(("Reason of a missing node", [review.seeker.get(node, "none") for review in both]))
+        pairs.append(("Success of the dialogue", [_yes_no(bool(review.success)) for review in both]))
+        answers += [Answers(question, episode, first, second) for question, (first, second) in pairs]
     return answers
 
 
 def success_answers(scored: Iterable[ScoredEpisode], judgments: Iterable[Judgment]) -> list[Answers]:
-    """Return the automatic success beside what people said of the same dialogues (paper VI-C).
+    """Return pairs of automatic and human verdicts on the success of the same dialogues (paper VI-C).
 
-    The automatic one is the rule's and the judges', whatever reviewers have settled since. People are
-    reviewers and those who played the provider.
+    The automatic verdict is that of rule and judges, before any reviewer's. The human verdicts are those of
+    reviewers and of people who played the provider.
     """
     automatic = {dialogue.episode.id: dialogue.automatic for dialogue in scored}
     verdicts = {
@@ -352,7 +352,7 @@ def success_answers(scored: Iterable[ScoredEpisode], judgments: Iterable[Judgmen
         if row.kind in (SUCCESS, REVIEW_SUCCESS) and row.episode_id in automatic
     }
     return [
-        Answers(_AUTOMATIC, id, _yes(automatic[id].success), _yes(verdict), automatic[id].needs_judge)
+        Answers(_AUTOMATIC, id, _yes_no(automatic[id].success), _yes_no(verdict), automatic[id].needs_judge)
         for (id, _), verdict in verdicts.items()
     ]
 
@@ -360,7 +360,7 @@ def success_answers(scored: Iterable[ScoredEpisode], judgments: Iterable[Judgmen
 def measures(answers: Sequence[Answers]) -> Table:
     """Return the share of equal answers to each question, and Cohen's κ.
 
-    There is none where both always give the same one answer, or of a single one: it says nothing of chance.
+    κ is undefined for a single pair, or if both always give the same answer.
     """
     rows = []
     for question, group in pd.DataFrame(answers).groupby("question", sort=False):
@@ -372,29 +372,30 @@ def measures(answers: Sequence[Answers]) -> Table:
 def judge_agreement(
     scored: Iterable[ScoredEpisode], judgments: Iterable[Judgment]
 ) -> Iterator[dict[str, Any]]:
-    """Yield every two reviewers and judges, ``first`` and ``second``, who decided on the same dialogues.
+    """Yield the agreement of every two reviewers or judges, ``first`` and ``second``, with common dialogues.
 
-    ``n``: how many both have decided; ``equal``: of how many they say the same; ``kappa``: Cohen's, None
-    where both always say the same one thing, or for a single dialogue.
+    ``n``: number of dialogues that both decided; ``equal``: number of equal verdicts; ``kappa``: Cohen's κ,
+    None for a single dialogue or if both always give the same verdict.
     """
     rows: defaultdict[str, list[Judgment]] = defaultdict(list)
     for row in judgments:
         rows[row.episode_id or ""].append(row)
     votes: defaultdict[str, dict[str, bool]] = defaultdict(dict)
     for dialogue in scored:
-        id, own = dialogue.episode.id, rows[dialogue.episode.id]
-        judges = {name: judge_decides(said, dialogue.absent) for name, said in judge_verdicts(own).items()}
-        for name, vote in {**judges, **reviewer_verdicts(own)}.items():
+        id, absent = dialogue.episode.id, dialogue.absent
+        by_judge = judge_verdicts(rows[id])
+        judges = {name: judge_decides(verdicts, absent) for name, verdicts in by_judge.items()}
+        for name, vote in {**judges, **reviewer_verdicts(rows[id])}.items():
             if vote is not None:
                 votes[name][id] = vote
     for first, second in combinations(votes, 2):
         both = [id for id in votes[first] if id in votes[second]]
-        mine, theirs = ([votes[name][id] for id in both] for name in (first, second))
+        first_votes, second_votes = ([votes[name][id] for id in both] for name in (first, second))
         if both:
-            kappa = cohen_kappa(mine, theirs) if len(both) > 1 else None
-            equal = sum(map(eq, mine, theirs))
+            kappa = cohen_kappa(first_votes, second_votes) if len(both) > 1 else None
+            equal = sum(map(eq, first_votes, second_votes))
             yield {"first": first, "second": second, "n": len(both), "equal": equal, "kappa": kappa}
 
 
-def _yes(said: bool) -> str:
-    return "yes" if said else "no"
+def _yes_no(value: bool) -> str:
+    return "yes" if value else "no"

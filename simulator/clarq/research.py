@@ -1,8 +1,8 @@
-"""Researchers' pages of ClarQ-LLM: a dialogue on its tree, the tasks, and the desk where people review.
+"""Researchers' pages of ClarQ-LLM: dialogues with their trees, the tasks, and the review desk.
 
-`simulator.clarq.review` has the rules of a review. Reviewers go through a run in its order, so that the
-second meets what the first has reviewed. What the rule says of success is not shown to them before they have
-said it themselves.
+The rules of a review are in `simulator.clarq.review`. Reviewers go through a run in its own order, so that
+the second reviews the same dialogues as the first. They see the rule's verdict on success only after
+giving their own.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from simulator.clarq.review import (
     write_changes,
 )
 from simulator.clarq.score import REVIEW_SUCCESS
-from simulator.clarq.show import Replay, ReplayStep, background_parts, did, replay, tree_replay
+from simulator.clarq.show import Replay, ReplayStep, background_parts, given_words, replay, tree_replay
 from simulator.desks import FINISHED, Case, Desk, Field, Group, Sheet, Values
 from simulator.drawn_blocks import ReplayTurn
 from simulator.errors import InputError
@@ -48,14 +48,14 @@ _MARKS: Final = ("type", "node", "hallucination", "failure", "success", "text", 
 
 
 def episode(look: Look, id: str) -> Sequence[Block]:
-    """Return a dialogue turn by turn beside its tree; nothing while it is still played."""
+    """Return a dialogue turn by turn next to its tree; nothing until it has ended."""
     if look.reader.ending(id) is None:
         return ()
-    return _dialogue_blocks(_replay(look.reader, look.reader.episode(id)), _turn_with_held_back)
+    return _dialogue_blocks(_replay(look.reader, look.reader.episode(id)), _turn_with_guards)
 
 
 def write_reviews(reader: LogReader, run: str, path: Path) -> None:
-    """Write every mark of every reviewer, in the order in which they were written."""
+    """Write all marks of all reviewers to a CSV file, in logged order."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("episode", "turn", "reviewer", "kind", *_MARKS, "created_at"))
@@ -66,18 +66,18 @@ def write_reviews(reader: LogReader, run: str, path: Path) -> None:
                 writer.writerow((*place, *marks, row.created_at))
 
 
-def _replay(reader: LogReader, episode: Episode, unheard: str = "") -> Replay:
+def _replay(reader: LogReader, episode: Episode, excluded_kind: str = "") -> Replay:
     """Return a dialogue, scored without the judgments of one kind."""
-    judgments = [row for row in reader.judgments(episode_id=episode.id) if row.kind != unheard]
+    judgments = [row for row in reader.judgments(episode_id=episode.id) if row.kind != excluded_kind]
     return replay(read_item(reader.item(episode.item_hash)), reader.turns(episode.id), judgments)
 
 
 def _dialogue_blocks(
-    dialogue: Replay, shown: Callable[[ReplayTurn, ReplayStep], ReplayTurn]
+    dialogue: Replay, show_turn: Callable[[ReplayTurn, ReplayStep], ReplayTurn]
 ) -> Sequence[Block]:
-    """Return a dialogue beside its tree, each turn as it is to be shown, and what the seeker knew."""
+    """Return a dialogue next to its tree, with `show_turn` applied to each turn, and the background."""
     block = tree_replay(dialogue)
-    turns = [shown(turn, step) for turn, step in zip(block.turns, dialogue.steps, strict=True)]
+    turns = [show_turn(turn, step) for turn, step in zip(block.turns, dialogue.steps, strict=True)]
     return block._replace(turns=turns), _background_card(dialogue.task, folded=True)
 
 
@@ -85,10 +85,10 @@ def _background_card(task: Task, *, folded: bool = False) -> Card:
     return Card(message("research.background"), [*background_parts(task.background, PROVIDER)], folded=folded)
 
 
-def _turn_with_held_back(turn: ReplayTurn, step: ReplayStep) -> ReplayTurn:
-    """Return a turn with what was held back of it, which players are not told."""
-    held = [message("research.held", what=guard) for guard in step.turn.payload.get("guards", ())]
-    return turn._replace(why=(*turn.why, *held))
+def _turn_with_guards(turn: ReplayTurn, step: ReplayStep) -> ReplayTurn:
+    """Return a turn with the reasons for which words were held back, which players do not see."""
+    guards = [message("research.held", what=guard) for guard in step.turn.payload.get("guards", ())]
+    return turn._replace(why=(*turn.why, *guards))
 
 
 def _links(reader: LogReader, run: Run) -> list[Link]:
@@ -107,7 +107,7 @@ def _entries(data: str) -> list[Entry]:
 
 
 def _task(data: str, name: str, language: str) -> Sequence[Block]:
-    """Return a task: what the seeker knows, and the tree of what can be given."""
+    """Return a task: the seeker's background and the provider's tree."""
     task = next(task for task in _tasks(data) if f"{task.id}.{task.language}" == name)
     rows: list[tuple[Words, Words]] = [(message("opening"), task.tree.opening)]
     rows += [(node.index, "\n".join(filter(None, (node.text, node.explanation)))) for node in task.tree.nodes]
@@ -118,12 +118,12 @@ def _task(data: str, name: str, language: str) -> Sequence[Block]:
 
 
 def _tasks(data: str) -> list[Task]:
-    """Return the tasks of data in each language that they have."""
-    found: list[Task] = []
+    """Return the tasks of `data` in all languages."""
+    tasks: list[Task] = []
     for language in get_args(Language):
-        with suppress(InputError):  # data may be in one language alone
-            found.extend(load_items(data, language))
-    return found or list(load_items(data))
+        with suppress(InputError):  # data may exist in one language only
+            tasks.extend(load_items(data, language))
+    return tasks or list(load_items(data))
 
 
 RESEARCH: Final = ResearchPages(
@@ -135,33 +135,33 @@ RESEARCH: Final = ResearchPages(
 
 
 UNSAID: Final = "none"
-"""The node of a type 1 error, where its reviewer does not say which."""
+"""The choice for a type 1 error whose node the reviewer does not name."""
 _YES: Final = "yes"
 _NO: Final = "no"
 _NOTE: Final = Field(name="note")
 
 
 class Done(Form):
-    """The word of a reviewer that a review is finished."""
+    """A reviewer's statement that a review is finished."""
 
     done: bool
 
 
-# ---- what is reviewed
+# ---- the dialogues to review
 
 
 def reviewable_runs(reader: LogReader) -> list[str]:
-    """Return the runs with ended dialogues, newest first; what was tried out of a study is not among them."""
-    own = (run.id for run in reversed(reader.runs()) if run.benchmark == BENCHMARK)
-    return [run for run in own if PREVIEW not in run and reader.progress(run).done]
+    """Return the runs with ended dialogues, newest first, without previews of studies."""
+    runs = (run.id for run in reversed(reader.runs()) if run.benchmark == BENCHMARK)
+    return [run for run in runs if PREVIEW not in run and reader.progress(run).done]
 
 
 def review_cases(reader: LogReader, run: str) -> list[Case[Review]]:
-    """Return the dialogues of a run that were played to their end, in its order.
+    """Return the dialogues of a run that were played to their end, in the run's order.
 
     Raises:
-        InputError: if the run is of another benchmark.
-        NotInLog: if there is no such run.
+        InputError: if the run belongs to another benchmark.
+        NotInLog: if the run does not exist.
     """
     required_run(reader, run, BENCHMARK)
     endings, reviews = reader.endings(run), read_reviews(reader.judgments(run_id=run))
@@ -174,42 +174,43 @@ def review_cases(reader: LogReader, run: str) -> list[Case[Review]]:
             key=episode.id,
             name=episode.id,
             title=episode.id.removeprefix(f"{run}/"),
-            show=partial(_show, seen),
+            show=partial(_show, load_replay),
             language=episode.language,
             opinions=Opinions(finished.get(episode.id, {})),
             begun=begun.get(episode.id, {}),
-            thing=seen,
+            thing=load_replay,
         )
         for episode in reader.episodes(run, latest=True)
         if episode.id in endings and endings[episode.id].status in ENDED
-        # What reviewers say of its success does not change what others see of it.
-        for seen in (cache(partial(_replay, reader, episode, REVIEW_SUCCESS)),)
+        # Reviewers' verdicts on success are hidden from each other.
+        for load_replay in (cache(partial(_replay, reader, episode, REVIEW_SUCCESS)),)
     ]
 
 
-def _show(seen: Callable[[], Replay]) -> Sequence[Block]:
+def _show(load_replay: Callable[[], Replay]) -> Sequence[Block]:
     """Return the dialogue without the provider's reasons."""
-    return _dialogue_blocks(
-        seen(),
-        lambda turn, step: turn._replace(did=did(step) if step.reviewable else "", why=(), choices=""),
-    )
+
+    def show_turn(turn: ReplayTurn, step: ReplayStep) -> ReplayTurn:
+        return turn._replace(did=given_words(step) if step.reviewable else "", why=(), choices="")
+
+    return _dialogue_blocks(load_replay(), show_turn)
 
 
 # ---- the form
 
 
 def review_sheet(case: Case[Review], form: Review | None) -> Sheet:
-    """Return what can be said of a dialogue: of each turn, of the whole, and of nodes that are missing."""
+    """Return the form for a dialogue: fields on each turn, on the dialogue, and on its missing nodes."""
     dialogue: Replay = case.thing()
     review = form or Review()
     left = unanswered(dialogue, review)
-    # A finished review holds no error there.
+    # In a finished review, unmarked turns count as correct.
     unmarked = sum(step.reviewable and step.turn.number not in review.provider for step in dialogue.steps)
-    whole = Group((Field(name="success", kind="choice", choices=(_YES, _NO), keys="sf"),), "dialogue")
+    success = Group((Field(name="success", kind="choice", choices=(_YES, _NO), keys="sf"),), "dialogue")
     return Sheet(
         groups=(
-            *(_turn(place, step, review) for place, step in enumerate(dialogue.steps)),
-            whole,
+            *(_turn_group(place, step, review) for place, step in enumerate(dialogue.steps)),
+            success,
             *_missing_groups(dialogue, review),
             Group((_NOTE,), "dialogue", message("desks.review.whole")),
         ),
@@ -223,8 +224,8 @@ def review_sheet(case: Case[Review], form: Review | None) -> Sheet:
     )
 
 
-def _turn(place: int, step: ReplayStep, review: Review) -> Group:
-    """Return the fields on a turn; of the greeting and of the seeker's there is only a note."""
+def _turn_group(place: int, step: ReplayStep, review: Review) -> Group:
+    """Return the fields on a turn; only a note on the greeting and on the seeker's turns."""
     fields: list[Field] = []
     if step.reviewable:
         errors = "".join(map(str, possible_errors(step)))
@@ -240,7 +241,7 @@ def _turn(place: int, step: ReplayStep, review: Review) -> Group:
 
 
 def _missing_groups(dialogue: Replay, review: Review) -> Iterator[Group]:
-    """Yield the question why nodes are missing, and each of these; what the rule misses is told at last."""
+    """Yield a heading and a field for each missing node; they appear after a verdict of no success."""
     missing = [dialogue.task.tree.by_index[index] for index in dialogue.scores.missing]
     state = "later" if review.success is None else "success" if review.success else "none"
     asked = missing if review.success is False else []
@@ -252,7 +253,7 @@ def _missing_groups(dialogue: Replay, review: Review) -> Iterator[Group]:
 
 
 def review_values(review: Review) -> dict[str, Any]:
-    """Return a review as the fields of the form."""
+    """Return the field values of a review."""
     values: dict[str, Any] = {FINISHED: _YES if review.done else _NO}
     for number, mark in review.provider.items():
         values[f"{number}.type"] = str(mark.type)
@@ -267,7 +268,7 @@ def review_values(review: Review) -> dict[str, Any]:
 
 
 def read_values(case: Case[Review], values: Values, deciding: bool) -> Review:
-    """Return the review that fields make; a node is kept of a type 1 error alone."""
+    """Return the review from field values; a node is kept only for a type 1 error."""
     dialogue: Replay = case.thing()
     provider: dict[int, ProviderMark] = {}
     for step in filter(lambda step: step.reviewable, dialogue.steps):
@@ -296,12 +297,12 @@ def read_values(case: Case[Review], values: Values, deciding: bool) -> Review:
 def review_rows(
     case: Case[Review], reviewer: str, before: Review | None, after: Review, key: str
 ) -> Iterator[Judgment]:
-    """Yield the marks that a reviewer has made since their review before."""
+    """Yield a reviewer's marks that changed since `before`."""
     return write_changes(reviewer, key, case.key, case.thing(), before or Review(), after)
 
 
 def outcome(review: Review) -> Hashable:
-    """Return what reviewers may differ in; notes, and nodes of type 1 errors, are beside the point."""
+    """Return the part of a review that is compared between reviewers: no notes, no nodes of type 1 errors."""
     errors = frozenset(
         (number, mark.type, mark.hallucination)
         for number, mark in review.provider.items()
@@ -311,7 +312,7 @@ def outcome(review: Review) -> Hashable:
 
 
 def _sections(reader: LogReader, run: str, rater: str) -> Iterator[Section]:
-    """Yield what reviews add up to; where the rule differs from people is told of what a rater may see."""
+    """Yield the report of a run's reviews; disagreements with the rule only for dialogues a rater may see."""
     cases = {case.key: case for case in review_cases(reader, run)}
     return review_sections(reader, run, lambda id: id in cases and not DESK.may_see(cases[id], rater))
 

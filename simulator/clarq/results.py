@@ -1,11 +1,11 @@
-"""Published results files of ClarQ-LLM: tasks together with the dialogues that were held on them.
+"""Published results files of ClarQ-LLM: tasks with their dialogues.
 
 A file is a list of task types, each a list of tasks as in the data files, with `gold_structure` (the tree
 indices) and the dialogue in ``l2l[0]``: alternating lines, provider first (spec section 2).
 
-What is odd in the published files, and how it is read: the tasks of types 27 to 31 were not played, their
-``l2l[0]`` is empty; such rows are counted and passed over. Their ``gold_structure`` begins with the opening's
-``0``, which the others leave out.
+Irregularities of the published files: the tasks of types 27 to 31 were not played, so their ``l2l[0]`` is
+empty; such rows are counted and skipped. Their ``gold_structure`` begins with the opening's ``0``, which the
+others omit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from logs.paths import default_path
 from logs.rows import Episode, Run, Status, Turn
 from simulator.clarq.benchmark import BENCHMARK
 from simulator.clarq.compose import contains, strip_speaker
-from simulator.clarq.data import PROVIDER, SEEKER, farewell, item_row, read_item
+from simulator.clarq.data import PROVIDER, SEEKER, is_farewell, item_row, read_item
 from simulator.clarq.experts import Situation
 from simulator.clarq.score import score_dialogue, score_rows, spoken_lines
 from simulator.errors import InputError
@@ -53,7 +53,9 @@ class ProviderStep:
 
     Attributes:
         position: index into the dialogue's lines.
-        given: indices given by the line, in index order; empty for a Response II.
+        before: the frontier before the line.
+        given: indices of the nodes that the line gives, in index order; empty for a Response II.
+        opens: whether the line gives the opening.
     """
 
     position: int
@@ -70,11 +72,11 @@ class ProviderStep:
 
 @dataclass(frozen=True)
 class Dialogue:
-    """A dialogue that was held.
+    """A finished dialogue.
 
     Attributes:
-        task: the task; of a results file, built from the file's own record.
-        lines: seats ``provider`` and ``seeker`` in turn, the greeting first, without speaker prefixes.
+        task: the task; in a results file, built from the file's own record.
+        lines: the lines of ``provider`` and ``seeker``, the greeting first, without speaker prefixes.
         steps: the provider's lines after the greeting.
     """
 
@@ -85,17 +87,17 @@ class Dialogue:
 
     @property
     def multi(self) -> bool:
-        """Return True if some provider line gives several responses at once."""
+        """Return True if a provider line gives several nodes."""
         return any(len(step.given) > 1 for step in self.steps)
 
     @property
     def complete(self) -> bool:
-        """Return True if the seeker got every node."""
+        """Return True if the seeker obtained every node."""
         given = {index for step in self.steps for index in step.given}
         return given.issuperset(self.task.tree.by_index)
 
     def situation(self, step: ProviderStep) -> Situation:
-        """Return what the provider's experts saw before a step."""
+        """Return the situation of the provider's experts before a step."""
         return Situation(
             task=self.task,
             lines=self.lines[: step.position],
@@ -108,11 +110,11 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class ResultsFile:
-    """The readable part of a results file.
+    """The content of a results file.
 
     Attributes:
-        unplayed: rows without a dialogue.
-        faults: what is wrong with other rows, one each; such a row is left out, unless it is a warning's.
+        unplayed: number of rows without a dialogue.
+        faults: faults of other rows; a row with an error is left out, a row with a warning is not.
     """
 
     path: Path
@@ -121,10 +123,9 @@ class ResultsFile:
     faults: tuple[Fault, ...]
 
     def print_left_out(self) -> None:
-        """Say on the other stream how many rows hold no dialogue, and which cannot be read."""
+        """Print to stderr the number of rows without a dialogue, and the faults."""
         if self.unplayed:
-            line = f"{self.path}: {self.unplayed} rows without a dialogue are passed over."
-            say(Console(stderr=True), line)
+            say(Console(stderr=True), f"{self.path}: skipped {self.unplayed} rows without a dialogue.")
         print_problems("clarq", self.faults, ())
 
 
@@ -142,16 +143,16 @@ class _Row(BaseModel):
 
 
 def read_results(path: str | Path, duplicates: Duplicates = "refuse") -> ResultsFile:
-    """Read a published results file, row by row: one odd row does not cost the file.
+    """Read a published results file row by row, so that a faulty row does not spoil the file.
 
     Raises:
-        InputError: if the file cannot be read or has rows and none can; names file, type, task and field.
+        InputError: if the file, or every row, cannot be read; names file, type, task and field.
     """
     path = Path(path)
     dialogues: list[Dialogue] = []
     faults: list[Fault] = []
     unplayed = 0
-    first: dict[tuple[int, str], str] = {}
+    first_rows: dict[tuple[int, str], str] = {}
     types = read_json(path)
     if not isinstance(types, list) or not any(isinstance(tasks, list) for tasks in types):
         raise InputError(f"{path}: expected a list of task types, each a list of tasks")
@@ -170,21 +171,21 @@ def read_results(path: str | Path, duplicates: Duplicates = "refuse") -> Results
             if dialogue is None:
                 unplayed += 1
                 continue
-            earlier = first.setdefault((number, json.dumps(record, sort_keys=True)), row)
+            earlier = first_rows.setdefault((number, json.dumps(record, sort_keys=True)), row)
             if earlier != row:
                 problem = "repeats type {}, task {}".format(*earlier.split("."))
-                counted = Fault(str(path), row, 0, CODE, f"{problem}; counted again", "warning")
-                faults.append(counted if duplicates == "keep" else Fault(str(path), row, 0, CODE, problem))
+                warning = Fault(str(path), row, 0, CODE, f"{problem}; counted again", "warning")
+                faults.append(warning if duplicates == "keep" else Fault(str(path), row, 0, CODE, problem))
             if earlier == row or duplicates == "keep":
                 dialogues.append(dialogue)
     if not dialogues and (faults or unplayed):
         problem = f"; {faults[0].message}" if faults else ""
-        raise InputError(f"{path}: holds no dialogue that can be read ({unplayed} rows have none{problem})")
+        raise InputError(f"{path}: contains no readable dialogue ({unplayed} rows have none{problem})")
     return ResultsFile(path, tuple(dialogues), unplayed, tuple(faults))
 
 
 def _dialogue(record: Any, number: int, name: str, path: Path, warnings: list[Fault]) -> Dialogue | None:
-    """Read a row; None if its task was not played. What costs the row nothing is added to `warnings`."""
+    """Read a row, adding its warnings to `warnings`; None if its task was not played."""
     try:
         row = _Row.model_validate(record)
     except ValidationError as error:
@@ -195,13 +196,13 @@ def _dialogue(record: Any, number: int, name: str, path: Path, warnings: list[Fa
     indices = row.gold_structure[1:] if row.gold_structure[:1] == [OPENING] else row.gold_structure
     if len(texts) != len(indices) + 1:
         raise InputError(
-            f"all_response has {len(texts)} lines, gold_structure {len(indices)} indices "
-            "besides the opening's; expected one line more than indices"
+            f"all_response has {len(texts)} lines, gold_structure has {len(indices)} indices, "
+            "not counting the opening's; expected one line more than indices"
         )
     explanations = row.all_response_exaplain or [None] * len(indices)
     sentences = explanations if isinstance(explanations, list) else []
     if len(sentences) != len(indices) or not all(isinstance(text, str | None) for text in sentences):
-        problem = f"all_response_exaplain should hold {len(indices)} sentences; the row is read without them"
+        problem = f"all_response_exaplain must have {len(indices)} sentences; the row is read without them"
         warnings.append(Fault(str(path), name, 0, "format", problem, "warning"))
         sentences = [None] * len(indices)
     try:
@@ -226,10 +227,10 @@ def _dialogue(record: Any, number: int, name: str, path: Path, warnings: list[Fa
 
 
 def _steps(tree: Tree, language: Language, lines: Sequence[Line]) -> Iterator[ProviderStep]:
-    """Yield the provider's lines after the greeting, what each gave read off by containment (spec section 7).
+    """Yield the provider's lines after the greeting with the nodes each gives (spec section 7).
 
-    A node counts as given by the first line that contains its text while it is available; the
-    opening likewise. A line may give several.
+    A node, or the opening, is given by the first line that contains its text while it is available. A
+    line may give several.
     """
     frontier = Frontier(tree)
     spoken = [position for position, line in enumerate(lines) if line.seat == PROVIDER]
@@ -245,14 +246,14 @@ def _steps(tree: Tree, language: Language, lines: Sequence[Line]) -> Iterator[Pr
 def load_dialogues(
     sources: Sequence[str], log: Path, duplicates: Duplicates = "refuse"
 ) -> tuple[tuple[Dialogue, ...], int]:
-    """Return dialogues of results files and of runs in the log, by path and by name.
+    """Return the dialogues of results files (by path) and logged runs (by name), and the number erased.
 
-    What is left out of a file is printed. Dialogues of people who have withdrawn are left out, and counted:
-    without their words a provider would decide on something else.
+    Rows left out of a file are printed. Dialogues of participants who have withdrawn are left out and
+    counted: without their words the provider would face a different dialogue.
 
     Raises:
-        InputError: if a file is not of the published form.
-        LogError: if there is no such run.
+        InputError: if a file is not in the published format.
+        LogError: if a run does not exist.
     """
     dialogues: list[Dialogue] = []
     erased = 0
@@ -263,22 +264,22 @@ def load_dialogues(
             file.print_left_out()
             continue
         if not log.exists():
-            raise InputError(f"{source}: no such file, and there is no log at {log} that could hold a run.")
+            raise InputError(f"{source}: no such file, and no log at {log} to look for a run of that name.")
         with LogReader(log) as reader:
             reader.run(source)
             tasks = {item.hash: read_item(item) for item in reader.items(source)}
-            gone = erased_episodes(reader, source)
+            erased_ids = erased_episodes(reader, source)
             dialogues.extend(
                 _logged_dialogue(tasks[played.episode.item_hash], played)
                 for played in reader.turns_of_run(source)
-                if played.episode.id not in gone
+                if played.episode.id not in erased_ids
             )
-            erased += len(gone)
+            erased += len(erased_ids)
     return tuple(dialogues), erased
 
 
 def _logged_dialogue(task: Task, played: Played) -> Dialogue:
-    """Return a dialogue of the log; what was given stands in the turns' payload."""
+    """Return a logged dialogue; the nodes given are in the payloads of its turns."""
     steps, frontier = [], Frontier(task.tree)
     for position, turn in enumerate(task_turns(played.turns)):
         indices = [str(index) for index in turn.payload.get("give", [])]
@@ -292,9 +293,9 @@ def _logged_dialogue(task: Task, played: Played) -> Dialogue:
 
 
 def split_runs(runs: Iterable[Sequence[Dialogue]]) -> tuple[list[Dialogue], list[Dialogue]]:
-    """Return the dialogues of single-info runs and those of multi-info ones.
+    """Return the dialogues of the single-info runs and those of the multi-info runs.
 
-    A multi-info provider gives one node here and there, so a run is one if any of its dialogues is.
+    A run is multi-info if any of its dialogues is, since a multi-info provider often gives a single node.
     """
     split: tuple[list[Dialogue], list[Dialogue]] = [], []
     for run in runs:
@@ -303,13 +304,13 @@ def split_runs(runs: Iterable[Sequence[Dialogue]]) -> tuple[list[Dialogue], list
 
 
 def import_results(file: ResultsFile, log: LogWriter, name: str | None = None) -> Run:
-    """Write the dialogues of a results file into the log as one run; importing again adds nothing.
+    """Write the dialogues of a results file to the log as one run; importing again adds nothing.
 
-    The run's configuration says how many rows hold no dialogue (``unplayed``) and how many could not be read
-    (``unreadable``).
+    The run's configuration has the number of rows without a dialogue (``unplayed``) and of unreadable
+    rows (``unreadable``).
 
     Raises:
-        InputError: if the log holds another run of that name.
+        InputError: if the log has a different run of that name.
         LogError: if the log cannot be written.
     """
     digest = file_digest(file.path)
@@ -353,23 +354,23 @@ def _rows(dialogue: Dialogue, run: Run) -> EpisodeRows:
         for number, line in enumerate(dialogue.lines)
     ]
     last = [line.text for line in dialogue.lines if line.seat == SEEKER][-1:]
-    ended: Status = "completed" if any(map(farewell, last)) else "truncated"
+    status: Status = "completed" if any(map(is_farewell, last)) else "truncated"
     scores = score_rows(episode.id, score_dialogue(dialogue.task, dialogue.lines))
-    return EpisodeRows(episode, item, turns, scores, ended)
+    return EpisodeRows(episode, item, turns, scores, status)
 
 
 def import_clarq(
     files: Annotated[list[Path], typer.Argument(help="published results files of ClarQ-LLM")],
-    run: Annotated[str | None, typer.Option(help="the run's name; default: after the file")] = None,
+    run: Annotated[str | None, typer.Option(help="name of the run; default: from the file's name")] = None,
     duplicates: DuplicatesOption = "refuse",
     log: LogOption = None,
 ) -> None:
-    """Bring published results files into the log, and score them.
+    """Import published results files into the log and score them.
 
-    Rows without a dialogue are counted; rows that cannot be read are left out and told.
+    Rows without a dialogue are skipped and counted; unreadable rows are left out and reported.
     """
     if run and len(files) > 1:
-        raise InputError("--run names one run; give one file, or leave it out.")
+        raise InputError("--run names a single run; give one file, or omit --run.")
     path = log or default_path()
     console = Console()
     for file in files:

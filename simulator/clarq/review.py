@@ -1,6 +1,6 @@
-"""Reviewing a finished dialogue turn by turn (paper VI-G; spec section 6): the marks and their rules.
+"""Reviews of finished dialogues turn by turn (paper VI-G; spec section 6): the marks and their rules.
 
-A mark is a `Judgment` whose newest row per annotator and place counts, so a reviewer may change their mind:
+A mark is a `Judgment`; the latest row per annotator and place counts, so reviewers may change their minds:
 
 ======================== ============ ==========================================================
 kind                     about        value
@@ -14,7 +14,7 @@ kind                     about        value
 ======================== ============ ==========================================================
 
 A type 1 error: the provider should have given a node and gave a wrong one or none. A type 2 error: it
-should have given none and gave one. One turn holds one of them at most; a hallucination stands by itself.
+should have given none and gave one. A turn has at most one of them; hallucination is marked separately.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ KINDS: Final = (PROVIDER_ERROR, SEEKER_FAILURE, REVIEW_SUCCESS, NOTE, DONE)
 ErrorType = Literal[0, 1, 2]
 Failure = Literal["overlooked", "forgotten", "hidden", "provider"]
 FAILURES: Final[tuple[Failure, ...]] = get_args(Failure)
-"""Why a node is missing: the seeker never noticed the uncertainty, noticed and lost it, stated its own
-guess in a summary instead of asking; or it asked, and the provider is to blame."""
+"""Reasons for a missing node: the seeker never noticed the uncertainty, noticed it and lost it, or stated
+a guess in a summary instead of asking; or it asked, and the provider is to blame."""
 
-_LONGEST_NOTE = 4000
+_MAX_NOTE = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ class ProviderMark:
     """A reviewer's mark of one provider turn.
 
     Attributes:
-        type: 1 or 2, 0 for neither.
-        node: of a type 1 error, which node should have been given; ``"0"`` is the opening; None if unsaid.
-        hallucination: the turn states something that its task does not hold.
+        type: type of the error, 0 for no error.
+        node: for a type 1 error, the node that should have been given (``"0"``: the opening), if named.
+        hallucination: whether the turn states something that is not in the task.
     """
 
     type: ErrorType = 0
@@ -65,10 +65,10 @@ class Review:
     """All marks of one reviewer on one dialogue.
 
     Attributes:
-        provider: turn number -> mark; an unmarked turn of a finished review holds no error.
-        seeker: missing node -> why it is missing.
-        success: the reviewer's own verdict, None before there is one.
-        notes: turn number, or None for the whole dialogue -> text.
+        provider: turn number -> mark; in a finished review, an unmarked turn has no error.
+        seeker: missing node -> reason why it is missing.
+        success: the reviewer's own verdict; None if not given yet.
+        notes: turn number, or None for the dialogue -> text.
         done: whether the reviewer has finished.
     """
 
@@ -80,7 +80,7 @@ class Review:
 
 
 def read_reviews(judgments: Iterable[Judgment]) -> dict[tuple[str, str], Review]:
-    """Return reviews by episode and annotator, out of judgments in the order in which they were written."""
+    """Return reviews by episode and annotator from judgments in logged order."""
     reviews: dict[tuple[str, str], Review] = {}
     for row in judgments:
         if row.kind in KINDS and row.episode_id is not None:
@@ -99,7 +99,7 @@ def _changed_fields(review: Review, row: Judgment) -> dict[str, Any]:
         mark = ProviderMark(value["type"], value.get("node"), bool(value.get("hallucination")))
         return {"provider": {**review.provider, row.turn_number: mark}}
     if row.kind == SEEKER_FAILURE:
-        # A reason that is given anew goes to the end, one that is taken back goes.
+        # A changed reason moves to the end; a withdrawn reason is removed.
         others = {node: failure for node, failure in review.seeker.items() if node != value["node"]}
         return {"seeker": others | ({value["node"]: value["failure"]} if value["failure"] else {})}
     if row.kind == NOTE:
@@ -111,28 +111,28 @@ def _changed_fields(review: Review, row: Judgment) -> dict[str, Any]:
 def write_changes(
     reviewer: str, key: str, episode_id: str, replay: Replay, before: Review, after: Review
 ) -> Iterator[Judgment]:
-    """Yield the marks that lead from one review to another; the same `key` makes the same marks.
+    """Yield the marks that turn one review into another; their ids depend on `key` alone.
 
     Raises:
-        InputError: if one of them makes no sense.
+        InputError: if a mark is impossible for its turn or node.
     """
     for place, (kind, turn, value) in enumerate(_changes(replay, before, after)):
-        own = f"{key}-{place}" if place else key
+        mark_key = f"{key}-{place}" if place else key
         yield Judgment(
-            id=f"{episode_id}/review/{reviewer}/{own}",
+            id=f"{episode_id}/review/{reviewer}/{mark_key}",
             episode_id=episode_id,
             annotator=reviewer,
             kind=kind,
             value=value,
             turn_number=turn,
-            key=own,
+            key=mark_key,
         )
 
 
 def _changes(
     replay: Replay, before: Review, after: Review
 ) -> Iterator[tuple[str, int | None, dict[str, Any]]]:
-    """Yield kind, turn and value of each mark."""
+    """Yield kind, turn and value of each changed mark."""
     for number, mark in after.provider.items():
         if mark != before.provider.get(number):
             _check_mark(reviewable_step(replay, number), mark)
@@ -152,7 +152,7 @@ def _changes(
             yield NOTE, place, {"text": text.strip()}
     if after.done != before.done:
         if after.done and (left := unanswered(replay, after)):
-            raise InputError(f"still to be said: {', '.join(left)}", code="unsaid", count=len(left))
+            raise InputError(f"still to be answered: {', '.join(left)}", code="unsaid", count=len(left))
         yield DONE, None, {"done": after.done}
 
 
@@ -160,13 +160,13 @@ def _check_mark(step: ReplayStep, mark: ProviderMark) -> None:
     number = step.turn.number
     if mark.type not in possible_errors(step):
         raise InputError(
-            f"turn {number}: type 1 needs something that could be given, type 2 something that was given",
+            f"turn {number}: a type 1 error needs an available node, a type 2 error a given node",
             code="no_such_error",
             turn=number,
         )
     if mark.node is not None and (mark.type != 1 or mark.node not in expectable_nodes(step)):
         raise InputError(
-            f"turn {number}: node {mark.node} could not be given there",
+            f"turn {number}: node {mark.node} could not be given then",
             code="node_not_there",
             turn=number,
             node=mark.node,
@@ -180,16 +180,16 @@ def _check_note(replay: Replay, number: int | None, text: str) -> None:
             code="no_turn",
             turn=number,
         )
-    if len(text) > _LONGEST_NOTE:
+    if len(text) > _MAX_NOTE:
         raise InputError(
-            f"a note may have {_LONGEST_NOTE} characters; this one has {len(text)}",
+            f"a note may have at most {_MAX_NOTE} characters; this one has {len(text)}",
             code="long_note",
-            most=_LONGEST_NOTE,
+            most=_MAX_NOTE,
         )
 
 
 def unanswered(replay: Replay, review: Review) -> tuple[str, ...]:
-    """Return what a review still lacks: ``success``, and of a failure the nodes left unexplained."""
+    """Return the unanswered parts of a review: ``success``, and missing nodes without a reason."""
     if review.success:
         return ()
     left = () if review.success is not None else ("success",)
@@ -197,27 +197,25 @@ def unanswered(replay: Replay, review: Review) -> tuple[str, ...]:
 
 
 def reviewable_step(replay: Replay, number: int) -> ReplayStep:
-    """Return the provider's turn of that number.
+    """Return the provider's turn with this number.
 
     Raises:
-        InputError: if there is none, or it is the greeting.
+        InputError: if the turn does not exist, is the seeker's or is the greeting.
     """
     for step in replay.steps:
         if step.turn.number == number and step.reviewable:
             return step
-    raise InputError(
-        f"turn {number} is no turn of the provider's that can be reviewed", code="no_turn", turn=number
-    )
+    raise InputError(f"turn {number} is not a reviewable turn of the provider", code="no_turn", turn=number)
 
 
 def expectable_nodes(step: ReplayStep) -> tuple[str, ...]:
-    """Return the nodes that should perhaps have been given in a turn instead of what was given."""
+    """Return the nodes that could have been given in a turn but were not."""
     available = [node.index for node in step.before.available] if step.before.opened else [OPENING]
     return tuple(index for index in available if index not in step.gave)
 
 
 def possible_errors(step: ReplayStep) -> tuple[ErrorType, ...]:
-    """Return the types of error that can have happened in a turn; 0 always."""
+    """Return the types of error that are possible in a turn, always including 0."""
     first: tuple[ErrorType, ...] = (1,) if expectable_nodes(step) else ()
     second: tuple[ErrorType, ...] = (2,) if step.gave else ()
     return (0, *first, *second)

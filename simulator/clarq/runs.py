@@ -1,9 +1,9 @@
-"""ClarQ-LLM's runs: which dialogues are played by which rules, and the judge that settles open successes.
+"""ClarQ-LLM's runs: selection and rules of dialogues, and the judge that decides open successes.
 
-The judge (paper V) is asked whether some reply of the provider stands for a node that was never given. Only
-dialogues whose success the rule of containment leaves open are judged (`DialogueScores.needs_judge`). Missing
-nodes are asked about in order, and the first "no" ends it, since every one of them must have been obtained
-(spec section 5). Several judges may judge a run: each verdict is kept; `score` says whose counts.
+The judge (paper V) is asked whether a reply of the provider serves instead of a node that was never given.
+Only dialogues whose success the containment rule leaves open are judged (`DialogueScores.needs_judge`). It is
+asked about the missing nodes in order until the first "no", since every node must have been obtained
+(spec section 5). A run may have several judges: all verdicts are kept, and `score` combines them.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ from trees.model import Split
 CONCURRENCY: Final = 8
 
 
+# The docstring is sent to the judge with the JSON schema: it is a prompt.
 class JudgeAnswer(BaseModel):
     """Did the seeker obtain the node all the same?"""
 
@@ -72,37 +73,38 @@ async def judge_run(
     run_id: str,
     model: ChatModel,
     *,
-    how: Mapping[str, Any] | None = None,
+    decoding: Mapping[str, Any] | None = None,
     concurrency: int = CONCURRENCY,
-    lost: Callable[[str, Malformed | Refused], None] | None = None,
+    on_lost: Callable[[str, Malformed | Refused], None] | None = None,
 ) -> int:
-    """Have `model` judge every success of a run that the rule leaves open; `score_run` then counts it.
+    """Let `model` judge every dialogue of a run whose success is open; `score_run` then uses the verdicts.
 
-    Each answer is written before the next question is asked, so judging again asks only what this judge has
-    not been asked yet. An answer of the wrong form, or a refusal, costs the verdict on its dialogue, no more:
-    it is noted in the log as an event, and the same command asks again.
+    Each answer is written before the next question, so judging again asks only the remaining
+    questions. A malformed answer or a refusal costs only the verdict on its dialogue: it is logged as an
+    event, and judging again repeats the question.
 
     Args:
-        reader: of the log.
-        log: writes to it.
+        reader: reads the log.
+        log: writes to the same log.
         run_id: the run.
         model: the judge.
-        how: decoding options that were chosen for it; with others, the same model is another judge.
-        concurrency: dialogues at a time.
-        lost: is told of each dialogue that has lost its verdict so; None: that is raised, too.
+        decoding: its decoding options, if any were chosen; with other options, it counts as another judge.
+        concurrency: number of dialogues judged concurrently.
+        on_lost: called for each dialogue without a verdict for such a reason; if None, the error is raised.
 
     Returns:
-        The number of dialogues that were judged.
+        The number of dialogues judged.
 
     Raises:
-        ModelError: if the model failed on some dialogue, after all the others have been judged.
+        ModelError: if the model failed on a dialogue, after all others have been judged.
         LogError: if the log cannot be written.
     """
-    name = f"{model.name} {json.dumps(how, ensure_ascii=False, sort_keys=True)}" if how else model.name
-    places = asyncio.Semaphore(concurrency)
+    options = f" {json.dumps(decoding, ensure_ascii=False, sort_keys=True)}" if decoding else ""
+    name = f"{model.name}{options}"
+    semaphore = asyncio.Semaphore(concurrency)
 
     async def settle(case: _Case) -> None:
-        async with places:
+        async with semaphore:
             await _judge_case(case, log, model, name)
 
     cases = list(_open_cases(reader, run_id, name))
@@ -113,8 +115,8 @@ async def judge_run(
             details = {"judge": name, "error": str(outcome)}
             kind = f"judge.{type(outcome).__name__.lower()}"
             await log.write(Event(kind=kind, run_id=run_id, episode_id=case.episode_id, details=details))
-            if lost is not None:
-                lost(case.episode_id, outcome)
+            if on_lost is not None:
+                on_lost(case.episode_id, outcome)
                 continue
         if outcome is not None:
             failures.append(outcome)
@@ -127,26 +129,26 @@ class _Case(NamedTuple):
     """A dialogue to be judged.
 
     Attributes:
-        said: the provider's lines that might stand for a node.
-        left: indices of the nodes that the judge is still to be asked about, in order.
+        replies: the provider's lines that might serve instead of a node.
+        left: indices of the missing nodes without a verdict, in order.
     """
 
     episode_id: str
     task: Task
-    said: tuple[str, ...]
+    replies: tuple[str, ...]
     left: tuple[str, ...]
 
 
 def _open_cases(reader: LogReader, run_id: str, judge: str) -> Iterator[_Case]:
-    """Yield what the rule leaves open and `judge` has not decided."""
-    asked: dict[str, list[Judgment]] = {}
+    """Yield the dialogues that the rule leaves open and `judge` has not decided."""
+    earlier: dict[str, list[Judgment]] = {}
     for row in reader.judgments(run_id=run_id, kind=JUDGE, annotator=judge):
-        asked.setdefault(row.episode_id or "", []).append(row)
+        earlier.setdefault(row.episode_id or "", []).append(row)
     for scored in score_run(reader, run_id, exclude_aborted=True):
         episode_id, task = scored.episode.id, scored.task
         lines = spoken_lines(reader.turns(episode_id))
         by_rule = score_dialogue(task, lines)
-        verdicts = judge_verdicts(asked.get(episode_id, ())).get(judge, {})
+        verdicts = judge_verdicts(earlier.get(episode_id, ())).get(judge, {})
         if by_rule.needs_judge and judge_decides(verdicts, by_rule.missing) is None:
             left = tuple(index for index in by_rule.missing if index not in verdicts)
             yield _Case(episode_id, task, unmatched_lines(task, lines), left)
@@ -154,7 +156,7 @@ def _open_cases(reader: LogReader, run_id: str, judge: str) -> Iterator[_Case]:
 
 async def _judge_case(case: _Case, log: LogWriter, model: ChatModel, name: str) -> None:
     for index in case.left:
-        variables = {"node": case.task.tree.by_index[index], "said": case.said}
+        variables = {"node": case.task.tree.by_index[index], "said": case.replies}
         prompt = render("clarq/judge", case.task.language, variables)
         request = Request(
             messages=(Message("user", prompt.text),),
@@ -179,16 +181,14 @@ async def _judge_case(case: _Case, log: LogWriter, model: ChatModel, name: str) 
 
 
 class DialogueSelection(Selection):
-    """The dialogues that are played."""
+    """The dialogues to play."""
 
     data: str = Field(default="builtin", description="builtin, the name of added data (clarq), or a path")
     lang: Literal["en", "zh", "both"] = Field(default="en", description="language of the items")
     types: str | None = Field(default=None, description="task types, such as 1-10 or 3,7,12")
     split: Split | None = Field(default=None, description="test (types 1-26) or development (27-31)")
-    limit: Limit = Field(
-        default=None, description="so many items, equally many of each language and task type"
-    )
-    judge: str | None = Field(default=None, description="a model that settles open successes")
+    limit: Limit = Field(default=None, description="number of items, balanced over languages and task types")
+    judge: str | None = Field(default=None, description="a judge model for dialogues whose success is open")
 
     @property
     def languages(self) -> tuple[Language, ...]:
@@ -196,10 +196,10 @@ class DialogueSelection(Selection):
         return ("en", "zh") if self.lang == "both" else (self.lang,)
 
     def items(self, seed: int = 0) -> tuple[Task, ...]:
-        """Return the tasks; where there are more than `limit`, equally many of each language, and type in it.
+        """Return the tasks; beyond `limit`, a sample balanced over languages, and types within them.
 
         Raises:
-            InputError: if the data or the types are wrong, or nothing is left.
+            InputError: if the data or the types are wrong, or no task matches.
         """
         types = None if self.types is None else read_ranges("--types", self.types, "1-10 or 3,7,12")
         tasks = [
@@ -214,15 +214,15 @@ class DialogueSelection(Selection):
 
 def _requests(order: RunOrder[DialogueSelection, Rules]) -> list[RunRequest]:
     judge, models = order.selection.judge, order.settings.models
-    # Experts and judges fill in forms.
-    forms = (*models_of(order.players[PROVIDER][0]), *([judge] if judge else []))
+    # Experts and judges answer in JSON.
+    json_models = (*models_of(order.players[PROVIDER][0]), *([judge] if judge else []))
     return [
         order.request(
             order.selection.items(order.settings.seed),
             config={"languages": list(order.selection.languages)},
-            needs=dict.fromkeys(forms, Needs(schema=True)),
+            needs=dict.fromkeys(json_models, Needs(schema=True)),
             title="dialogues",
-            # Decoding options are the players': who judges does so as ever.
+            # Decoding options are for the players; the judge keeps its defaults.
             afterwards=partial(_judge_afterwards, judge, replace(models, decoding=Decoding(), extra={})),
         )
     ]
@@ -240,9 +240,9 @@ RUNS: Final = RunSpec(
 async def _judge_afterwards(
     name: str | None, options: ModelOptions, reader: LogReader, log: LogWriter
 ) -> AsyncIterator[Afterwards]:
-    """Let the judge, if one is named, settle what is open when a run has been played.
+    """Yield a function that lets the judge, if named, decide open successes after a run.
 
-    A wrong name is reported before anything is played.
+    The judge is loaded first, so that a wrong name is reported before anything is played.
     """
     models = Models(options=replace(options, recorder=log.post))
     try:
@@ -250,7 +250,7 @@ async def _judge_afterwards(
 
         async def settle(run_id: str) -> None:
             if judge:
-                await judge_run(reader, log, run_id, judge, lost=_tell_lost)
+                await judge_run(reader, log, run_id, judge, on_lost=_warn_no_verdict)
                 _rescore(run_id, reader, log)
 
         yield settle
@@ -259,7 +259,7 @@ async def _judge_afterwards(
 
 
 def score_again(reader: LogReader, run: str, judge: str | None, flags: ModelFlags) -> None:
-    """Append the scores of a run, and what a judge says of open successes."""
+    """Append new scores of a run, after a judge, if named, has decided open successes."""
     options = flags.options(reader.path)
     refuse_idle_options(options, asked=bool(judge))
     with LogWriter(reader.path, durable=False) as writer:
@@ -269,15 +269,15 @@ def score_again(reader: LogReader, run: str, judge: str | None, flags: ModelFlag
 
 
 def _rescore(run_id: str, reader: LogReader, log: LogWriter) -> None:
-    """Append the scores of a run as they follow from its turns and judgments now."""
+    """Append the scores of a run computed from its turns and judgments."""
     for scored in score_run(reader, run_id, exclude_aborted=True):
         for row in score_rows(scored.episode.id, scored.scores):
             log.put(row)
 
 
-def _tell_lost(episode_id: str, error: Malformed | Refused) -> None:
-    why = "has declined" if isinstance(error, Refused) else "gave an answer of the wrong form"
-    message = f"{episode_id}: no verdict, for the judge {why} ({error}); askback score --judge asks again."
+def _warn_no_verdict(episode_id: str, error: Malformed | Refused) -> None:
+    why = "declined" if isinstance(error, Refused) else "gave a malformed answer"
+    message = f"{episode_id}: no verdict because the judge {why} ({error}); askback score --judge asks again."
     say(Console(stderr=True), message, "yellow")
 
 
@@ -286,6 +286,7 @@ async def _judge(run_id: str, name: str, options: ModelOptions, reader: LogReade
     try:
         judge = models(name)
         await run_preflight(judge, Needs(schema=True))
-        await judge_run(reader, log, run_id, judge, how=asked_how(options), lost=_tell_lost)
+        decoding = asked_how(options)
+        await judge_run(reader, log, run_id, judge, decoding=decoding, on_lost=_warn_no_verdict)
     finally:
         await models.close()

@@ -1,21 +1,21 @@
-"""ClarQ-LLM's dialogue metrics (paper V), and what dialogues say of asking: pure functions of turns.
+"""ClarQ-LLM's dialogue metrics (paper V) and records of asking: pure functions of turns.
 
-* **S**, success: the seeker obtained every node after the opening. Whose verdict that is, `decided_by` says:
-  reviewers' (by majority) stand above judges' (by majority), and these above the rule of containment. A tie
-  decides nothing: it is left to the next in that order.
-* **D**, AQD: provider turns beyond the number of responses that the item has.
+* **S**, success: the seeker obtained every node after the opening. `decided_by` says who decided:
+  a majority of reviewers overrides a majority of judges, which overrides the containment rule. On a tie,
+  the next in that order decides.
+* **D**, AQD: provider turns beyond the number of responses in the item.
 * **L**, AQL: length of the seeker's turns; blanks in English, characters in Chinese.
 
 Spec section 5 states the rules that reproduce the paper's tables from the published logs.
 
-**Asking** (see `simulator.asking`): what is open, only this provider can tell, every node of the tree after
-the opening. Once all nodes are given nothing is open, and whoever goes on asking asks for nothing; that
-decision is told apart where the seeker has a turn after the last node. Whoever has asked and says goodbye
-while a node is open has not asked when it was needed: a decision of its own, too. A question is a seeker's
-turn after the opening that asks something, by its form or because it was answered with a node; to be told the
-task at all is no question, and neither is a goodbye. It is useful if the provider's next turn holds a node
-that no earlier one held. All of it is read off the words, as the success is, so that published dialogues,
-people and models are counted alike.
+**Asking** (see `simulator.asking`): every node after the opening is information that only the provider has,
+so asking is needed until all nodes have been given. Asking on after that is a separate, unneeded decision,
+recorded if the seeker has a turn after the last node. A seeker who has asked and says goodbye
+while a node is missing did not ask when it was needed: another separate decision. A question is a seeker's
+turn after the opening that asks something, by its form or because it was answered with a node; asking for
+the task at all does not count, nor does a goodbye. It is useful if the provider's next turn contains a node
+that no earlier turn contained. Everything is derived from the words, as success is, so that published
+dialogues, people and models are counted in the same way.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from logs import LogReader
 from logs.rows import Episode, Judgment, Score, Turn
 from simulator.asking import Asked, Decision, Need
 from simulator.clarq.compose import contains
-from simulator.clarq.data import PROVIDER, SEEKER, farewell, read_item
+from simulator.clarq.data import PROVIDER, SEEKER, is_farewell, read_item
 from simulator.clarq.lexical import PATTERNS
 from simulator.runner import machines
 from simulator.runner.logged import ENDED, PlayedItem, played_items
@@ -42,9 +42,8 @@ from trees.model import task_type
 
 VERSION: Final = "clarq-2"
 JUDGE: Final = "judge"  # kind of a judgment: does a reply serve a missing node's purpose or contradict it?
-REVIEW_SUCCESS: Final = "review.success"  # kind of a judgment: a reviewer's verdict on the whole dialogue
-SUCCESS: Final = "success"  # kind of a judgment: a person's own verdict on the whole dialogue
-
+REVIEW_SUCCESS: Final = "review.success"  # kind of a judgment: a reviewer's verdict on a dialogue
+SUCCESS: Final = "success"  # kind of a judgment: a participant's own verdict on a dialogue
 
 DecidedBy = Literal["rule", "judges", "people"]
 
@@ -54,15 +53,18 @@ class DialogueScores:
     """The metrics of one dialogue.
 
     Attributes:
-        success: whether every node after the opening was obtained; a missing one counts as not obtained
+        success: whether every node after the opening was obtained; a missing node counts as not obtained
             unless a judgment says otherwise.
-        needs_judge: nodes are missing, some provider line contains no node, and nobody has judged
-            whether such a line serves instead: `success` is then a lower bound.
-        judged: indices of missing nodes that a judge counts as obtained.
-        reached: number of provider responses after which every node was obtained; None without success.
-        aqd: `responses` minus the item's response lines, the opening included.
-        aql: mean length of the seeker's lines (English: blanks; Chinese: characters); 0 without any.
-        decided_by: whose verdict `success` is: ``rule``, ``judges`` or ``people``.
+        needs_judge: whether nodes are missing, some provider line contains no node, and no verdict says
+            whether such a line serves instead; `success` is then a lower bound.
+        obtained: indices of the nodes whose text was given.
+        judged: indices of the nodes without text that a judge counts as obtained.
+        missing: indices of all other nodes.
+        responses: number of provider turns after the greeting.
+        reached: number of responses after which every node was obtained; None without success.
+        aqd: `responses` minus the number of responses in the item, including the opening.
+        aql: mean length of the seeker's lines (English: blanks; Chinese: characters); 0 without lines.
+        decided_by: who decided `success`: ``rule``, ``judges`` or ``people``.
     """
 
     success: bool
@@ -82,52 +84,52 @@ def score_dialogue(
 ) -> DialogueScores:
     """Score a dialogue.
 
-    `verdicts`: node index -> whether a judge found that the provider's other words serve it.
+    `verdicts`: node index -> whether a judge found that the provider's other words serve instead.
     """
     verdicts = verdicts or {}
-    brought = _nodes_brought(task, lines)
-    obtained = tuple(node.index for node in task.tree.nodes if any(node.index in nodes for nodes in brought))
+    by_line = _nodes_by_line(task, lines)
+    obtained = tuple(node.index for node in task.tree.nodes if any(node.index in nodes for nodes in by_line))
     absent = tuple(node.index for node in task.tree.nodes if node.index not in obtained)
-    open_question = bool(absent) and not all(brought)
+    open_question = bool(absent) and not all(by_line)
     judged = tuple(index for index in absent if open_question and verdicts.get(index, False))
     missing = tuple(index for index in absent if index not in judged)
     responses = max(sum(line.seat == "provider" for line in lines) - 1, 0)
-    asked = [line.text for line in lines if line.seat == "seeker"]
+    seeker_texts = [line.text for line in lines if line.seat == "seeker"]
     return DialogueScores(
         success=not missing,
-        # One "no" settles it: all missing nodes must be served, and the first that is not ends it.
+        # A single "no" decides: every missing node must be served by other words.
         needs_judge=open_question and bool(missing) and all(verdicts.get(index, True) for index in missing),
         obtained=obtained,
         judged=judged,
         missing=missing,
         responses=responses,
-        reached=None if missing else _nodes_reached(brought, obtained, absent, responses),
+        reached=None if missing else _responses_needed(by_line, obtained, absent, responses),
         aqd=responses - (len(task.tree.nodes) + 1),
-        aql=fmean(turn_length(text, task.language) for text in asked) if asked else 0.0,
+        aql=fmean(turn_length(text, task.language) for text in seeker_texts) if seeker_texts else 0.0,
         decided_by="judges" if open_question and any(index in verdicts for index in absent) else "rule",
     )
 
 
 def spoken_lines(turns: Iterable[Turn]) -> tuple[Line, ...]:
-    """Return what was said in a dialogue, Jax's greeting first."""
+    """Return the lines of a dialogue, Jax's greeting first."""
     return tuple(Line(turn.seat, turn.text) for turn in task_turns(turns))
 
 
 def lines_after_opening(task: Task, lines: Sequence[Line]) -> tuple[str, ...]:
-    """Return the provider's lines after the opening, or after the first that follows the greeting."""
+    """Return the provider's lines after the opening; if it was not given, after the first reply."""
     replies = [line.text for line in lines if line.seat == "provider"][1:]
     opening = (n for n, text in enumerate(replies) if contains(text, task.tree.opening, task.language))
     return tuple(replies[next(opening, 0) + 1 :])
 
 
 def unmatched_lines(task: Task, lines: Sequence[Line]) -> tuple[str, ...]:
-    """Return provider lines after the opening response that contain no node: what a judge has to read."""
-    after = zip(lines_after_opening(task, lines), _nodes_brought(task, lines), strict=True)
+    """Return the provider's lines after the opening that contain no node, for a judge to read."""
+    after = zip(lines_after_opening(task, lines), _nodes_by_line(task, lines), strict=True)
     return tuple(text for text, nodes in after if not nodes)
 
 
-def _nodes_brought(task: Task, lines: Sequence[Line]) -> list[frozenset[str]]:
-    """Return the nodes whose text each provider line after the opening response contains."""
+def _nodes_by_line(task: Task, lines: Sequence[Line]) -> list[frozenset[str]]:
+    """Return the nodes contained in each provider line after the opening."""
     return [_nodes_in(task, text) for text in lines_after_opening(task, lines)]
 
 
@@ -135,24 +137,24 @@ def _nodes_in(task: Task, text: str) -> frozenset[str]:
     return frozenset(node.index for node in task.tree.nodes if contains(text, node.text, task.language))
 
 
-def _nodes_reached(
-    brought: Sequence[frozenset[str]], obtained: Sequence[str], absent: Sequence[str], responses: int
+def _responses_needed(
+    by_line: Sequence[frozenset[str]], obtained: Sequence[str], absent: Sequence[str], responses: int
 ) -> int:
-    # A node that only a judge counts as obtained has no line of its own: the whole dialogue was needed.
+    # A node that only a judge counts as obtained cannot be located: the complete dialogue was needed.
     if absent:
         return responses
-    first = (next(line for line, nodes in enumerate(brought) if index in nodes) for index in obtained)
-    return responses - len(brought) + 1 + max(first, default=-1 - responses + len(brought))
+    first = (next(line for line, nodes in enumerate(by_line) if index in nodes) for index in obtained)
+    return responses - len(by_line) + 1 + max(first, default=-1 - responses + len(by_line))
 
 
 def turn_length(text: str, language: Language) -> int:
-    """Return the length of a seeker's line: the number of blanks in English, of characters in Chinese."""
+    """Return the length of a seeker's line: blanks in English, characters in Chinese."""
     stripped = text.strip()
     return stripped.count(" ") if language == "en" else len(stripped)
 
 
 def score_episode(task: Task, turns: Iterable[Turn], judgments: Iterable[Judgment] = ()) -> DialogueScores:
-    """Score an episode out of its logged turns and what reviewers and judges said of it."""
+    """Score an episode from its logged turns and the judgments of reviewers and judges."""
     lines, rows = spoken_lines(turns), tuple(judgments)
     scores = score_dialogue(
         task, lines, _majority_verdicts(judge_verdicts(rows), score_dialogue(task, lines).missing)
@@ -169,13 +171,13 @@ def score_episode(task: Task, turns: Iterable[Turn], judgments: Iterable[Judgmen
 
 
 def reviewer_verdicts(judgments: Iterable[Judgment]) -> dict[str, bool]:
-    """Return by reviewer their verdict on the dialogue, the newest of each."""
+    """Return each reviewer's latest verdict on the dialogue."""
     rows = (row for row in _in_order(judgments) if row.kind == REVIEW_SUCCESS)
     return {row.annotator: bool(row.value["success"]) for row in rows}
 
 
 def judge_verdicts(judgments: Iterable[Judgment]) -> dict[str, dict[str, bool]]:
-    """Return by judge and node whether it counts as obtained, the newest of each."""
+    """Return each judge's latest verdicts: node index -> whether the node counts as obtained."""
     verdicts: dict[str, dict[str, bool]] = {}
     for row in _in_order(judgments):
         if row.kind == JUDGE:
@@ -183,28 +185,28 @@ def judge_verdicts(judgments: Iterable[Judgment]) -> dict[str, dict[str, bool]]:
     return verdicts
 
 
-def judge_decides(said: Mapping[str, bool], absent: Sequence[str]) -> bool | None:
-    """Return True if a judge counts all `absent` nodes as obtained; None while some are unasked."""
-    if any(said.get(index) is False for index in absent):
+def judge_decides(verdicts: Mapping[str, bool], absent: Sequence[str]) -> bool | None:
+    """Return whether a judge counts all `absent` nodes as obtained; None if verdicts are lacking."""
+    if any(verdicts.get(index) is False for index in absent):
         return False
-    return True if all(index in said for index in absent) else None
+    return True if all(index in verdicts for index in absent) else None
 
 
 def majority(votes: Iterable[bool | None]) -> bool | None:
-    """Return what most votes say; None for a tie, or without any."""
+    """Return the majority of the votes that are not None; None for a tie or no votes."""
     cast_votes = [vote for vote in votes if vote is not None]
     surplus = 2 * sum(cast_votes) - len(cast_votes)
     return None if surplus == 0 else surplus > 0
 
 
 def _majority_verdicts(judges: Mapping[str, Mapping[str, bool]], absent: Sequence[str]) -> dict[str, bool]:
-    """Return the verdicts on nodes that stand for the majority of judges; of a tie none."""
+    """Return the verdicts on nodes of the judges in the majority; empty for a tie."""
     if len(judges) < 2:
         return {node: obtained for verdicts in judges.values() for node, obtained in verdicts.items()}
     decided = {name: judge_decides(verdicts, absent) for name, verdicts in judges.items()}
     verdict = majority(decided.values())
     if verdict is None:
-        # Nobody has decided, or as many this way as that: what is known of single nodes settles nothing.
+        # No judge has decided, or there is a tie: verdicts on single nodes do not settle it.
         return {}
     agreeing = (verdicts for name, verdicts in judges.items() if decided[name] is verdict)
     return {node: obtained for verdicts in agreeing for node, obtained in verdicts.items()}
@@ -215,7 +217,7 @@ def _in_order(judgments: Iterable[Judgment]) -> list[Judgment]:
 
 
 def score_rows(episode_id: str, scores: DialogueScores) -> tuple[Score, ...]:
-    """Return the scores as rows of the log: ``success``, ``aqd`` and ``aql``."""
+    """Return the scores ``success``, ``aqd`` and ``aql`` as rows for the log."""
     details = asdict(scores)
     values = {name: float(details.pop(name)) for name in ("success", "aqd", "aql")}
     return machines.score_rows(episode_id, values, VERSION, details)
@@ -226,9 +228,9 @@ class ScoredEpisode:
     """An episode that counts, with its scores.
 
     Attributes:
-        status: ``completed`` or ``truncated``; ``aborted`` where a seat failed.
-        scores: of an aborted one: those of its turns, without success.
-        automatic: what rule and judges say, without the reviewers.
+        status: ``completed``, ``truncated``, or ``aborted`` if a seat failed.
+        scores: the scores; an aborted episode is unsuccessful.
+        automatic: the scores by rule and judges, without reviewers.
     """
 
     episode: Episode
@@ -239,24 +241,24 @@ class ScoredEpisode:
 
     @property
     def absent(self) -> tuple[str, ...]:
-        """Nodes whose text was never given."""
+        """Indices of the nodes whose text was never given."""
         return (*self.automatic.judged, *self.automatic.missing)
 
     @property
     def ended(self) -> bool:
-        """Return True if it was played to its end."""
+        """Return True if the episode was played to its end."""
         return self.status in ENDED
 
 
 def score_run(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) -> tuple[ScoredEpisode, ...]:
-    """Score every ended episode of a run, the latest attempt of each, from its logged turns.
+    """Score the latest attempt of every ended episode of a run from its logged turns.
 
-    An episode that was aborted because a seat failed is an unsuccessful one, unless it is excluded
-    (`simulator.runner.logged`).
+    Episodes aborted because a seat failed count as unsuccessful, unless they are excluded
+    (`simulator.runner.logged`). Episodes of participants who have withdrawn are left out, because without
+    the erased words they would count as failures.
 
-    They are ordered by language, type, task and repeat: intervals are resampled, and must not depend on
-    which dialogue happened to end first.
-    People who have withdrawn do not count: without their words their episodes would be failures.
+    The result is ordered by language, type, task and repeat, so that resampled intervals do not depend on
+    the order in which dialogues ended.
     """
     judgments: dict[str, list[Judgment]] = {}
     for judgment in reader.judgments(run_id=run_id):
@@ -278,72 +280,72 @@ def _score(played: PlayedItem, judgments: Sequence[Judgment]) -> ScoredEpisode:
     )
 
 
-class _Said(NamedTuple):
-    """A seeker's turn after the opening: whether it asks or leaves, and the nodes that the reply brought."""
+class _SeekerTurn(NamedTuple):
+    """A seeker's turn after the opening: whether it asks or leaves, and the new nodes in the reply."""
 
     asks: bool
     leaves: bool
-    brought: tuple[str, ...]
+    nodes: tuple[str, ...]
 
 
 def asked(
     item: Task, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
 ) -> Asked:
-    """Return what an ended dialogue says."""
-    said = tuple(_spoken_turns(item, turns))
-    questions = [turn for turn in said if turn.asks]
+    """Return the record of asking of an ended dialogue."""
+    seeker_turns = tuple(_seeker_turns(item, turns))
+    questions = [turn for turn in seeker_turns if turn.asks]
     scores = score_episode(item, turns, judgments)
     return Asked(
         kind=task_type(item.type).en,
         need=need_of(item),
         questions=len(questions),
-        useful=sum(bool(question.brought) for question in questions),
-        # Before anything was asked, nobody could know what the tree's nodes tell.
+        useful=sum(bool(question.nodes) for question in questions),
+        # The nodes cannot be known without asking.
         right_before=None,
         right=scores.success,
         open=scores.needs_judge,
-        later=tuple(_later_decisions(item, said)),
+        later=tuple(_later_decisions(item, seeker_turns)),
     )
 
 
 def need_of(item: Task, given: Collection[str] = ()) -> Need:
-    """Return what settles what is open once some nodes are given: the provider, as long as one is left."""
+    """Return whom the seeker needs to ask: the provider ("person") until all nodes are `given`."""
     return "person" if {node.index for node in item.tree.nodes} - set(given) else "nothing"
 
 
-def _later_decisions(item: Task, said: Sequence[_Said]) -> Iterator[Decision]:
-    """Yield whether whoever had asked left while something was open, and whether they asked on when not."""
+def _later_decisions(item: Task, turns: Sequence[_SeekerTurn]) -> Iterator[Decision]:
+    """Yield a decision if the seeker left with nodes missing, and one on asking after all were given."""
     given: set[str] = set()
-    when_all_is_given: list[_Said] = []
-    for turn in said:
+    after_all_given: list[_SeekerTurn] = []
+    for turn in turns:
         if given and need_of(item, given) == "nothing":
-            when_all_is_given.append(turn)
-        given.update(turn.brought)
-    if any(turn.asks for turn in said) and said[-1].leaves and need_of(item, given) == "person":
+            after_all_given.append(turn)
+        given.update(turn.nodes)
+    if any(turn.asks for turn in turns) and turns[-1].leaves and need_of(item, given) == "person":
         yield Decision("person", False)
-    if when_all_is_given:
-        yield Decision("nothing", any(turn.asks for turn in when_all_is_given))
+    if after_all_given:
+        yield Decision("nothing", any(turn.asks for turn in after_all_given))
 
 
-def is_question(text: str, brought: Sequence[str], language: Language) -> bool:
-    """Return True if a seeker's turn asks something."""
+def is_question(text: str, nodes: Sequence[str], language: Language) -> bool:
+    """Return True if a seeker's turn asks something, by its form or because `nodes` answered it."""
     asks = "?" in text or "？" in text or bool(PATTERNS[language]["asks_without_mark"].search(text))
-    return bool(brought) or (asks and not farewell(text))
+    return bool(nodes) or (asks and not is_farewell(text))
 
 
-def _spoken_turns(task: Task, turns: Sequence[Turn]) -> Iterator[_Said]:
+def _seeker_turns(task: Task, turns: Sequence[Turn]) -> Iterator[_SeekerTurn]:
     lines = spoken_lines(turns)
     after = len(lines_after_opening(task, lines))
     spoken = [place for place, line in enumerate(lines) if line.seat == PROVIDER]
     if len(spoken) < 2:
         return
-    # Without a reply after the greeting nothing was opened; with one, what is left follows the opening.
+    # The provider line before the last `after` ones is the opening.
     start = spoken[len(spoken) - after - 1]
-    known: set[str] = set()
+    given: set[str] = set()
     for line, reply in zip_longest(lines[start + 1 :], lines[start + 2 :], fillvalue=Line(PROVIDER, "")):
         if line.seat == SEEKER:
-            held = _nodes_in(task, reply.text)
-            brought = tuple(node.index for node in task.tree.nodes if node.index in held - known)
-            known.update(brought)
-            leaves = farewell(line.text) and not brought
-            yield _Said(is_question(line.text, brought, task.language), leaves, brought)
+            contained = _nodes_in(task, reply.text)
+            new = tuple(node.index for node in task.tree.nodes if node.index in contained - given)
+            given.update(new)
+            leaves = is_farewell(line.text) and not new
+            yield _SeekerTurn(is_question(line.text, new, task.language), leaves, new)

@@ -1,4 +1,4 @@
-"""ClarQ dialogues with people in them, free play and studies: what the web app calls."""
+"""ClarQ dialogues with people, in free play and in studies: the sessions that the web app calls."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from trees.model import task_type
 
 
 class Choices(Fields):
-    """The choices of a dialogue in free play."""
+    """The rules that can be chosen in free play."""
 
     multi: bool = DialogueRules.model_fields["multi"].default
 
 
 class ClarqSessions(PlaySessions):
-    """Play the built-in tasks, and those of studies.
+    """Sessions with the built-in tasks and those of studies.
 
-    Whoever provides in a study says at the end whether the seeker succeeded; in free play they may (`judge`).
+    In a study, the provider says at the end whether the seeker succeeded; in free play they may (`judge`).
     """
 
     around = (
@@ -53,75 +53,75 @@ class ClarqSessions(PlaySessions):
     loads: ClassVar[bool] = True
 
     def item_menu(self, language: str) -> Sequence[ItemGroup]:
-        """Return the tasks in a language, by type."""
+        """Return the tasks in a language, grouped by type."""
         numbered = enumerate(load_items(self.data, language), start=1)
         return [
             ItemGroup(f"{number}. {name}", [*map(_choice, group)])
-            for (number, name), group in groupby(numbered, key=lambda each: _type_in_words(each[1]))
+            for (number, name), group in groupby(numbered, key=lambda each: _type_name(each[1]))
         ]
 
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
-        """Return who can sit in `seat`: built-in, a second person, models with a key."""
+        """Return the players for `seat`: built-in, a second person, models with a key."""
         return self._menu([self.benchmark.seat(seat).usual])
 
     def offered(self, seat: str) -> Sequence[Opponent]:
-        """See `PlaySessions.offered`: the built-in seeker has styles that the menu does not list."""
+        """Return all accepted players; the built-in seeker has styles that the menu does not list."""
         styles = [Opponent(f"offline/seeker:{style}", True) for style in STYLES if seat == SEEKER]
         return [*self.opponents(seat), *styles]
 
     async def drawn(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
     ) -> Drawn:
-        """See `PlaySessions.drawn`; in a language without tasks there are the English ones."""
+        """See `PlaySessions.drawn`; languages without tasks use the English ones."""
         chosen = Choices.model_validate(rules)
         tasks = load_items(self.data, "zh" if language == "zh" else "en")
         return Drawn(chosen_item(tasks, item), logged_values(chosen) if chosen.multi else {})
 
     async def view(self, episode_id: str, seat: str) -> SeatPage:
         """See `StudySessions.view`."""
-        shown: SeatPage = await super().view(episode_id, seat)
-        if shown.ending is not None:
-            await self._judge_as_said(episode_id)
-        if shown.stage == VERDICT and (dialogue := self._dialogue(episode_id)) != episode_id:
+        page: SeatPage = await super().view(episode_id, seat)
+        if page.ending is not None:
+            await self._log_verdict(episode_id)
+        if page.stage == VERDICT and (dialogue := self._dialogue(episode_id)) != episode_id:
             moves = (await super().view(dialogue, seat)).moves
-            shown = replace(shown, blocks=(Talk(moves),), moves=moves)
-        return shown
+            page = replace(page, blocks=(Talk(moves),), moves=moves)
+        return page
 
     async def submit(
         self, episode_id: str, seat: str, reply: Reply, *, number: int | None = None
     ) -> SeatPage:
         """See `StudySessions.submit`."""
-        shown: SeatPage = await super().submit(episode_id, seat, reply, number=number)
-        if shown.ending is not None:
-            await self._judge_as_said(episode_id)
-        return shown
+        page: SeatPage = await super().submit(episode_id, seat, reply, number=number)
+        if page.ending is not None:
+            await self._log_verdict(episode_id)
+        return page
 
     async def replay(self, episode_id: str, seat: str) -> Result:
         """See `StudySessions.replay`."""
-        shown: Replay = await super().replay(episode_id, seat)
+        dialogue: Replay = await super().replay(episode_id, seat)
         in_study = self._study_desk(self._reader.episode(episode_id)) is not None
-        return result(shown, seat, judges=seat in self.judges and not in_study)
+        return result(dialogue, seat, judges=seat in self.judges and not in_study)
 
-    async def _judge_as_said(self, episode_id: str) -> None:
-        """Log the verdict that a study's provider has given as the judgment that it is, once."""
+    async def _log_verdict(self, episode_id: str) -> None:
+        """Log the verdict of a study's provider as a judgment, once."""
         ending = self._reader.ending(episode_id)
         if ending is None or ending.status not in ENDED:
             return
         dialogue = self._dialogue(episode_id)
         for turn in self._reader.turns(episode_id):
             if turn.payload.get("kind") == VERDICT:
-                judged = self._reader.judgments(episode_id=dialogue, kind=SUCCESS, annotator=turn.seat)
-                if not any(True for _ in judged):
+                judgments = self._reader.judgments(episode_id=dialogue, kind=SUCCESS, annotator=turn.seat)
+                if not any(True for _ in judgments):
                     await self.judge(dialogue, turn.seat, turn.text == YES, turn.key or VERDICT)
 
     def _dialogue(self, episode_id: str) -> str:
-        """Return the episode of the dialogue: of two people who are paired each has another for the rest."""
+        """Return the episode with the dialogue itself; paired participants each have another for the rest."""
         pairs = self.pairs(episode_id)
         task = pairs.task(self._reader.episode(episode_id)) if pairs else None
         return task.episode_id if task else episode_id
 
 
-def _type_in_words(task: Task) -> tuple[int, str]:
+def _type_name(task: Task) -> tuple[int, str]:
     return task.type, task_type(task.type).name(task.language)
 
 

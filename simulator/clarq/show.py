@@ -1,4 +1,4 @@
-"""The blocks of a dialogue's pages: a seat's page while it lasts, then the result, and its replay."""
+"""Page blocks of a dialogue: a seat's page during the dialogue, the result, and the replay."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from simulator.blocks import (
 )
 from simulator.clarq import graph
 from simulator.clarq.data import PROVIDER, SEEKER
-from simulator.clarq.players.experts_offline import recognise
+from simulator.clarq.players.experts_offline import parse_reason
 from simulator.clarq.score import DialogueScores, score_episode
 from simulator.drawn_blocks import NodeState, ReplayTurn, Tree, TreeNode, TreeReplay
 from simulator.runner.machines import Result, SeatPage, task_turns
 from trees import OPENING, Background, Frontier, Task
 
 KINDS: Final[Mapping[str, str]] = {SEEKER: "question", PROVIDER: "answer"}
-"""The name of each seat's turns."""
+"""The kind of each seat's turns."""
 VERDICT: Final = "verdict"
-"""The step at which a study's provider says how it went, with the dialogue before their eyes."""
+"""The step of a study in which the provider judges the dialogue, which is shown again."""
 
 
 def seat_page(
@@ -49,9 +49,9 @@ def seat_page(
     first: int = 0,
     stage: str = "",
 ) -> SeatPage:
-    """Return what a person in `seat` may see after `state`; `ending` if the log holds one."""
+    """Return the page of a person in `seat`; `ending`: the logged ending, if there is one."""
     task = table.task
-    seat_due = None if ending else graph.due(state, table.turn_limit)
+    seat_due = None if ending else graph.seat_due(state, table.turn_limit)
     moves = tuple(Move(who, KINDS[who], text) for who, text in state["lines"])
     people = {SEEKER: table.seeker, PROVIDER: table.provider}
     stage = "done" if ending else stage or "task"
@@ -82,7 +82,7 @@ def seat_page(
 
 
 def instructions(seat: str) -> tuple[Block, ...]:
-    """Return what a seat is told before it begins: points, and how it can go."""
+    """Return the instructions for a seat: points and two examples."""
     points = Points([("", message(f"instructions.{seat}_{number}")) for number in range(1, 5)])
     return (points, *(_example(f"example.{name}") for name in ("first", "second")))
 
@@ -100,19 +100,19 @@ def _example(name: str) -> Example:
 def seat_blocks(
     task: Task, frontier: Frontier, moves: Sequence[Move], seat: str, *, multi: bool, turn_limit: int
 ) -> tuple[Block, ...]:
-    """Return the dialogue, and beside it a seeker's background or a provider's tree."""
+    """Return the dialogue, and next to it the seeker's background or the provider's tree."""
     spoken = Meter("turns", sum(move.seat == SEEKER for move in moves), turn_limit)
     background = [*background_parts(task.background, seat)]
     goal = Text(message(f"goal.{seat}"), "muted")
     if seat == SEEKER:
         return (Talk(moves), spoken, Card(message("background.seeker"), [goal, *background]))
     hint = message("choose." + ("opening" if not frontier.opened else "many" if multi else "one"))
-    known = Card(message("tree"), [goal, Tree(tree(frontier), hint=hint, several=multi)])
-    return (Talk(moves), spoken, known, Card(message("background.provider"), background))
+    tree_card = Card(message("tree"), [goal, Tree(tree(frontier), hint=hint, several=multi)])
+    return (Talk(moves), spoken, tree_card, Card(message("background.provider"), background))
 
 
 def background_parts(background: Background, seat: str) -> Iterator[Detail]:
-    """Yield the parts of a seeker's background, as that seat calls them."""
+    """Yield the parts of the seeker's background, labelled for `seat`."""
     yield Detail(message(f"background.role_{seat}"), Text(background.role))
     yield Detail(message(f"background.task_{seat}"), Text(background.task), lead=True)
     lists = (("items", background.items), ("skills", background.skills), ("scenes", background.scenes))
@@ -122,7 +122,7 @@ def background_parts(background: Background, seat: str) -> Iterator[Detail]:
 
 
 def tree(frontier: Frontier) -> TreeNode:
-    """Return the whole tree, the opening as its root; the root is given once the dialogue has been opened."""
+    """Return the complete tree with the opening as its root, each node with its state."""
     available = {node.index for node in frontier.available}
 
     def state(index: str) -> NodeState:
@@ -142,7 +142,7 @@ def tree(frontier: Frontier) -> TreeNode:
 
 
 class ReplayStep(NamedTuple):
-    """A turn as it was, with what it gave and the frontier before and after it."""
+    """A turn of an ended dialogue, with the nodes it gave and the frontier before and after it."""
 
     turn: Turn
     gave: tuple[str, ...]
@@ -151,12 +151,12 @@ class ReplayStep(NamedTuple):
 
     @property
     def reviewable(self) -> bool:
-        """Return True of a provider's turn that can be right or wrong: any but the fixed greeting."""
+        """Return True for a provider's turn other than the fixed greeting."""
         return self.turn.seat == PROVIDER and self.turn.number > 0
 
 
 class Replay(NamedTuple):
-    """An ended dialogue with everything that was hidden, and where it ended in its tree."""
+    """An ended dialogue with its hidden task, its steps, final frontier and scores."""
 
     task: Task
     steps: tuple[ReplayStep, ...]
@@ -165,10 +165,10 @@ class Replay(NamedTuple):
 
 
 def replay(task: Task, turns: Sequence[Turn], judgments: Sequence[Judgment] = ()) -> Replay:
-    """Return an episode out of its logged turns.
+    """Return the replay of an episode from its logged turns.
 
-    The frontier of each turn is computed from the tree and the nodes given, so a dialogue that was
-    imported and logged no frontier is shown as well.
+    The frontier of each turn is computed from the tree and the nodes given, so that imported dialogues,
+    which have no logged frontier, are shown, too.
     """
     steps: list[ReplayStep] = []
     frontier = Frontier(task.tree)
@@ -182,12 +182,12 @@ def replay(task: Task, turns: Sequence[Turn], judgments: Sequence[Judgment] = ()
 
 
 def result(replay: Replay, seat: str, *, judges: bool) -> Result:
-    """Return what somebody who sat in `seat` sees of an ended dialogue.
+    """Return the result page of an ended dialogue for the person who sat in `seat`.
 
     Args:
-        replay: the dialogue with everything that was hidden.
-        seat: theirs.
-        judges: True if they are asked for a verdict of their own before they see the scores.
+        replay: the ended dialogue.
+        seat: the person's seat.
+        judges: True if they are asked for their own verdict before they see the scores.
     """
     missing = replay.scores.missing
     findings = [
@@ -206,7 +206,7 @@ def result(replay: Replay, seat: str, *, judges: bool) -> Result:
 
 
 def tree_replay(replay: Replay) -> TreeReplay:
-    """Return an ended dialogue turn by turn, with the tree as it stands at the end."""
+    """Return an ended dialogue turn by turn, with the final state of the tree."""
     return TreeReplay([_replay_turn(step) for step in replay.steps], tree(replay.frontier))
 
 
@@ -230,34 +230,34 @@ def _verdict(replay: Replay, seat: str) -> Verdict:
 
 
 def _replay_turn(step: ReplayStep) -> ReplayTurn:
-    """Return a turn of an ended dialogue in words: what it gave, and why."""
+    """Return a turn of an ended dialogue for display: what it gave, and why."""
     seat, after = step.turn.seat, tuple(node.index for node in step.after.available)
     move = Move(seat, KINDS[seat], step.turn.text)
     if not step.reviewable:
         why = message("result.asked" if seat == SEEKER else "result.greeting")
         return ReplayTurn(move, why=(why,), gave=step.gave, available=after)
     nodes, type = ", ".join(node.index for node in step.before.available), step.turn.payload.get("type")
-    heard = [message("result.heard", type=message(f"type.{type}"))] if type else []
+    classified = [message("result.heard", type=message(f"type.{type}"))] if type else []
     return ReplayTurn(
         move,
-        did=did(step),
-        why=(*heard, reason(step.turn.payload.get("reason", ""))),
+        did=given_words(step),
+        why=(*classified, reason_words(step.turn.payload.get("reason", ""))),
         choices=message("result.available", nodes=nodes) if nodes else message("result.none_available"),
         gave=step.gave,
         available=after,
     )
 
 
-def did(step: ReplayStep) -> Words:
-    """Return in words what a provider's turn gave."""
+def given_words(step: ReplayStep) -> Words:
+    """Return the text that says which nodes a provider's turn gave."""
     if OPENING in step.gave:
         return message("result.gave_opening")
     return message("result.gave", nodes=", ".join(step.gave)) if step.gave else message("result.gave_nothing")
 
 
-def reason(logged: str) -> Words:
-    """Return the provider's reason; a model's own words as they are."""
+def reason_words(logged: str) -> Words:
+    """Return the provider's logged reason, translatable unless it is a model's own words."""
     if not logged:
         return message("result.no_reason")
-    known = recognise(logged)
-    return logged if known is None else message(f"why.{known[0]}", **known[1])
+    parsed = parse_reason(logged)
+    return logged if parsed is None else message(f"why.{parsed[0]}", **parsed[1])

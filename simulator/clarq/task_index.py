@@ -1,4 +1,4 @@
-"""A task's texts as weighted topics, made once per task."""
+"""An index of a task's texts as weighted topics, built once per task."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from trees.rules import LISTS, split_note
 Floats = NDArray[np.float64]
 Topics = frozenset[str]
 
-# A topic that no node has says little: it only tells that the asking is about something else as well.
+# Relative weight of a topic that no node has: it only shows that the asking is also about something else.
 UNKNOWN = 0.25
-# Keeps a share of very little from being large.
+# Added to denominators, so that shares of tiny totals stay small.
 FLOOR = 0.5
 # Weight of a topic that is only probably meant.
 NEAR = 0.6
-NEXT = 2  # how far a neighbour in a list may be
-KEPT = 512  # tasks whose index is kept
+MAX_DISTANCE = 2  # maximum distance of neighbours in a list
+CACHED_TASKS = 512
 
 
 class Rows(NamedTuple):
@@ -33,7 +33,8 @@ class Rows(NamedTuple):
 
     Attributes:
         known: weights of the topics in the task's vocabulary; shape (rows, topics).
-        unknown: sum of the weights of all others; shape (rows,).
+        unknown: sum of the weights of all other topics; shape (rows,).
+        unknown_squares: sum of their squares; shape (rows,).
     """
 
     known: Floats
@@ -42,7 +43,7 @@ class Rows(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """The weights of topics, and with them the norms of the nodes' texts and of their foci."""
+    """The weights of topics, their squares, and the squared norms of the nodes' texts and foci."""
 
     topics: Floats
     squares: Floats
@@ -54,9 +55,9 @@ class Option(NamedTuple):
     """An entry of the seeker's lists.
 
     Attributes:
-        kind: which list: items, skills or scenes.
-        topics: of its name, remarks in brackets left out.
-        own: those that no other entry has.
+        kind: its list: items, skills or scenes.
+        topics: topics of its name, without remarks in parentheses.
+        own: its topics that no other entry has.
     """
 
     kind: str
@@ -65,24 +66,24 @@ class Option(NamedTuple):
 
 
 class TaskIndex:
-    """A task as its ranker needs it; matrices have a row per topic and a column per node or option.
+    """The index of a task for the ranker; matrices have a row per topic and a column per node or option.
 
-    A node is compared as a whole (text and explanation), by its explanation alone, by the foci of the
-    explanation, and by its kinds (see `asked_kinds`).
+    An asking is compared with a node's text and explanation, with its explanation alone, with the foci of
+    the explanation, and with its kinds (see `asked_kinds`).
 
     Attributes:
-        column: of each node, by index.
-        speller: what is meant by a word with a slip in it.
-        about: every topic of the task: nodes, opening, what the seeker is told.
-        asked_kinds: the kinds a node settles: what its options share with their siblings, what its
+        column: column of each node, by index.
+        speller: the spelling corrector for the task's words.
+        about: all topics of the task: nodes, opening and background.
+        asked_kinds: the kinds that a node settles: what its options share with their siblings, what its
             explanation says there are several of, and what the explanation's ``which`` asks for.
         several: whether the explanation says that there are several of something; shape (nodes,).
-        names: which options a node names; shape (nodes, options).
-        siblings: the siblings of those; shape (nodes, options).
-        neighbours: options next to those in their list that neither nodes nor siblings account for.
-        has_siblings: whether there are any; shape (nodes,).
+        names: the options that a node names; shape (nodes, options).
+        siblings: the siblings of those options; shape (nodes, options).
+        neighbours: options next to those in their list, unless named by a node or a sibling.
+        has_siblings: whether a node's options have siblings; shape (nodes,).
         places: whether the node names a place; shape (nodes,).
-        skills: the topics of each skill of the seeker's.
+        skills: the topics of each of the seeker's skills.
     """
 
     def __init__(self, task: Task) -> None:
@@ -90,7 +91,7 @@ class TaskIndex:
         explanations = [node.explanation or "" for node in nodes]
         texts = [topics(node.text, language) for node in nodes]
         explained = [topics(text, language) for text in explanations]
-        both = [own | other for own, other in zip(texts, explained, strict=True)]
+        both = [text | explanation for text, explanation in zip(texts, explained, strict=True)]
         options = _options(task)
         names = [_named_options(options, text) for text in texts]
         entries = [entry for _, entry in _entries(task)]
@@ -106,8 +107,8 @@ class TaskIndex:
             for text, named, others in zip(explanations, names, siblings, strict=True)
         ]
         asked = [kind | asked_kinds(text, language) for kind, text in zip(kinds, explanations, strict=True)]
-        texts_told = (task.tree.opening, task.background.role, task.background.task, *entries)
-        self.speller = Speller((*texts_told, *explanations, *(node.text for node in nodes)), language)
+        seen = (task.tree.opening, task.background.role, task.background.task, *entries)
+        self.speller = Speller((*seen, *explanations, *(node.text for node in nodes)), language)
         self.column = {node.index: position for position, node in enumerate(nodes)}
         self.explained = any(explanations)
         self.about = frozenset[str]().union(
@@ -118,14 +119,14 @@ class TaskIndex:
         )
         vocabulary = sorted(self.about.union(*both, *asked))
         self._row = {topic: row for row, topic in enumerate(vocabulary)}
-        # What is misspelt is most often a thing or a place.
+        # Misspelt words are most often things or places.
         self._listed = frozenset[str]().union(*(option.topics for option in options))
         self._nearest: dict[str, tuple[str, ...]] = {}
-        whole, alone = self._columns(both), self._columns(explained)
+        combined, explanations_only = self._columns(both), self._columns(explained)
         foci = self._columns([focus_of_text(text, language) for text in explanations])
         self._width = len(nodes)
-        self._nodes_and_explanations = np.hstack([whole, alone])
-        self._nodes_kinds_foci = np.hstack([whole, self._columns(kinds), foci])
+        self._nodes_and_explanations = np.hstack([combined, explanations_only])
+        self._nodes_kinds_foci = np.hstack([combined, self._columns(kinds), foci])
         self._unknown = UNKNOWN * float(np.log(1 + (len(nodes) + 0.5) / 0.5))
         self._weights: dict[tuple[str, ...], Weights] = {}
         self.several = np.array([bool(several_of(text, language)) for text in explanations])
@@ -134,8 +135,8 @@ class TaskIndex:
         self._own = self._columns([option.own for option in options])
         self._own_sizes = self._own.sum(axis=0)
         self.names, self.siblings, self.neighbours = (
-            _flags(chosen, len(options))
-            for chosen in (names, siblings, _neighbours(options, names, siblings))
+            _indicators(positions, len(options))
+            for positions in (names, siblings, _neighbours(options, names, siblings))
         )
         self.has_siblings = np.array([bool(sibling) for sibling in siblings])
         self._settled = settled
@@ -148,13 +149,13 @@ class TaskIndex:
         known = np.zeros((len(weighted), len(self._row)))
         unknown, squares = np.zeros(len(weighted)), np.zeros(len(weighted))
         for row, weights in enumerate(weighted):
-            # In a dictionary first: to write single cells of an array takes longer than everything else.
+            # Collected in a dictionary, because writing single array cells would dominate the time.
             cells: dict[int, float] = {}
             for topic, weight in weights.items():
                 column = self._row.get(topic)
                 if column is not None:
                     cells[column] = max(weight, cells.get(column, 0.0))
-                    others = self._holding(topic) if len(topic) == 1 else ()
+                    others = self._pairs_with(topic) if len(topic) == 1 else ()
                 elif not (others := self._similar_topics(topic)):
                     unknown[row] += weight
                     squares[row] += weight * weight
@@ -169,29 +170,29 @@ class TaskIndex:
         return np.array([attribute in attributes for attributes in self._settled], dtype=float)
 
     def known(self, topic: str) -> float:
-        """Return how surely the task has `topic`: 1, or less if it only has one that may be meant."""
+        """Return 1 if the task has `topic`, `NEAR` if it has a topic that is probably meant, else 0."""
         if topic in self.about:
             return 1.0
         return NEAR if self._similar_topics(topic) else 0.0
 
     def _similar_topics(self, topic: str) -> tuple[str, ...]:
-        """Return the topics that an unknown one probably stands for: a slip, a part of a word."""
+        """Return the topics that an unknown topic probably means, as a slip or a part of a word."""
         if topic not in self._nearest:
             near = similar_topics(topic, self._listed)
-            # Two Chinese characters of a verb are soon like two others; a single one is a part of a word.
+            # Pairs of Chinese characters, of verbs above all, resemble too many others; single ones do not.
             if not near and (topic[0] < "\u4e00" or len(topic) == 1):
                 near = similar_topics(topic, self._row)
             self._nearest[topic] = near
         return self._nearest[topic]
 
-    def _holding(self, character: str) -> tuple[str, ...]:
-        """Return the task's pairs that hold a Chinese character: it stands alone where they stand."""
+    def _pairs_with(self, character: str) -> tuple[str, ...]:
+        """Return the task's pairs that contain a Chinese character."""
         if character not in self._nearest:
             self._nearest[character] = similar_topics(character, self._row) if character > "\u4e00" else ()
         return self._nearest[character]
 
     def likeness(self, rows: Rows, given: tuple[str, ...]) -> tuple[Floats, Floats]:
-        """Return weighted cosines of rows with nodes, whole and explanation; (rows, nodes) each."""
+        """Return weighted cosines of rows with nodes and with explanations; shape (rows, nodes) each."""
         weights = self._weighed(given)
         shared = (rows.known * weights.squares) @ self._nodes_and_explanations
         left = rows.known**2 @ weights.squares + rows.unknown_squares * self._unknown**2
@@ -199,11 +200,11 @@ class TaskIndex:
         return np.asarray(cosines[:, : self._width]), np.asarray(cosines[:, self._width :])
 
     def focus_likeness(self, rows: Rows, given: tuple[str, ...]) -> tuple[Floats, Floats, Floats]:
-        """Return how each row, a focus, compares with each node; shape (rows, nodes) each.
+        """Compare each row, a focus, with each node.
 
         Returns:
-            the weighted share of the focus that the node has; the share that its kinds have; the
-            likeness to its own focus, both weighted by distance from a question word.
+            The weighted share of the focus that the node covers; the share that its kinds cover; and the
+            similarity of the focus to the foci of the explanation. Shape (rows, nodes) each.
         """
         weights = self._weighed(given)
         shared = (rows.known * weights.topics) @ self._nodes_kinds_foci
@@ -224,14 +225,14 @@ class TaskIndex:
         return np.asarray(present / np.maximum(self._own_sizes, 1.0))
 
     def _weighed(self, given: tuple[str, ...]) -> Weights:
-        """Return topics weighed by inverse document frequency over the nodes that are not given yet."""
+        """Return topic weights by inverse document frequency over the nodes not in `given`."""
         if given not in self._weights:
-            whole, foci = (np.split(self._nodes_kinds_foci, 3, axis=1)[part] for part in (0, 2))
+            texts, foci = (np.split(self._nodes_kinds_foci, 3, axis=1)[part] for part in (0, 2))
             left = np.array([node not in given for node in self.column], dtype=float)
-            # What only a given node has is rare, as if one had it: the others have nothing of it.
-            frequency = np.maximum(whole @ left, 1.0)
+            # A topic that only given nodes have counts as occurring once.
+            frequency = np.maximum(texts @ left, 1.0)
             rarity = np.log(1 + (self._width - frequency + 0.5) / (frequency + 0.5))
-            topics = np.where(whole.any(axis=1), rarity, self._unknown)
+            topics = np.where(texts.any(axis=1), rarity, self._unknown)
             squares = topics**2
             norms = squares @ self._nodes_and_explanations, topics @ foci**2
             self._weights[given] = Weights(topics, squares, *norms)
@@ -246,8 +247,8 @@ class TaskIndex:
         return matrix
 
 
-indexed = lru_cache(maxsize=KEPT)(TaskIndex)
-"""The index of a task, made once for the tasks in play."""
+indexed = lru_cache(maxsize=CACHED_TASKS)(TaskIndex)
+"""Return the cached index of a task."""
 
 
 def _entries(task: Task) -> list[tuple[str, str]]:
@@ -268,7 +269,7 @@ def _named_options(options: Sequence[Option], text: Topics) -> list[int]:
 
 
 def _siblings(options: Sequence[Option], named: Sequence[int]) -> list[int]:
-    """Return options that share a list and a topic with a named one, and are not named themselves."""
+    """Return the unnamed options that share a list and a topic with a named one."""
     return [
         position
         for position, option in enumerate(options)
@@ -280,7 +281,7 @@ def _siblings(options: Sequence[Option], named: Sequence[int]) -> list[int]:
 def _neighbours(
     options: Sequence[Option], names: Sequence[Sequence[int]], siblings: Sequence[Sequence[int]]
 ) -> list[list[int]]:
-    """Return by node the free options that form a run with one it names: alike in use, not in name."""
+    """Return for each node the free options adjacent to one it names: similar in use, if not in name."""
     taken = {position for by_node in (*names, *siblings) for position in by_node}
     free = [position not in taken for position in range(len(options))]
     by_node = []
@@ -293,7 +294,7 @@ def _neighbours(
                     0 <= position < len(options)
                     and free[position]
                     and options[position].kind == options[start].kind
-                    and abs(position - start) <= NEXT
+                    and abs(position - start) <= MAX_DISTANCE
                 ):
                     near.append(position)
                     position += step
@@ -301,8 +302,8 @@ def _neighbours(
     return by_node
 
 
-def _flags(chosen: Sequence[Sequence[int]], width: int) -> Floats:
-    matrix = np.zeros((len(chosen), width))
-    for row, columns in enumerate(chosen):
+def _indicators(positions: Sequence[Sequence[int]], width: int) -> Floats:
+    matrix = np.zeros((len(positions), width))
+    for row, columns in enumerate(positions):
         matrix[row, list(columns)] = 1.0
     return matrix

@@ -1,16 +1,15 @@
-"""Learning to decide: from logged decisions and hand-labelled questions to the coefficients of the experts.
+"""`askback train clarq-ranker`: train the coefficients of `offline/experts`.
 
-It is what `askback train clarq-ranker FILES` does.
+The training data are logged decisions and hand-labelled questions. A file of questions maps a task to lines
+``question -> nodes``: the indices of the nodes that answer it, or ``none`` for a Response II; ``after`` lists
+the indices given before. The seekers of the published dialogues are all chatty models; the questions add
+short ones, as people ask them, including some that have no answer.
 
-A file of questions maps a task to lines ``question -> nodes``: the indices of the nodes that answer it,
-``none`` for a Response II; ``after`` and indices say what was given before. Published dialogues are all of
-a chatty model's; these are how people ask, and what they ask that nobody has an answer to.
+On its own training data a ranking's best node looks better than elsewhere. The regressions on top of it are
+therefore trained on rankings of other folds, which have not seen the examples' task types.
 
-A ranking is made for the best, so on what it was trained on its best node looks better than elsewhere. The
-regressions on top of it are therefore trained on rankings of folds that left the examples' task types out.
-
-A published provider walks the nodes, and gives the first that fits its seeker's many questions (`ranker.py`).
-Whoever asks one thing, briefly, is given the node that fits it best, so there the nodes compete.
+A published provider walks the nodes and gives the first that fits one of the seeker's many questions
+(`ranker.py`). A seeker who asks one brief question is given the best node, so there the nodes compete.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ from simulator.clarq.ranker import (
     COEFFICIENTS,
     REASONS,
     SHARES,
+    Assessment,
     Coefficients,
-    Judged,
     Logistic,
     Ranker,
     Style,
@@ -62,10 +61,10 @@ _START: Final = {"en": "Please help me with my task: {}.", "zh": "请帮我完�
 
 @dataclass(frozen=True)
 class Lesson:
-    """A turn of the provider after the opening at which something could be given.
+    """A training example: a provider turn after the opening at which nodes were available.
 
     Attributes:
-        given: indices of the nodes that it gave, or should give; empty for a Response II.
+        given: indices of the nodes that were, or should be, given; empty for a Response II.
     """
 
     situation: Situation
@@ -73,27 +72,27 @@ class Lesson:
 
     @cached_property
     def reading(self) -> Reading:
-        """The seeker's words, read."""
+        """The analysed utterance of the seeker."""
         return Reading(self.situation)
 
     @property
     def fold(self) -> int:
-        """By task type."""
+        """The fold, which depends on the task type."""
         return self.situation.task.type % FOLDS
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """Of the nodes given, in the frontier."""
+        """Positions of the given nodes in the frontier."""
         return tuple(sorted(map(self.reading.available.index, self.given)))
 
     @property
     def example(self) -> Example:
-        """For the ranking: a multi-info provider finds the first of its nodes as a single-info one does."""
+        """The example for the ranking; of several nodes the first, which a single-info provider gives."""
         return self.reading.features, min(self.positions, default=-1)
 
     @property
     def bare(self) -> Lesson:
-        """The same in a task whose nodes have no explanations, as in the development set."""
+        """The same lesson in a task without explanations, as in the development set."""
         task, frontier = self.situation.task, self.situation.frontier
         tree = Tree(task.tree.opening, tuple(replace(node, explanation=None) for node in task.tree.nodes))
         frontier = Frontier(tree, frontier.opened, frontier.given)
@@ -101,16 +100,16 @@ class Lesson:
 
 
 Example = tuple[Features, int]
-"""A decision for the ranking, and the position of the node given among the available ones; -1 for none."""
+"""The features of a decision, and the position of the given node among the available ones; -1 for none."""
 Lessons = Mapping[str, tuple[Lesson, ...]]
-"""All that is learnt from: of published dialogues of a ``single``-info provider, of a multi-info one
+"""The training data: published dialogues of a ``single``-info provider and of a multi-info provider
 (``several``), and hand-labelled ``questions``."""
 
 
 def lessons_of(
     single: Iterable[Dialogue], several: Iterable[Dialogue], questions: Iterable[Lesson]
 ) -> Lessons:
-    """Return the decisions of published dialogues, and labelled questions, as lessons."""
+    """Return the decisions of published dialogues and the labelled questions as lessons."""
 
     def decisions(dialogues: Iterable[Dialogue]) -> tuple[Lesson, ...]:
         return tuple(
@@ -124,10 +123,10 @@ def lessons_of(
 
 
 def load_questions(path: Path, language: Language) -> tuple[Lesson, ...]:
-    """Read a file of labelled questions to the built-in tasks of `language`.
+    """Read a file of labelled questions about the built-in tasks in `language`.
 
     Raises:
-        InputError: if a task, a line or a node is not one.
+        InputError: if a task does not exist, a line is malformed or a node is not available.
     """
     tasks = {task.id: task for task in load_builtin(language)}
     questions: list[Lesson] = []
@@ -144,7 +143,7 @@ def load_questions(path: Path, language: Language) -> tuple[Lesson, ...]:
 
 @cache
 def training_questions() -> tuple[Lesson, ...]:
-    """Return the questions that the experts are trained on, of both languages."""
+    """Return the labelled questions of both languages on which the experts are trained."""
     return tuple(
         question
         for language in LANGUAGES
@@ -173,22 +172,22 @@ def _question(task: Task, line: str) -> Lesson:
     return Lesson(Situation(task=task, lines=tuple(lines), frontier=frontier, number=len(lines)), nodes)
 
 
-# Of half the squared standardised weights, in units of log-likelihood: of the ranking, of the regressions.
+# L2 penalty on standardised weights, relative to the log-likelihood: of the ranking, of the regressions.
 PENALTY, SMALL_PENALTY = 10.0, 3.0
-# Of a chatty seeker's turns, by language: what the chance of a Response II is multiplied by. A logged
-# seeker does not ask again for what it got in the log, so over a dialogue the nodes missed weigh more than
-# those given unasked; with these factors as many turns agree, and logged lines succeed nearly as often.
+# The factor on the probability of a Response II, by language, for chatty seekers. A logged seeker does not
+# ask again for what it got in the log, so in a dialogue missed nodes weigh more than unasked ones; with
+# these factors as many turns agree, and replayed seeker lines succeed nearly as often as logged.
 CHATTY = {"en": 0.7, "zh": 0.85}
 BRIEF = {"en": 1.0, "zh": 1.0}
-# The same of the multi-info provider: odds from which on a node is given.
+# The corresponding threshold of the multi-info provider: a node is given above these odds.
 SEVERAL = 0.9
-# Gives every node that fits; for those who have no multi-info dialogues to train on.
+# Initial regressions that follow the ranking alone; _FITS remains if there are no multi-info dialogues.
 _FITS = Logistic(dict.fromkeys(SHARES, 0.0) | {"logit": 1.0}, 0.0)
 _NONE = Logistic(dict.fromkeys(REASONS, 0.0) | {"unlikely": 1.0}, 0.0)
 
 
 def learn(lessons: Lessons) -> Styles:
-    """Learn what decides on chatty utterances from published dialogues, on brief ones from the questions."""
+    """Train the models for chatty utterances on published dialogues, those for brief ones on questions."""
     return Styles(
         chatty=_style((*lessons["single"], *lessons["several"]), lessons["several"], CHATTY, walked=True),
         brief=_style(lessons["questions"], lessons["questions"], BRIEF, walked=False),
@@ -199,18 +198,18 @@ def _style(
     lessons: Sequence[Lesson], several: Sequence[Lesson], none: Mapping[str, float], *, walked: bool
 ) -> Style:
     style = Style(_ranking(lessons, walked), _NONE, _FITS, dict(none))
-    held = {}
+    by_fold = {}
     for fold in {lesson.fold for lesson in lessons}:
-        # A ranking that has not seen the fold, unless there is nothing else to learn from.
+        # Rank each fold with a ranking trained on the others, if there are any.
         others = [lesson for lesson in lessons if lesson.fold != fold]
-        held[fold] = replace(style, ranking=_ranking(others, walked)) if others else style
-    reasons = np.array([Judged(lesson.reading, held[lesson.fold]).reasons for lesson in lessons])
+        by_fold[fold] = replace(style, ranking=_ranking(others, walked)) if others else style
+    reasons = np.array([Assessment(lesson.reading, by_fold[lesson.fold]).reasons for lesson in lessons])
     rejected = np.array([float(not lesson.given) for lesson in lessons])
     style = replace(style, rejection=fit_logistic(REASONS, reasons, rejected, SMALL_PENALTY))
     if not several:
         return style
-    held = {fold: replace(part, rejection=style.rejection) for fold, part in held.items()}
-    shares = np.concatenate([Judged(lesson.reading, held[lesson.fold]).shares for lesson in several])
+    by_fold = {fold: replace(part, rejection=style.rejection) for fold, part in by_fold.items()}
+    shares = np.concatenate([Assessment(lesson.reading, by_fold[lesson.fold]).shares for lesson in several])
     given = np.concatenate(
         [np.isin(range(len(lesson.reading.available)), lesson.positions).astype(float) for lesson in several]
     )
@@ -223,14 +222,14 @@ def _ranking(lessons: Iterable[Lesson], walked: bool) -> Coefficients:
 
 
 def train(single: Iterable[Dialogue], several: Iterable[Dialogue] = ()) -> Ranker:
-    """Train on dialogues of a single-info provider, of a multi-info one, and on the labelled questions.
+    """Train on dialogues of a single-info and of a multi-info provider, and on the labelled questions.
 
     Raises:
-        InputError: if the single-info dialogues hold no decision.
+        InputError: if the single-info dialogues contain no decision.
     """
     lessons = lessons_of(single, several, training_questions())
     if not lessons["single"]:
-        raise InputError("Nothing to train on: no dialogue of a single-info provider has a decision.")
+        raise InputError("Nothing to train on: the single-info dialogues contain no decision.")
     bare = {name: tuple(lesson.bare for lesson in part) for name, part in lessons.items()}
     return Ranker(
         explained=learn(lessons),
@@ -247,7 +246,7 @@ def train(single: Iterable[Dialogue], several: Iterable[Dialogue] = ()) -> Ranke
 
 def train_clarq_ranker(
     files: Annotated[list[Path], typer.Argument(help="published results files, single- and multi-info")],
-    out: Annotated[Path, typer.Option(help="where the coefficients go")] = COEFFICIENTS,
+    out: Annotated[Path, typer.Option(help="output file for the coefficients")] = COEFFICIENTS,
 ) -> None:
     """Train the coefficients of offline/experts on published ClarQ-LLM dialogues."""
     by_digest = sorted((file_digest(file), file) for file in files)
@@ -255,36 +254,36 @@ def train_clarq_ranker(
     digests = {"sha256": [digest for digest, _ in by_digest]}
     ranker = replace(ranker, training=ranker.training | digests)
     out.write_text(json.dumps(asdict(ranker), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    known = ranker.training
+    counts = ranker.training
     Console().print(
-        f"{known['decisions']} decisions, {known['multi_decisions']} multi-info ones, "
-        f"{known['questions']} questions -> {out}"
+        f"{counts['decisions']} single-info decisions, {counts['multi_decisions']} multi-info decisions, "
+        f"{counts['questions']} questions -> {out}"
     )
 
 
-DIGITS: Final = 4  # so that the file is the same on machines whose last bits differ
+DIGITS: Final = 4  # so that machines whose last bits differ write the same file
 
 
 def fit(examples: Sequence[Example], penalty: float, *, walked: bool) -> Coefficients:
-    """Return the most likely coefficients; `walked`: the first node that fits was given, else the best."""
-    stack = _Stack(examples, walked)
+    """Return the most likely coefficients; `walked`: the first fitting node was given, else the best."""
+    data = _TrainingSet(examples, walked)
     width = len(ASKED) + len(NODE)
 
     def loss(point: Floats) -> tuple[float, Floats]:
         weights = point[:width]
-        value, slope = stack.surprise(point)
+        value, gradient = data.negative_log_likelihood(point)
         # A weak pull of log leniency towards 0.5 keeps it identified if no second pass is needed.
         value += 0.5 * penalty * float(weights @ weights) + 0.05 * (point[-1] - 0.5) ** 2
-        slope[:width] += penalty * weights
-        slope[-1] += 0.1 * (point[-1] - 0.5)
-        return value, slope
+        gradient[:width] += penalty * weights
+        gradient[-1] += 0.1 * (point[-1] - 0.5)
+        return value, gradient
 
     point = scipy.optimize.minimize(
         loss, np.zeros(width + 2), jac=True, method="L-BFGS-B", options={"maxiter": 500}
     ).x
-    weights = point[:width] / np.concatenate([stack.asked_scale, stack.node_scale])
+    weights = point[:width] / np.concatenate([data.asked_scale, data.node_scale])
     asked, node = weights[: len(ASKED)], weights[len(ASKED) :]
-    strict = point[width] - asked @ stack.asked_mean - node @ stack.node_mean
+    strict = point[width] - asked @ data.asked_mean - node @ data.node_mean
     return Coefficients(
         asked=_name_weights(ASKED, asked),
         node=_name_weights(NODE, node),
@@ -294,8 +293,8 @@ def fit(examples: Sequence[Example], penalty: float, *, walked: bool) -> Coeffic
 
 
 def fit_logistic(names: Sequence[str], features: Floats, outcomes: Floats, penalty: float) -> Logistic:
-    """Return the most likely logistic regression of outcomes 0 or 1 on features, shape (examples, names)."""
-    table, mean, scale = _standardised(features)
+    """Return a penalised logistic regression of outcomes 0 or 1 on features, shape (examples, names)."""
+    table, mean, scale = _standardise(features)
 
     def loss(point: Floats) -> tuple[float, Floats]:
         odds = table @ point[:-1] + point[-1]
@@ -316,8 +315,8 @@ def _name_weights(names: Sequence[str], weights: Floats) -> dict[str, float]:
     return {name: round(float(weight), DIGITS) for name, weight in zip(names, weights, strict=True)}
 
 
-class _Stack:
-    """All examples' features in one table, standardised."""
+class _TrainingSet:
+    """The features of all examples in one table, standardised."""
 
     def __init__(self, examples: Sequence[Example], walked: bool) -> None:
         self.walked = walked
@@ -325,8 +324,8 @@ class _Stack:
         chosen = np.array([chosen for _, chosen in examples])
         sizes = np.array([len(each.node) for each in features])
         asked = [each.asked.transpose(1, 0, 2).reshape(-1, len(ASKED)) for each in features]
-        self.asked, self.asked_mean, self.asked_scale = _standardised(np.concatenate(asked))
-        self.node, self.node_mean, self.node_scale = _standardised(
+        self.asked, self.asked_mean, self.asked_scale = _standardise(np.concatenate(asked))
+        self.node, self.node_mean, self.node_scale = _standardise(
             np.concatenate([each.node for each in features])
         )
         askings = np.repeat([len(each.asked) for each in features], sizes)
@@ -338,11 +337,11 @@ class _Stack:
         self.chosen = self.starts + np.maximum(chosen, 0)
         self.example_of = np.repeat(np.arange(len(examples)), sizes)
         position = np.arange(len(askings)) - self.starts[self.example_of]
-        self.before = position < chosen[self.example_of]
-        self.at = position == chosen[self.example_of]
+        self.is_before = position < chosen[self.example_of]
+        self.is_chosen = position == chosen[self.example_of]
 
-    def surprise(self, point: Floats) -> tuple[float, Floats]:
-        """Return minus log-likelihood and its gradient by weights, strictness and log leniency."""
+    def negative_log_likelihood(self, point: Floats) -> tuple[float, Floats]:
+        """Return the negative log-likelihood and its gradient by weights, strictness and log leniency."""
         split, width = len(ASKED), len(ASKED) + len(NODE)
         asked = self.asked @ point[:split]
         top = np.maximum.reduceat(asked, self.first_asking)
@@ -367,15 +366,15 @@ class _Stack:
         return value, gradient
 
     def _choice(self, logits: Floats) -> tuple[float, Floats]:
-        """Return minus log-likelihood of a choice between nodes and none, of logit 0, and its slope."""
+        """Return the loss of a softmax over the nodes and none (logit 0), with its gradient by logit."""
         top = np.maximum(np.maximum.reduceat(logits, self.starts), 0.0)
         parts = np.exp(logits - top[self.example_of])
         together = top + np.log(np.add.reduceat(parts, self.starts) + np.exp(-top))
         value = float((together - np.where(self.none, 0.0, logits[self.chosen])).sum())
-        return value, np.exp(logits - together[self.example_of]) - self.at
+        return value, np.exp(logits - together[self.example_of]) - self.is_chosen
 
     def _passes(self, first: Floats, second: Floats) -> tuple[float, Floats, Floats]:
-        """Return minus log-likelihood of two passes and its derivatives by their logits."""
+        """Return the loss of two passes over the nodes, with its gradients by their logits."""
         refused_first, refused_second = (
             np.concatenate([[0.0], np.cumsum(-np.logaddexp(0, logits))]) for logits in (first, second)
         )
@@ -392,18 +391,18 @@ class _Stack:
         )
         either = np.logaddexp(in_first, in_second)
         value = -float(np.where(self.none, all_first + all_second, either).sum())
-        # How likely it was the first pass that gave the node.
+        # The probability that the first pass gave the node.
         share = np.exp(in_first - either)[self.example_of]
         none = self.none[self.example_of]
         accept_first, accept_second = scipy.special.expit(first), scipy.special.expit(second)
-        slope_first = accept_first * np.where(none, 1.0, 1 - share + self.before * share)
-        slope_first -= np.where(none, 0.0, self.at * share * (1 - accept_first))
-        slope_second = accept_second * np.where(none, 1.0, self.before * (1 - share))
-        slope_second -= np.where(none, 0.0, self.at * (1 - share) * (1 - accept_second))
+        slope_first = accept_first * np.where(none, 1.0, 1 - share + self.is_before * share)
+        slope_first -= np.where(none, 0.0, self.is_chosen * share * (1 - accept_first))
+        slope_second = accept_second * np.where(none, 1.0, self.is_before * (1 - share))
+        slope_second -= np.where(none, 0.0, self.is_chosen * (1 - share) * (1 - accept_second))
         return value, slope_first, slope_second
 
 
-def _standardised(table: Floats) -> tuple[Floats, Floats, Floats]:
+def _standardise(table: Floats) -> tuple[Floats, Floats, Floats]:
     mean, scale = table.mean(axis=0), table.std(axis=0)
     scale[scale == 0] = 1.0
     return (table - mean) / scale, mean, scale

@@ -36,7 +36,7 @@ STEPS = ("classify", "walk", "respond")
 
 
 def answer(request: Request) -> str | dict[str, Any]:
-    """A model that hears a detail and finds the last statement it is shown suitable."""
+    """A model that classifies every question as a detail and accepts the last statement."""
     match request.purpose:
         case "provider.type":
             return {"reason": "a detail", "type": 2}
@@ -48,7 +48,7 @@ def answer(request: Request) -> str | dict[str, Any]:
 
 
 async def decide(experts: Experts, task: Task, spent: Counter[str]) -> int:
-    """Play `task` through; adds CPU seconds per step to `spent`, and returns the number of decisions."""
+    """Play `task`, add the CPU seconds of each step to `spent`, and return the number of decisions."""
     frontier = Frontier(task.tree).open()
     lines = [
         Line("provider", GREETING[task.language]),
@@ -74,7 +74,7 @@ async def decide(experts: Experts, task: Task, spent: Counter[str]) -> int:
 
 
 def measure(experts: Experts, tasks: Iterable[Task]) -> dict[str, float]:
-    """Milliseconds of CPU per decision and step; the shortest of some repetitions."""
+    """Return CPU milliseconds per decision and step, the shortest of several repetitions."""
 
     async def once() -> dict[str, float]:
         spent: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""How often the built-in experts answer a short question as a careful person would.
+"""Share of short questions that the built-in experts answer as a careful person would.
 
 Run as a script: ``python tests/benchmarks/bench_robustness.py``; with ``--misses`` every other answer is
 listed. Intervals resample whole tasks.
@@ -26,12 +26,12 @@ Answered = Sequence[tuple[Question, str]]
 
 
 async def answered(experts: Experts, language: Language) -> Answered:
-    """Every question in `language` and the node given for it."""
+    """Return every question in `language` with the node given for it."""
     return [(question, await answer(experts, question)) for question in load_questions(language)]
 
 
 def rate(found: Answered, wanted: Callable[[Question], bool] = lambda question: True) -> Interval:
-    """The share of the `wanted` questions answered as a careful person would, resampled by task."""
+    """Return the share of `wanted` questions answered as a careful person would, resampled by task."""
     kept = [(question, given) for question, given in found if wanted(question)]
     right = [float(given in question.answers) for question, given in kept]
     return cluster_bootstrap(right, [question.task.id for question, _ in kept])
@@ -67,7 +67,7 @@ def _shown(share: Interval) -> str:
 
 
 def rows() -> Iterator[Row]:
-    """Yield the share answered rightly in each language."""
+    """Yield the share of right answers in each language."""
     for language in LANGUAGES:
         share = rate(asyncio.run(answered(OfflineExperts(), language)))
         yield Row(

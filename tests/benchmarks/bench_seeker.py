@@ -1,4 +1,4 @@
-"""How far the built-in seeker gets with the built-in experts.
+"""Success of the built-in seeker with the built-in experts.
 
 Run as a script: ``python tests/benchmarks/bench_seeker.py [FOLDER]``. It plays every built-in task, and those
 of a folder of published ones if there is one; with ``--misses`` the dialogues that ended with nodes left are
@@ -19,7 +19,7 @@ from rows import Row
 
 from logs.rows import Turn
 from simulator.clarq import graph
-from simulator.clarq.data import BUILTIN, SEEKER, farewell, item_row, load_items
+from simulator.clarq.data import BUILTIN, SEEKER, is_farewell, item_row, load_items
 from simulator.clarq.machine import MACHINE
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.players.seeker_offline import OfflineSeeker
@@ -48,13 +48,13 @@ class Played:
 
     @property
     def questions(self) -> int:
-        """The seeker's lines but the one that opens the task and the goodbye."""
+        """The seeker's lines without the first one and the goodbye."""
         said = [line.text for line in self.lines if line.seat == SEEKER]
-        return sum(not farewell(text) for text in said[1:])
+        return sum(not is_farewell(text) for text in said[1:])
 
 
 async def play(task: Task, seed: int = 0) -> Played:
-    """Play the dialogue that a run with `seed` plays."""
+    """Play the same dialogue as a run with `seed`."""
 
     async def forget(turn: Turn) -> None:
         pass

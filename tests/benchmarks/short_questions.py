@@ -1,4 +1,4 @@
-"""Short questions, as people type them, and which of them experts answer as a careful person would.
+"""Short questions as people type them, with the answers of a careful person.
 
 The questions stand in `short_questions.en.yaml` and `short_questions.zh.yaml`; the comment there says how.
 """
@@ -21,7 +21,7 @@ from trees.sources import load_builtin
 
 NONE = "none"
 HALVES = ("dev", "held")
-# What is hard about a question. No node answers those of `REFUSED`.
+# The difficulties of questions. No node answers those in `REFUSED`.
 ANSWERED = ("plain", "plural", "ellipsis", "typo", "paraphrase", "yes or no", "follow-up")
 REFUSED = ("unanswerable", "wrong attribute", "repeat", "small talk", "off-topic")
 KINDS = (*ANSWERED, *REFUSED)
@@ -55,7 +55,7 @@ class Question:
 
     @property
     def frontier(self) -> Frontier:
-        """Where the dialogue stands."""
+        """The position of the dialogue in its tree."""
         frontier = Frontier(self.task.tree).open()
         for node, _ in self.after:
             frontier = frontier.give([node])
@@ -63,7 +63,7 @@ class Question:
 
     @property
     def situation(self) -> Situation:
-        """What the experts see."""
+        """The situation of the experts."""
         greeting, opens = _GREETING[self.task.language]
         lines = [("provider", greeting), ("seeker", opens), ("provider", self.task.tree.opening)]
         for node, asked in self.after:
@@ -122,7 +122,7 @@ def _question(entry: Mapping[str, Any], task: Task) -> Question:
 
 
 def _faults(entry: Mapping[str, Any], task: Task) -> list[str]:
-    """What is wrong with an entry, in words."""
+    """Describe the fault of an entry."""
     if missing := _FIELDS - entry.keys():
         return [f"has no {', '.join(sorted(missing))}"]
     faults = []

@@ -244,7 +244,7 @@ def test_two_reviewers_and_their_agreement(runs, open_page):
         page.wait_for_selector("text=1 of 8 judged")
         if reviewer == "first":
             page.click(".rs-tabs >> text=Agreement")
-            page.wait_for_selector("text=A second reviewer has still to finish")
+            page.wait_for_selector("text=No dialogue has been finished by two reviewers")
     page.click(".rs-tabs >> text=Agreement")
     page.wait_for_selector("text=Reviewers first and second")
     text = page.inner_text("#ab-content")
@@ -266,7 +266,7 @@ def test_a_success_needs_no_reason_and_counts(runs, open_page):
     press(page, "f")
     assert page.locator(".dk-brief").count()
     press(page, "s")
-    page.wait_for_selector("text=no reason is asked for")
+    page.wait_for_selector("text=no reason is needed")
     assert page.locator(".dk-brief").count() == 0
     for _ in range(page.locator("[data-to-judge]").count()):
         press(page, "0")

@@ -180,9 +180,9 @@ def test_files_that_stand_for_too_much_are_named_faults(tmp_path):
         ("&a [*a]", "contains itself"),
         (
             "\n".join(["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 40))]),
-            "spelt out",
+            "aliases are expanded",
         ),
-        ("x" * (bounded.MOST_CHARACTERS + 1), "characters"),
+        ("x" * (bounded.MAX_CHARACTERS + 1), "characters"),
         ("when: 2026-99-99", "month"),
     ],
 )

@@ -66,7 +66,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_users_file_takes_the_place_of_ours(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_users_file_overrides_ours(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(own, f"{BACKGROUND}.en.jinja", "Only {{ task }}.\n")
     theirs, chinese = render(BACKGROUND, "en", VARIABLES), render(BACKGROUND, "zh", VARIABLES)
     monkeypatch.delenv("ASKBACK_PERSONAS")
@@ -127,7 +127,7 @@ def test_templates_run_in_a_sandbox(own: Path, source: str) -> None:
         (b"\xff\xfe", r"a/odd\.en\.jinja: not UTF-8"),
     ],
 )
-def test_a_file_that_is_no_template_is_named(own: Path, source: bytes, told: str) -> None:
+def test_an_invalid_template_file_is_named(own: Path, source: bytes, told: str) -> None:
     write(own, "a/odd.en.jinja", "").write_bytes(source)
     with pytest.raises(TemplateError, match=told):
         render("a/odd", "en", {})
@@ -141,7 +141,7 @@ def test_a_file_that_is_no_template_is_named(own: Path, source: bytes, told: str
     ],
 )
 @pytest.mark.each("present", [(), ("items",), ("skills",), ("scenes",), ("items", "skills", "scenes")])
-def test_background_speaks_of_the_sections_present_only(
+def test_the_background_mentions_only_the_sections_present(
     language: str, words: tuple[str, ...], present: tuple[str, ...]
 ) -> None:
     lists = {key: [f"<{key}>"] if key in present else [] for key in ("items", "skills", "scenes")}

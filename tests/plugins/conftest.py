@@ -1,4 +1,4 @@
-"""The sixth benchmark, installed as its users would: by pip, found by its entry point."""
+"""A third-party benchmark, installed by pip and found by its entry point."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WISHES = {
 
 
 def forget() -> None:
-    """Look for installed benchmarks anew."""
+    """Clear the caches of installed benchmarks."""
     importlib.invalidate_caches()
     for cached in (catalog._points, catalog._load):
         cached.cache_clear()
@@ -44,7 +44,7 @@ def forget() -> None:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the package is installed, its metadata beside it."""
+    """A folder in which the package is installed."""
     target = tmp_path_factory.mktemp("site")
     install(TWENTY_QUESTIONS, target, tmp_path_factory.mktemp("source") / "package")
     return target
@@ -52,7 +52,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def installed(site: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """The package on the path of this process, with a home of its own."""
+    """The package on the path of this process, with an empty home folder."""
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
     monkeypatch.syspath_prepend(str(site))
     forget()
@@ -79,13 +79,13 @@ def served(installed: Path, log: tuple[LogWriter, LogReader]) -> DeclaredActions
 
 @pytest.fixture
 def actions(served: DeclaredActions) -> Actions:
-    """What its pages call."""
+    """The actions that the pages call."""
     signer = Signer(b"a secret for tests")
     return Actions(signer, {**front(signer), served.name: served})
 
 
 class Player:
-    """A browser at the page of a seat."""
+    """The page of a seat, as a browser would use it."""
 
     def __init__(self, actions: Actions, go: str, language: str = "en") -> None:
         self.actions = actions
@@ -93,12 +93,12 @@ class Player:
         self.html = ""
 
     async def look(self) -> str:
-        """Return the page as it stands."""
+        """Return the current page."""
         self.html = (await self.actions.page(self.at))["html"]
         return self.html
 
     async def say(self, text: str, key: str = "") -> Any:
-        """Say something at the page's number."""
+        """Send a text as the turn that the page shows."""
         number = int(re.search(r'data-number="(\d+)"', await self.look())[1])
         call = self.at | {"render": key or f"render-{number:05}", "number": number, "text": text}
         answer = await self.actions.send(call)
@@ -107,6 +107,6 @@ class Player:
 
 
 async def begin(actions: Actions, **wishes: Any) -> Player:
-    """Begin an episode of free play."""
+    """Start an episode of free play."""
     answer = await actions.start(WISHES | wishes)
     return Player(actions, answer["go"])

@@ -1,4 +1,4 @@
-"""Moves that are forms: made of a model, checked while they are filled in, and kept."""
+"""Moves that are forms: built from a model, checked while they are filled in, and logged."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ class Opinion(BaseModel):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.points == 3 and "hard" in self.marked:
-            raise ValueError("what is hard has at most 2 points")
+            raise ValueError("hard things have at most 2 points")
         return self
 
 
 def rate(state: State[Any, Any]) -> Due | None:
-    """One move, which is a form."""
+    """A single move, which is a form."""
     return None if state.moves else Due("asker", "rate", form=Opinion)
 
 
 def sheet(state: State[Any, Any], seat: str) -> Sequence[Block]:
-    """What was said stands below what does not grow."""
+    """A view whose dialogue comes after blocks of constant size."""
     chosen = Move("answerer", "rate", "hard", {"marked": "hard"})
     return [Heading("thing"), Meter("left", 1, 2), Talk((*state.moves, chosen)), Text("below")]
 
@@ -75,7 +75,7 @@ KINDS = ("ready", "consent", "comment", "break", "debriefing", "questions_after"
 
 @pytest.fixture
 def rated(served: DeclaredActions, log: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Actions:
-    """The same benchmark with a form in the place of the game."""
+    """The same benchmark with a form instead of the game."""
     benchmark = replace(
         served.benchmark, name="rated", next_seat=rate, accept=None, view=sheet, reveal=None,
         outcome=lambda state: "completed", score=lambda state: {"success": 1.0, "questions": None},
@@ -89,7 +89,7 @@ def rated(served: DeclaredActions, log: Any, tmp_path: Path, monkeypatch: pytest
     return Actions(signer, {**front(signer), **served})
 
 
-async def test_a_form_is_made_of_a_model_checked_and_kept(rated: Actions, log: Any) -> None:
+async def test_a_form_is_built_from_a_model_checked_and_logged(rated: Actions, log: Any) -> None:
     player = await begin(rated, benchmark="rated")
     page = Page(await player.look())
     page.check_references()
@@ -99,17 +99,17 @@ async def test_a_form_is_made_of_a_model_checked_and_kept(rated: Actions, log: A
         "minutes": "number",
     }  # fmt: skip
     wrong = {"reason": "", "points": None, "marked": ["hard"], "other": [], "again": True, "minutes": 0}
-    said = await rated.check_form(player.at | {"filled": wrong})
-    assert {field: held[0]["text"] for field, held in said["problems"].items()} == {
+    answer = await rated.check_form(player.at | {"filled": wrong})
+    assert {field: problems[0]["text"] for field, problems in answer["problems"].items()} == {
         "reason": "Please write something here.",
         "points": "Please choose one of these.",
         "minutes": "This number is too small.",
     }
-    assert said["errors"] == 3 and said["html"].strip() == ""
+    assert answer["errors"] == 3 and answer["html"].strip() == ""
     zh = await rated.check_form(player.at | {"language": "zh", "filled": wrong})
     assert zh["problems"]["points"][0]["text"] == "请从中选择。"
-    none = (await rated.check_form(player.at | {"filled": {"minutes": None}}))["problems"]
-    assert {field: held[0]["text"] for field, held in none.items()} == {
+    missing = (await rated.check_form(player.at | {"filled": {"minutes": None}}))["problems"]
+    assert {field: problems[0]["text"] for field, problems in missing.items()} == {
         "reason": "Please fill this in.",
         "points": "Please fill this in.",
     }
@@ -128,14 +128,14 @@ async def test_a_form_is_made_of_a_model_checked_and_kept(rated: Actions, log: A
     assert turn.text == f"{EVIL}, 2, hard, True"
 
 
-async def test_who_begins_with_a_form_can_invite_somebody(rated: Actions) -> None:
+async def test_an_invitation_is_possible_when_play_begins_with_a_form(rated: Actions) -> None:
     host = await begin(rated, benchmark="rated", others={"answerer": "person"})
     page = Page(await host.look())
     page.check_references()
     assert "data-link" in host.html and "data-reads" in host.html
 
 
-async def test_who_waits_after_a_form_keeps_its_page(rated: Actions) -> None:
+async def test_the_form_page_stays_while_waiting_for_the_other_seat(rated: Actions) -> None:
     def next_seat(state: State[Any, Any]) -> Due | None:
         return rate(state) or (Due("answerer", "answer", ("yes", "no")) if len(state.moves) == 1 else None)
 
@@ -150,7 +150,7 @@ async def test_who_waits_after_a_form_keeps_its_page(rated: Actions) -> None:
     assert "data-reads" not in sent["html"] and "textarea" not in sent["html"]
 
 
-def test_what_cannot_be_filled_in_is_told_by_its_field() -> None:
+def test_an_unsupported_field_is_named() -> None:
     class Nested(BaseModel):
         opinion: Opinion
 
@@ -172,14 +172,14 @@ async def test_a_study_whose_first_move_is_a_form_can_be_played(rated: Actions) 
     assert "RATED-DONE" in await player.look()
 
 
-async def test_a_move_may_be_called_like_a_step_of_a_study(
+async def test_a_move_may_have_the_name_of_a_study_step(
     rated: Actions, log: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def name_all(state: State[Any, Any]) -> Due | None:
+    def all_kinds(state: State[Any, Any]) -> Due | None:
         count = len(state.moves)
         return Due("asker", KINDS[count], ("no", "yes")) if count < len(KINDS) else None
 
-    object.__setattr__(rated.served["rated"].benchmark, "next_seat", name_all)
+    object.__setattr__(rated.served["rated"].benchmark, "next_seat", all_kinds)
     entered = await ask_for_place(rated, "rated-asker", "pid-1")
     player = Player(rated, entered["go"])
     await player.look()
@@ -192,7 +192,7 @@ async def test_a_move_may_be_called_like_a_step_of_a_study(
     assert tuple((turn.payload["kind"], turn.text) for turn in moves) == tuple((kind, "no") for kind in KINDS)
 
 
-async def test_a_sheet_keeps_the_order_of_its_view_and_tells_choices_in_words(
+async def test_a_sheet_keeps_the_order_of_its_view_and_labels_choices(
     rated: Actions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     player = await begin(rated, benchmark="rated")
@@ -203,17 +203,17 @@ async def test_a_sheet_keeps_the_order_of_its_view_and_tells_choices_in_words(
     )
 
 
-async def test_a_rule_over_several_fields_is_told_at_the_forms_end(
+async def test_a_rule_over_several_fields_is_reported_at_the_end_of_the_form(
     rated: Actions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     player = await begin(rated, benchmark="rated")
     page = Page(await player.look())
     assert "role" in page.one("data-whole")
     filled = {"reason": "so", "points": "3", "marked": ["hard"], "other": [], "again": False, "minutes": None}
-    said = await rated.check_form(player.at | {"filled": filled})
-    assert said["problems"] == {"": [{"text": "what is hard has at most 2 points", "level": "error"}]}
-    assert said["errors"] == 1
+    answer = await rated.check_form(player.at | {"filled": filled})
+    assert answer["problems"] == {"": [{"text": "hard things have at most 2 points", "level": "error"}]}
+    assert answer["errors"] == 1
     zh = i18n.strings("zh")
-    monkeypatch.setitem(zh.phrases, "what is hard has at most 2 points", "难的最多两分")
-    said = await rated.check_form(player.at | {"language": "zh", "filled": filled})
-    assert said["problems"][""][0]["text"] == "难的最多两分"
+    monkeypatch.setitem(zh.phrases, "hard things have at most 2 points", "难的最多两分")
+    answer = await rated.check_form(player.at | {"language": "zh", "filled": filled})
+    assert answer["problems"][""][0]["text"] == "难的最多两分"

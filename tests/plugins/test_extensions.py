@@ -1,4 +1,4 @@
-"""Each thing that others add, added: a metric, a chart, a model, a seat. One file and its entry points."""
+"""Extensions in a package of one file with entry points: a metric, a chart, a model, a seat."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from simulator.models.keys import Identity
 
 
 def shouts(item, turns, judgments):
-    """A metric: turns that end in an exclamation mark; undefined for a dialogue without any turn."""
+    """A metric: the number of turns that end in an exclamation mark; None without turns."""
     return sum(turn.text.endswith("!") for turn in turns) if turns else None
 
 
@@ -80,7 +80,7 @@ whisper = my_extension:Whisper
 
 @pytest.fixture
 def log(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A log of its own, beside a package of one file that is installed."""
+    """An empty log, with the extension installed."""
     site = tmp_path / "site"
     about = site / "my_extension-1.0.dist-info"
     about.mkdir(parents=True)
@@ -96,7 +96,7 @@ def log(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 @pytest.mark.parametrize("benchmark", ["twenty_questions", "clarq"])
-def test_a_metric_is_a_function_and_a_line(log, benchmark, capsys):
+def test_a_metric_needs_a_function_and_an_entry_point(log, benchmark, capsys):
     seat = "asker" if benchmark == "twenty_questions" else "seeker"
     first, second = (
         askback.run(benchmark, limit=2, log=log, name=f"{benchmark}-{number}", **{seat: who})
@@ -108,7 +108,7 @@ def test_a_metric_is_a_function_and_a_line(log, benchmark, capsys):
         frame = askback.load_log(log).frame()
         shouts = frame.groupby("run")["shouts"].sum()
         assert shouts[first] > shouts[second]
-        # From here on it is a metric like any other.
+        # From now on it is like any other metric.
         table = (
             build_report(catalog.find(benchmark), Frames(log=reader, runs=(first, second)))
             .sections[0]
@@ -122,7 +122,7 @@ def test_a_metric_is_a_function_and_a_line(log, benchmark, capsys):
     assert len(askback.load_log(log).frame()) == rows
 
 
-def test_a_seat_is_a_class_and_a_line(log):
+def test_a_seat_needs_a_class_and_an_entry_point(log):
     run = askback.run("twenty_questions", asker="plugin/loud", limit=3, rules={"questions": 2}, log=log)
     with askback.load_log(log) as read:
         assert set(read.frame(run)["seat.asker"]) == {"plugin/loud"}
@@ -132,12 +132,12 @@ def test_a_seat_is_a_class_and_a_line(log):
         askback.run("twenty_questions", asker="plugin/quiet", log=log)
 
 
-def test_a_model_is_a_file_and_a_line(log):
+def test_a_model_needs_a_class_and_an_entry_point(log):
     run = askback.run("twenty_questions", asker="whisper/alive", limit=2, rules={"questions": 2}, log=log)
     with askback.load_log(log) as read, LogReader(log) as reader:
         turns = read.turns(run)
         assert set(turns.loc[turns["seat"] == "asker", "text"]) == {"Is it alive?"}
-        # Its calls are logged and cached as every model's are.
+        # Its calls are logged and cached like those of other models.
         calls = list(reader.model_calls(run_id=run))
         assert {call.model for call in calls} == {"whisper/alive"}
         assert len(calls) == (turns["seat"] == "asker").sum()
@@ -146,7 +146,7 @@ def test_a_model_is_a_file_and_a_line(log):
 
 
 def lengths(data: Frames) -> Section | None:
-    """A chart: how many turns the episodes of each run took."""
+    """A chart: the mean number of turns in the episodes of each run."""
     if data.episodes.empty:
         return None
     means = data.episodes.groupby("run")["turns"].mean()
@@ -175,14 +175,14 @@ class Lines(Fields):
 
 
 def spoken(data: Frames) -> Section:
-    """Return the texts of one seat or all, line by line."""
+    """Return a section with the texts of one seat or of all seats, one per line."""
     turns = data.turns
     shown = turns if data.settings.seat is None else turns[turns["seat"] == data.settings.seat]
     return Section(name="spoken", title="Spoken", text="\n".join(shown["text"]), data={"turns": len(shown)})
 
 
 def write_lines(data: Frames) -> Iterator[Path]:
-    """Write all turns where a file is named."""
+    """Write all turns to a file if one is named."""
     if data.settings.lines is not None:
         data.settings.lines.write_text("\n".join(data.turns["text"]), encoding="utf-8")
         yield data.settings.lines
@@ -190,18 +190,18 @@ def write_lines(data: Frames) -> Iterator[Path]:
 
 def test_the_settings_of_a_report_are_options_of_its_command(log, tmp_path):
     spec = ReportSpec(settings=lambda: Lines, write=write_lines)
-    spoken_of = replace(
+    benchmark = replace(
         catalog.find("twenty_questions"), name="spoken", commands={}, reports=(spoken,), report=spec
     )
-    run = askback.run(spoken_of, limit=1, log=log)
-    alone = typer.Typer()
-    alone.command()(report_command(spoken_of))
-    words = [run, "--log", str(log), "--only", "asker", "--lines", str(tmp_path / "lines.txt")]
-    result = CliRunner().invoke(alone, [*words, "--format", "json"])
+    run = askback.run(benchmark, limit=1, log=log)
+    cli = typer.Typer()
+    cli.command()(report_command(benchmark))
+    arguments = [run, "--log", str(log), "--only", "asker", "--lines", str(tmp_path / "lines.txt")]
+    result = CliRunner().invoke(cli, [*arguments, "--format", "json"])
     assert result.exit_code == 0, result.output
     section = json.loads(result.stdout)["sections"][1]
     assert section["data"]["turns"] == len(section["text"].splitlines())
-    whole = (tmp_path / "lines.txt").read_text("utf-8").splitlines()
-    assert 0 < section["data"]["turns"] < len(whole)
-    shown = CliRunner().invoke(alone, words)
+    all_lines = (tmp_path / "lines.txt").read_text("utf-8").splitlines()
+    assert 0 < section["data"]["turns"] < len(all_lines)
+    shown = CliRunner().invoke(cli, arguments)
     assert section["text"].splitlines()[0] in shown.stdout

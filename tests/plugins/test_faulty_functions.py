@@ -1,4 +1,4 @@
-"""Functions of a package that return what they may not, or raise: who is told what."""
+"""Error reports for functions of a package that raise or return invalid values."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ Spoil = Callable[..., Benchmark[Any, Any]]
 
 @pytest.fixture
 def spoil(installed: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Spoil]:
-    """Return what changes functions of twenty questions; the benchmark is then called ``spoilt``."""
+    """Return a function that replaces functions of twenty questions in a benchmark called ``spoilt``."""
     monkeypatch.setattr(catalog, "_REGISTERED", {})
     yield lambda **changed: replace(catalog.find("twenty_questions"), name="spoilt", **changed)
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A log's file."""
+    """The path of an empty log."""
     return tmp_path / "log.sqlite"
 
 
 def answers(**values: Any) -> Callable[[Any], Any]:
-    """Return a function of a state that scores it so."""
+    """Return a score function with these values."""
     return lambda state: {"success": 1.0, "questions": 2.0} | values
 
 
@@ -81,7 +81,7 @@ def answers(**values: Any) -> Callable[[Any], Any]:
         ("infrastructure", "knows returned 7, no values by name.", {"knows": lambda state, seat: 7}),
     ],
 )
-def test_what_a_function_may_not_return_fails_the_episode(spoil, path, cause, message, changed):
+def test_an_invalid_return_value_fails_the_episode(spoil, path, cause, message, changed):
     run = askback.run(spoil(**changed), limit=2, log=path)
     with LogReader(path) as reader:
         endings = [reader.ending(each.id) for each in reader.episodes(run, latest=True)]
@@ -90,7 +90,7 @@ def test_what_a_function_may_not_return_fails_the_episode(spoil, path, cause, me
 
 
 @pytest.mark.parametrize("function", ["score", "knows"])
-def test_an_exception_is_told_with_the_place_in_the_package(spoil, path, function):
+def test_an_exception_is_reported_with_its_line_in_the_package(spoil, path, function):
     def look(*arguments: Any) -> Any:
         return pd.DataFrame()["nothing"]
 
@@ -101,7 +101,7 @@ def test_an_exception_is_told_with_the_place_in_the_package(spoil, path, functio
     assert ending.status == "failed" and ending.message == f"KeyError: 'nothing', {place}"
 
 
-def test_a_player_says_a_text_or_makes_a_reply(spoil, path):
+def test_a_player_returns_a_text_or_a_reply(spoil, path):
     asker, *others = catalog.find("twenty_questions").seats
     odd = replace(asker, players={"offline/odd": lambda view: 7})
     run = askback.run(spoil(seats=(odd, *others)), limit=1, log=path)
@@ -110,7 +110,7 @@ def test_a_player_says_a_text_or_makes_a_reply(spoil, path):
     assert ending.message == "InputError: offline/odd returned 7, no text and no Reply."
 
 
-def test_a_record_that_raises_is_told_in_a_sentence(spoil, path, monkeypatch):
+def test_a_raising_record_function_is_reported(spoil, path, monkeypatch):
     asking = replace(catalog.find("twenty_questions").asking, record=lambda state: {}["nothing"])
     benchmark = spoil(asking=asking)
     monkeypatch.setitem(catalog._REGISTERED, "spoilt", benchmark)
@@ -119,7 +119,7 @@ def test_a_record_that_raises_is_told_in_a_sentence(spoil, path, monkeypatch):
         list(askings(reader, [run]))
 
 
-def test_metrics_that_are_declared_are_columns_whatever_came_of_the_run(spoil, path):
+def test_declared_metrics_are_columns_of_every_run(spoil, path):
     def give_up(state: Any, due: Any, reply: Any) -> Any:
         raise SeatError("I give up.", due.seat, code="gave_up")
 
@@ -131,7 +131,7 @@ def test_metrics_that_are_declared_are_columns_whatever_came_of_the_run(spoil, p
     assert log.frame(failed).dropna(subset=["success", "questions"]).empty
 
 
-def test_two_items_of_one_name_are_refused_before_anything_is_written(spoil, path):
+def test_two_items_with_one_name_are_refused_before_anything_is_written(spoil, path):
     thing = catalog.find("twenty_questions").load("builtin")[0]
     with pytest.raises(InputError, match=rf"several items are called {thing.name}; each needs"):
         askback.run(spoil(), items=[thing, thing.model_copy(update={"facts": ("odd",)})], log=path)
@@ -144,7 +144,7 @@ def test_items_are_objects(spoil, path):
         askback.run(spoil(), items=["nope"], log=path)
 
 
-def test_a_run_of_which_nothing_came_to_its_end_is_told_of(spoil, path, caplog):
+def test_a_run_without_ended_episodes_is_reported(spoil, path, caplog):
     caplog.set_level(logging.WARNING, "simulator.runner.command")
     run = askback.run(spoil(score=lambda state: {"succes": 1.0}), limit=1, log=path)
     assert f"no episode of {run} came to its end: InputError: spoilt: score returned succes" in caplog.text
@@ -153,23 +153,23 @@ def test_a_run_of_which_nothing_came_to_its_end_is_told_of(spoil, path, caplog):
     assert caplog.text == ""
 
 
-def test_a_benchmarks_name_is_fit_for_options_and_addresses(installed):
+def test_a_benchmark_name_must_suit_options_and_urls(installed):
     for name in ("Map-3", "map 3", "3map", ""):
         with pytest.raises(ValueError, match="lower case letters, digits and _"):
             replace(catalog.find("twenty_questions"), name=name)
 
 
-def test_a_prompt_that_is_not_there_is_told_before_anything_is_played(spoil):
+def test_a_missing_prompt_is_reported_before_the_run(spoil):
     asker, *others = catalog.find("twenty_questions").seats
     benchmark = spoil(seats=(replace(asker, prompt="askr"), *others))
-    looked_for = re.escape(f"no prompt template spoilt/askr.en.jinja in {benchmark.folder}/prompts")
-    with pytest.raises(TemplateError, match=looked_for):
+    expected = re.escape(f"no prompt template spoilt/askr.en.jinja in {benchmark.folder}/prompts")
+    with pytest.raises(TemplateError, match=expected):
         machine_of(benchmark).seat_for("asker", "any/model", lambda name: ScriptModel(str, name=name), {})
     assert "askr.en.jinja" in str(prompt_faults(benchmark))
     assert prompt_faults(catalog.find("twenty_questions")) == ()
 
 
-def test_a_graded_share_is_no_count():
+def test_a_graded_share_has_a_bootstrap_interval():
     values = [1.0, 0.0, 1.0, 1.0]
     frame = pd.DataFrame({"run": ["a"] * 4, "item": [*"abcd"], "overlap": values})
     plain, graded = Metric("overlap", "overlap"), Metric("overlap", "overlap", graded=True)
@@ -179,26 +179,28 @@ def test_a_graded_share_is_no_count():
 
 
 def broken(source: Frames) -> Any:
-    """A section that cannot be made."""
+    """A report function that fails."""
     return source.nothing_of_the_kind
 
 
-def test_a_section_that_cannot_be_made_is_told_of_beside_the_others(spoil, path, capsys):
+def test_a_failing_section_is_reported_and_the_others_are_shown(spoil, path, capsys):
     benchmark = spoil(reports=(broken,))
     run = askback.run(benchmark, limit=1, log=path)
-    told = "spoilt: the function broken of its reports cannot be used .AttributeError: .*nothing_of_the_kind"
+    problem = (
+        "spoilt: the function broken of its reports cannot be used .AttributeError: .*nothing_of_the_kind"
+    )
     with LogReader(path) as reader:
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=problem):
             print_runs(Console(), reader, benchmark, [run])
         assert "1 completed" in capsys.readouterr().out
         report = build_report(benchmark, Frames(log=reader, runs=(run,)))
     assert [section.name for section in report.sections] == ["metrics"]
     with pytest.raises(Exception, match="1"):
         tell(report, None)
-    assert re.search(told, capsys.readouterr().err)
+    assert re.search(problem, capsys.readouterr().err)
 
 
-def test_the_page_of_a_run_tells_of_a_section_that_cannot_be_made(spoil, log):
+def test_the_page_of_a_run_reports_a_failing_section(spoil, log):
     writer, reader = log
     run = askback.run(spoil(reports=(broken,)), limit=1, log=reader.path)
     html = page_at(office_at(writer, reader), "/research", f"run={run}")["html"]
@@ -216,11 +218,11 @@ def test_a_metric_of_another_package_that_raises_is_left_out(spoil, path, monkey
     monkeypatch.setattr(catalog, "package_name", lambda group, name: "others")
     caplog.set_level(logging.WARNING, "simulator.catalog")
     with LogReader(path) as reader:
-        made = [score.metric for score in added_scores(reader, catalog.find("spoilt"), run)]
-    assert made == ["turns"] * 3
-    said = " ".join(record.getMessage() for record in caplog.records)
-    assert "the metric many of the package others is left out: many is 'many', neither a number" in said
-    assert "the metric never of the package others is left out: ZeroDivisionError" in said
+        metrics = [score.metric for score in added_scores(reader, catalog.find("spoilt"), run)]
+    assert metrics == ["turns"] * 3
+    warnings = " ".join(record.getMessage() for record in caplog.records)
+    assert "the metric many of the package others is left out: many is 'many', neither a number" in warnings
+    assert "the metric never of the package others is left out: ZeroDivisionError" in warnings
 
 
 def test_a_score_that_raises_names_its_episode(spoil, path, monkeypatch):
@@ -230,7 +232,7 @@ def test_a_score_that_raises_names_its_episode(spoil, path, monkeypatch):
         score_command(run, log=path)
 
 
-async def test_a_view_that_raises_is_no_dialogue_that_is_gone(
+async def test_a_raising_view_is_not_reported_as_a_missing_dialogue(
     spoil: Spoil, log: tuple[LogWriter, LogReader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     benchmark, signer = spoil(view=lambda state, seat: {}["nothing"]), Signer(b"a secret for tests")

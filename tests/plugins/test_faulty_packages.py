@@ -1,4 +1,4 @@
-"""Packages with faults: each is told of, by its name, file and line, and nobody else is stopped."""
+"""Faulty packages: each is reported with name, file and line, and everything else keeps working."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ Install = Callable[..., Path]
 
 
 @pytest.fixture
-def told(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
-    """Return what was warned of since it was asked for the last time."""
+def warnings(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
+    """Return a function that returns the catalog's warnings since its last call."""
     caplog.set_level(logging.WARNING, "simulator.catalog")
 
     def messages() -> list[str]:
-        said = [record.getMessage() for record in caplog.records if record.name == "simulator.catalog"]
+        texts = [record.getMessage() for record in caplog.records if record.name == "simulator.catalog"]
         caplog.clear()
-        return said
+        return texts
 
     return messages
 
@@ -56,7 +56,7 @@ def told(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
 def add(
     installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[[str, str], Path]]:
-    """Return what installs a package called ``faulty`` of one file, by its entry points and its text."""
+    """Return a function that installs a one-file package ``faulty`` with entry points and code."""
     site = tmp_path / "site"
     monkeypatch.syspath_prepend(str(site))
     monkeypatch.setattr(catalog, "_REGISTERED", {})
@@ -77,7 +77,7 @@ def add(
 
 @pytest.fixture
 def copied(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder of twenty questions, in a copy of its own that can be spoilt."""
+    """The folder of twenty questions in a copy that a test may damage."""
     target = tmp_path / "copy"
     shutil.copytree(site, target)
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
@@ -106,17 +106,17 @@ def copied(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
         ),
     ],
 )
-def test_a_benchmark_that_cannot_be_used_is_told_of_once(add, told, text, words):
+def test_an_unusable_benchmark_is_reported_once(add, warnings, text, words):
     add("[askback.benchmarks]\nfaulty = faulty:BENCHMARK\n", text)
     assert {"clarq", "twenty_questions", "faulty"} <= set(catalog.names())
     assert "faulty" not in {benchmark.name for benchmark in catalog.installed()}
-    (message,) = told()
+    (message,) = warnings()
     assert "faulty = faulty:BENCHMARK" in message and re.search(words, message)
     with pytest.raises(InputError, match=words):
         catalog.find("faulty")
 
 
-def test_the_command_of_a_package_that_cannot_be_imported_tells_of_it_once(add, tmp_path):
+def test_the_command_of_a_broken_package_reports_it_once(add, tmp_path):
     site = add("[askback.benchmarks]\nfaulty = faulty:BENCHMARK\n", "raise ValueError('no ink')\n")
     environment = os.environ | {"PYTHONPATH": f"{site}{os.pathsep}{ROOT}", "ASKBACK_HOME": str(tmp_path)}
     command = [sys.executable, "-m", "app", "run", "faulty"]
@@ -124,27 +124,27 @@ def test_the_command_of_a_package_that_cannot_be_imported_tells_of_it_once(add, 
     assert (ended.returncode, ended.stderr.count("no ink")) == (1, 1)
 
 
-def test_an_error_is_left_unsaid_only_where_all_of_it_was_said(monkeypatch):
+def test_an_error_is_omitted_only_if_it_was_reported_completely(monkeypatch):
     monkeypatch.setattr("simulator.catalog._warned", set())
     warn_once("the benchmark faulty is left out: no ink, no paper")
     assert was_told("no ink, no paper")
     assert not any(map(was_told, ("", "no paper", "no ink", "faulty")))
 
 
-def test_a_name_of_ours_stays_ours(add, told):
+def test_a_package_cannot_take_a_built_in_name(add, warnings):
     add("[askback.benchmarks]\nclarq = faulty:BENCHMARK\n", "BENCHMARK = 7")
     assert catalog.find("clarq").name == "clarq"
-    (message,) = told()
+    (message,) = warnings()
     assert "faulty:BENCHMARK of the package faulty is left out" in message
 
 
-def test_a_part_that_cannot_be_imported_stops_those_alone_who_ask_for_it(add, told, tmp_path):
+def test_an_extension_that_cannot_be_imported_only_fails_when_used(add, warnings, tmp_path):
     groups = ("scorers", "models", "seats")
     add("\n".join(f"[askback.{group}]\nnone_{group} = faulty:none" for group in groups))
     log = tmp_path / "log.sqlite"
     run = askback.run("twenty_questions", limit=1, log=log)
     score_command(run, log=log)
-    (message,) = told()
+    (message,) = warnings()
     assert "none_scorers = faulty:none cannot be imported" in message
     for who in ("none_models/x", "plugin/none_seats"):
         with pytest.raises(InputError, match=r"faulty:none cannot be imported.*the package faulty"):
@@ -153,18 +153,18 @@ def test_a_part_that_cannot_be_imported_stops_those_alone_who_ask_for_it(add, to
         askback.run("twenty_questions", asker="nobody/x", log=log)
 
 
-def test_a_faulty_study_of_a_package_is_left_out(copied, told, tmp_path):
+def test_a_faulty_study_of_a_package_is_left_out(copied, warnings, tmp_path):
     study = copied / "studies" / "asker.yaml"
-    whole = study.read_text("utf-8")
-    (copied / "studies" / "other.yaml").write_text(whole.replace("asker", "other", 1) + "a: [", "utf-8")
+    valid = study.read_text("utf-8")
+    (copied / "studies" / "other.yaml").write_text(valid.replace("asker", "other", 1) + "a: [", "utf-8")
     assert len(find_studies(copied / "studies")) == 2
     known = all_builtin()
     assert {"twenty-questions-asker", "clarq-h2l"} <= set(known) and "twenty-questions-other" not in known
-    (message,) = told()
+    (message,) = warnings()
     assert re.search(r"a study of twenty_questions is left out: .*other\.yaml:1[23]: ", message)
 
 
-def test_a_study_that_cannot_be_held_is_left_out(copied, told, tmp_path):
+def test_a_study_with_faulty_settings_is_left_out(copied, warnings, tmp_path):
     study = copied / "studies" / "asker.yaml"
     study.write_text(study.read_text("utf-8").replace("{questions: 15}", "{questionss: 15}"), "utf-8")
     path = tmp_path / "log.sqlite"
@@ -173,39 +173,39 @@ def test_a_study_that_cannot_be_held_is_left_out(copied, told, tmp_path):
         sessions = DeclaredSessions(catalog.find("twenty_questions"), log, reader, no_models)
         assert sessions.studies() == ()
     assert "clarq-h2l" in standing and "twenty-questions-asker" not in standing
-    (message,) = told()
+    (message,) = warnings()
     assert "study twenty-questions-asker is left out: " in message and "there is no questionss" in message
 
 
-def test_of_two_studies_of_one_id_the_later_is_left_out(copied, told, tmp_path):
+def test_a_second_study_with_the_same_id_is_left_out(copied, warnings, tmp_path):
     study = copied / "studies" / "asker.yaml"
     study.write_text(study.read_text("utf-8").replace("twenty-questions-asker", "clarq-h2l"), "utf-8")
     assert all_builtin()["clarq-h2l"].benchmark == "clarq"
     path = tmp_path / "log.sqlite"
     with LogWriter(path, durable=False) as log, LogReader(path) as reader:
         assert DeclaredSessions(catalog.find("twenty_questions"), log, reader, no_models).studies() == ()
-    (message,) = told()
+    (message,) = warnings()
     assert "a study of twenty_questions is left out: clarq has one called 'clarq-h2l', too" in message
 
 
-def test_a_desk_that_cannot_be_made_is_left_out(copied, told, tmp_path, monkeypatch):
+def test_a_desk_that_cannot_be_made_is_left_out(copied, warnings, tmp_path, monkeypatch):
     found = catalog.find("twenty_questions")
     object.__setattr__(found, "desks", (later("twenty_questions:BENCHMARK"),))
     path = tmp_path / "log.sqlite"
     with LogWriter(path, durable=False) as log, LogReader(path) as reader:
         html = page_at(office_at(log, reader), "/research/desk", "")["html"]
     assert "Reviewing dialogues" in html
-    (message,) = told()
+    (message,) = warnings()
     assert "a desk of twenty_questions is left out: TypeError" in message
 
 
-def test_items_that_were_not_installed_are_told_of_as_such(copied):
+def test_items_missing_from_the_installation_are_reported(copied):
     (copied / "items.yaml").unlink()
     with pytest.raises(InputError, match=r"items\.yaml: there is no such file; .*package-data"):
         catalog.find("twenty_questions").load("builtin")
 
 
-def test_items_of_a_benchmark_that_is_not_there_are_told_of_as_such(tmp_path):
+def test_items_of_an_unknown_benchmark_are_reported(tmp_path):
     file = tmp_path / "items.yaml"
     file.write_text("items_of: twenty_question\nitems:\n- {name: a}\n- {name: b}\n", "utf-8")
     (fault,) = check_files([file])
@@ -221,7 +221,7 @@ def test_a_folder_of_a_package_can_be_checked(copied):
     assert faults == {("texts.yaml", 2), ("asker.en.jinja", 0)}
 
 
-def test_misspelt_names_in_a_package_are_told_with_their_line_and_the_nearest(copied):
+def test_misspelt_names_are_reported_with_line_and_suggestion(copied):
     for name, right, wrong in (
         ("texts.yaml", "  instructions.asker: Ask", "  instructions.akser: Ask"),
         ("texts.yaml", "  remaining: 剩余问题数\n", ""),
@@ -241,11 +241,11 @@ def test_misspelt_names_in_a_package_are_told_with_their_line_and_the_nearest(co
     }
 
 
-def test_a_package_whose_words_cannot_be_read_is_not_in_the_browser(copied, told, tmp_path):
+def test_a_package_with_unreadable_texts_is_not_in_the_browser(copied, warnings, tmp_path):
     (copied / "texts.yaml").write_text("en:\n  title: Twenty: questions\n", "utf-8")
     assert i18n.strings("en")("benchmark.clarq.name") == "ClarQ-LLM"
     assert i18n.strings("zh")("benchmark.twenty_questions.name") == "Twenty questions"
-    (message,) = told()
+    (message,) = warnings()
     assert re.search(r"words of twenty_questions is left out: .*texts\.yaml:2: is not YAML", message)
     path = tmp_path / "log.sqlite"
     with LogWriter(path, durable=False) as log, LogReader(path) as reader:
@@ -255,4 +255,4 @@ def test_a_package_whose_words_cannot_be_read_is_not_in_the_browser(copied, told
         benchmarks = served_benchmarks(sessions, Signer(b"a secret for tests"))
     assert [(served.name, served.link.path) for served in benchmarks] == [("clarq", "/")]
     assert isinstance(benchmarks[0], DeclaredActions)
-    assert "twenty_questions in the browser is left out" in told()[0]
+    assert "twenty_questions in the browser is left out" in warnings()[0]

@@ -1,4 +1,4 @@
-"""The pages of the sixth benchmark, made from its declaration, through the calls that browsers make."""
+"""The pages of a third-party benchmark, built from its declaration, through the calls of a browser."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ async def test_more_than_two_seats_are_filled_and_rules_are_fields_of_their_kind
 
 
 @pytest.mark.parametrize("text", ["en: [a, b]", "english: {title: x}", "en: {title: [", "- en"])
-def test_texts_that_are_none_are_told_before_any_page(
+def test_invalid_text_files_are_reported_before_any_page(
     served: DeclaredActions, tmp_path: Path, text: str
 ) -> None:
     (tmp_path / "texts.yaml").write_text(text, encoding="utf-8")
@@ -106,7 +106,7 @@ def test_texts_that_are_none_are_told_before_any_page(
         DeclaredActions(served.sessions, Signer(b"a secret for tests"))
 
 
-async def test_free_play_shows_what_is_hidden_at_the_end_alone(actions: Actions, log: Any) -> None:
+async def test_free_play_reveals_the_item_only_at_the_end(actions: Actions, log: Any) -> None:
     player = await begin(actions, item=ROSE, rules={"questions": 3})
     for question in ("Is it a plant?", f"Is it {EVIL}?"):
         await player.say(question)
@@ -125,7 +125,7 @@ async def test_free_play_shows_what_is_hidden_at_the_end_alone(actions: Actions,
     assert scores == {"success": 1.0, "questions": 3.0}
 
 
-async def test_few_replies_are_buttons_and_only_they_count(actions: Actions) -> None:
+async def test_fixed_choices_are_buttons_and_nothing_else_is_accepted(actions: Actions) -> None:
     player = await begin(actions, seat="answerer", others={"asker": "offline/guesser"}, item=ROSE)
     html = await player.look()
     says = [attrs["data-say"] for _, attrs in Page(html).tags if "data-say" in attrs]
@@ -179,7 +179,7 @@ async def test_two_people_play_by_an_invitation(actions: Actions) -> None:
         ({"rules": {"questions": [1]}}, ""),
     ],
 )
-async def test_what_was_not_offered_begins_nothing(
+async def test_only_offered_options_start_an_episode(
     actions: Actions, log: Any, wish: dict[str, Any], words_of: str
 ) -> None:
     answer = await actions.start(WISHES | wish)
@@ -280,7 +280,7 @@ async def test_two_participants_of_a_study_are_paired(installed: Path, log: Any,
     assert len(log[1].turns(task.id)) == 4
 
 
-async def test_a_seat_beside_two_who_are_paired_is_filled(
+async def test_a_third_seat_is_filled_in_a_paired_study(
     installed: Path, log: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "two.yaml"
@@ -303,7 +303,7 @@ async def test_a_seat_beside_two_who_are_paired_is_filled(
     assert task.seats == {"asker": "person", "answerer": "person", "judge": "offline/fair"}
 
 
-async def test_blocks_beside_cards_are_shown_with_the_seats_part(
+async def test_blocks_next_to_cards_are_shown_with_the_seats_instructions(
     served: DeclaredActions, log: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocks = [Heading("seen by all"), Card("a card", [Text("in the card")]), Talk(())]
@@ -345,11 +345,11 @@ def test_researchers_look_through_its_items(
     assert "no data" in page("benchmark=twenty_questions&data=nowhere")
 
 
-def test_what_researchers_see_beside_the_items_takes_none_of_them_away(served: DeclaredActions) -> None:
+def test_extra_research_pages_keep_the_items_page(served: DeclaredActions) -> None:
     more = ResearchPages(links=lambda reader, run: ())
     assert research_pages(replace(served.benchmark, research=lambda: more)).data is not None
 
 
-def test_what_was_paid_in_a_paper_is_said_of_our_studies_alone(served: DeclaredActions) -> None:
+def test_only_built_in_studies_are_marked_so(served: DeclaredActions) -> None:
     assert [card.builtin for card in served.sessions.studies()] == [False]
     assert catalog.is_ours("clarq") and not catalog.is_ours("nowhere")

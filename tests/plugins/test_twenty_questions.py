@@ -1,4 +1,4 @@
-"""A sixth benchmark in one folder: what the house does for a benchmark follows from its declaration."""
+"""A third-party benchmark in one folder: commands, reports and pages follow from its declaration."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import inspect
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -26,12 +27,12 @@ from simulator.runner.build import load_machine
 FOLDER = Path(__file__).parent / "twenty_questions"
 
 ROOT = Path(__file__).parents[2]
-MOST_LINES = 300
+MAX_LINES = 300
 
 
 @pytest.fixture
 def askback(installed: Path):
-    """The command, in this process, on the log of a home of its own."""
+    """The command, run in this process with the log of an empty home folder."""
     from typer import Typer
 
     import app
@@ -59,24 +60,21 @@ def askback(installed: Path):
     return call
 
 
-def test_it_is_small_and_nothing_shared_names_it():
+def test_the_package_is_small_and_shared_code_does_not_name_it():
     lines = [
         line
         for path in FOLDER.rglob("*")
         if path.is_file() and path.suffix in (".py", ".yaml", ".jinja", ".toml")
         for line in path.read_text(encoding="utf-8").splitlines()
     ]
-    assert len(lines) <= MOST_LINES
+    assert len(lines) <= MAX_LINES
     shared = [
         path for folder in ("simulator", "ui", "logs", "askback") for path in (ROOT / folder).rglob("*.py")
     ]
-    naming = [
-        path
-        for path in (*shared, ROOT / "app.py")
-        if re.search("twenty_questions", path.read_text(encoding="utf-8"))
-    ]
-    # Its docstrings may say what an entry point looks like.
-    assert {path.name for path in naming} <= {"catalog.py", "items.py"}
+    paths = (*shared, ROOT / "app.py")
+    names = {path.name for path in paths if "twenty_questions" in path.read_text(encoding="utf-8")}
+    # Docstrings may show what an entry point looks like.
+    assert names <= {"catalog.py", "items.py"}
 
 
 def test_a_run_is_played_scored_reported_and_continued(askback, tmp_path):
@@ -89,13 +87,8 @@ def test_a_run_is_played_scored_reported_and_continued(askback, tmp_path):
     assert (row["episodes"], row["items"], row["success"]["value"]) == (30, 30, 1.0)
     askback(f"report twenty_questions halver --out {tmp_path / 'out'}")
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {
-        "report.json",
-        "report.html",
-        "metrics.csv",
-        "metrics.tex",
-        "twenty_questions-metrics.pdf",
-    } <= names
+    expected = {"report.json", "report.html", "metrics.csv", "metrics.tex", "twenty_questions-metrics.pdf"}
+    assert expected <= names
     assert r"\caption{" in (tmp_path / "out" / "metrics.tex").read_text(encoding="utf-8")
 
 
@@ -126,7 +119,7 @@ def test_runs_are_compared_item_by_item(askback):
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_researchers_see_its_runs_episodes_and_comparison(askback, language):
-    """A walk over the researchers' pages, none of which knows of it."""
+    """The researchers' pages show the benchmark although none of them names it."""
     askback("run twenty_questions --run halver")
     askback("run twenty_questions --asker offline/guesser --questions 12 --run guesser")
     path = Path(os.environ["ASKBACK_HOME"]) / "log.sqlite"
@@ -152,7 +145,7 @@ def test_researchers_see_its_runs_episodes_and_comparison(askback, language):
         assert "Is it a" in shown and "facts" in shown
 
 
-def test_asking_back_is_told(askback):
+def test_asking_back_is_reported(askback):
     askback("run twenty_questions --run halver")
     rows = json.loads(askback("report asking halver --json"))["rows"]
     assert (rows[0]["robot"], rows[0]["when_needed"]["value"]) == ("offline/halver", 1.0)
@@ -166,8 +159,7 @@ def test_items_are_counted_checked_and_registered(askback, tmp_path):
     file.write_text(
         "items_of: twenty_questions\nitems:\n- name: emu\n  facts: [alive]\n- name: moa\n", "utf-8"
     )
-    told = askback(f"check {file}", exit_code=1)
-    assert f"{file}:5: task moa: facts is missing [item]" in told
+    assert f"{file}:5: task moa: facts is missing [item]" in askback(f"check {file}", exit_code=1)
     assert "facts" in askback(f"run twenty_questions --data {file}", exit_code=1)
     file.write_text("items_of: twenty_questions\nitems:\n- name: emu\n  facts: [alive]\n", "utf-8")
     assert "No faults" in askback(f"check {file}")
@@ -191,15 +183,11 @@ def test_a_seat_that_breaks_the_rules_is_unsuccessful(askback, tmp_path):
     assert "3 aborted" in askback(line, exit_code=1)
     report = json.loads(askback("report twenty_questions mumbled --json"))
     assert report["sections"][0]["tables"][0]["rows"][0]["success"]["value"] == 0
-    assert (
-        json.loads(askback("report twenty_questions mumbled --exclude-aborted --json"))["sections"][0][
-            "tables"
-        ][0]["rows"]
-        == []
-    )
+    report = json.loads(askback("report twenty_questions mumbled --exclude-aborted --json"))
+    assert report["sections"][0]["tables"][0]["rows"] == []
 
 
-def test_anybodys_class_can_sit_in_a_seat(askback, tmp_path, monkeypatch):
+def test_a_user_class_can_play_a_seat(askback, tmp_path, monkeypatch):
     (tmp_path / "my_agents.py").write_text(
         "class Asker:\n    async def reply(self, view):\n        return 'Is it a cat?'\n", encoding="utf-8"
     )
@@ -225,7 +213,7 @@ def test_a_rule_that_hides_another_option_is_refused(installed, name, like):
         run_command(replace(benchmark, rules=rules))
 
 
-def test_a_rule_may_have_a_default_that_is_made(installed):
+def test_a_rule_may_have_a_default_factory(installed):
     from pydantic import Field, create_model
 
     rules = create_model("Rules", lives=(int, Field(default_factory=lambda: 7)))
@@ -233,8 +221,8 @@ def test_a_rule_may_have_a_default_that_is_made(installed):
     assert inspect.signature(command).parameters["lives"].default == 7
 
 
-@pytest.mark.parametrize("there", [("en", "zh"), ("en",)])
-def test_a_model_is_asked_with_the_prompt_of_the_package(installed, monkeypatch, caplog, there):
+@pytest.mark.parametrize("languages", [("en", "zh"), ("en",)])
+def test_a_model_is_asked_with_the_prompt_of_the_package(installed, monkeypatch, caplog, languages):
     from simulator.models import ModelOptions, load_model
     from simulator.runner import declared_machine
     from simulator.runner.declared_machine import PromptedSeat
@@ -248,7 +236,7 @@ def test_a_model_is_asked_with_the_prompt_of_the_package(installed, monkeypatch,
         asked.append(request.messages[0].content)
         return "Is it a rose?"
 
-    monkeypatch.setattr(declared_machine, "languages_of", lambda prompt: there)
+    monkeypatch.setattr(declared_machine, "languages_of", lambda prompt: languages)
     seat = PromptedSeat(
         load_model("offline/script", ModelOptions(script=script)), benchmark.name, benchmark.seat("asker")
     )
@@ -259,33 +247,22 @@ def test_a_model_is_asked_with_the_prompt_of_the_package(installed, monkeypatch,
     import asyncio
 
     assert asyncio.run(seat.reply(view)).text == "Is it a rose?"
-    said = "no prompt twenty_questions/asker.zh; twenty_questions/asker.en is used" in caplog.text
-    assert ("你还剩 19 个问题" in asked[0], said) == ("zh" in there, "zh" not in there)
+    warned = "no prompt twenty_questions/asker.zh; twenty_questions/asker.en is used" in caplog.text
+    assert ("你还剩 19 个问题" in asked[0], warned) == ("zh" in languages, "zh" not in languages)
     assert "Is it alive?" in asked[0]
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_in_several_processes(site, tmp_path):
-    """The command itself, with workers; what a SIGKILL left is played on, and nothing twice."""
+def test_a_killed_run_resumes_in_several_processes(site, tmp_path):
+    """After a SIGKILL the same command, with workers, plays the rest, and no episode twice."""
     environment = os.environ | {"ASKBACK_HOME": str(tmp_path), "PYTHONPATH": f"{site}{os.pathsep}{ROOT}"}
-    line = [
-        sys.executable,
-        "-m",
-        "app",
-        "run",
-        "twenty_questions",
-        "--repeat",
-        "4",
-        "--workers",
-        "2",
-        "--run",
-        "r",
-    ]
+    line = shlex.split("-m app run twenty_questions --repeat 4 --workers 2 --run r")
+    line.insert(0, sys.executable)
     first = subprocess.Popen(
         line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT
     )
     log, deadline = tmp_path / "log.sqlite", time.monotonic() + 120
-    while first.poll() is None and time.monotonic() < deadline and not _ended(log):
+    while first.poll() is None and time.monotonic() < deadline and not _ended_episodes(log):
         time.sleep(0.05)
     first.send_signal(signal.SIGKILL)
     first.wait()
@@ -297,7 +274,7 @@ def test_a_killed_run_goes_on_in_several_processes(site, tmp_path):
     assert {ending.status for ending in endings.values()} == {"completed"}
 
 
-def _ended(log: Path) -> int:
+def _ended_episodes(log: Path) -> int:
     if not log.exists():
         return 0
     with LogReader(log) as reader:

@@ -1,4 +1,4 @@
-"""Task files as tests write them: our own form, and the published one."""
+"""Task files for tests, in our own format and in the published one."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def write_published(path: Path, tasks: Sequence[Task]) -> None:
 
 
 def read_tasks(path: Path) -> tuple[Task, ...]:
-    """Return the tasks of a file; TaskError if one is faulty."""
+    """Return the tasks of a file, raising TaskError for a faulty one."""
     return scan_file(path).tasks()
 
 
 def draft_of(task: Task) -> Draft:
-    """Return a task as a draft that was read from nowhere."""
+    """Return a task as a draft without a source."""
     return Draft(
         id=task.id, type=task.type, language=task.language, background=task.background, prompt=task.prompt,
         opening=task.tree.opening, nodes=task.tree.nodes, source=task.source,

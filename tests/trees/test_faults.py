@@ -23,7 +23,7 @@ def told(text: str | bytes, **how: Any) -> str:
     [
         (
             '[1,\n"abc',
-            "ends in the middle of a text (line 2, column 1): a quote is missing, or the rest of it",
+            "ends in the middle of a string (line 2, column 1): a quote is missing, or the rest of it",
         ),
         (
             '[{"a": 1},\n',
@@ -33,32 +33,32 @@ def told(text: str | bytes, **how: Any) -> str:
             '{"a": 1',
             "ends before everything is closed (line 1, column 8): a bracket is missing, or the rest of it",
         ),
-        ('{"a": 1}\n{"a": 2}\n', "these are JSON lines, a value in each; one list or object is expected"),
-        ("[1] 2", "something follows the end (line 1, column 5)"),
+        ('{"a": 1}\n{"a": 2}\n', "contains JSON lines, one value each; a single list or object is expected"),
+        ("[1] 2", "there is text after the end (line 1, column 5)"),
         ("[\n{},\n]", "a value is missing (line 3, column 1)"),
         ("{a: 1}", "a name in double quotes is missing (line 1, column 2)"),
         ('{"a" 1}', "a colon is missing (line 1, column 6)"),
         ("[1 2]", "a comma is missing (line 1, column 4)"),
         (
             '["a\nb"]',
-            "a line break or control character stands in a text; JSON writes \\n (line 1, column 4)",
+            "a string contains a line break or control character; JSON writes \\n (line 1, column 4)",
         ),
-        (r'["a\x"]', "a text holds a \\ that escapes nothing; JSON writes \\\\ (line 1, column 4)"),
+        (r'["a\x"]', "a string contains a stray \\; JSON writes \\\\ (line 1, column 4)"),
         ('{"a": 1,}', "a name in double quotes is missing (line 1, column 9)"),
         ("[NaN]", "NaN is no number"),
-        (" ", "holds nothing"),
+        (" ", "is empty"),
         (b'["\xff"]', "is not UTF-8 (byte 3)"),
         ("[" * 200_000, "cannot be parsed"),
         ("9" * 5000, "cannot be parsed"),
     ],
 )
-def test_what_is_wrong_is_said_in_plain_words(text: str | bytes, said: str) -> None:
+def test_errors_are_described_in_plain_words(text: str | bytes, said: str) -> None:
     assert told(text) == f"is not JSON: {said}"
 
 
-def test_of_a_line_the_column_alone_is_told() -> None:
+def test_for_a_json_line_only_the_column_is_given() -> None:
     assert told('{"a": "b', line=True) == (
-        "is not JSON: ends in the middle of a text (column 7): a quote is missing, or the rest of it"
+        "is not JSON: ends in the middle of a string (column 7): a quote is missing, or the rest of it"
     )
-    assert told("{} {}", line=True) == "is not JSON: something follows the end (column 4)"
+    assert told("{} {}", line=True) == "is not JSON: there is text after the end (column 4)"
     assert told("[1", expected="a whole JSON list").startswith("is not a whole JSON list: ends before")

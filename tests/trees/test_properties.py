@@ -1,4 +1,4 @@
-"""What holds for every tree: the walk's invariants, and that nothing is lost on the way through a file."""
+"""Properties of all trees: invariants of the walk, and lossless writing and reading of files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def texts(language: Language) -> st.SearchStrategy[str]:
 
 @st.composite
 def indices(draw: st.DrawFn) -> tuple[str, ...]:
-    """Indices of a tree of up to 8 nodes, perhaps with gaps, in any order."""
+    """Draw the indices of a tree of up to 8 nodes, in any order and possibly with gaps."""
     found: list[str] = []
     for number in draw(st.lists(st.integers(1, 12), min_size=1, max_size=8)):
         parent = draw(st.sampled_from(["", *found]))

@@ -76,13 +76,13 @@ def test_reads_a_record(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"all_response": "Jax: a\nJax: b\n0"}, "all_response has 3 lines"),
-        ({"all_response": "Jax: a\nJax: b\n0\none"}, "'one' stands where an index"),
+        ({"all_response": "Jax: a\nJax: b\n0\none"}, "expected an index like 1 or 1.2, not 'one'"),
         ({"all_response": "Jax: a\nJax: b\n1\n2"}, "the first index is 1, not 0"),
         ({"all_response_exaplain": ["one"]}, "1 explanations for 2 responses"),
         ({"background_splitted": ["a", "b"]}, "background_splitted: .*at least 5"),
         ({"background": None}, "background: .*string"),
         ({"all_response": "Jax: a\nJax: b\n0\n1.1", "all_response_exaplain": ["x"]}, "no parent '1'"),
-        ({"all_response": "Jax: a\nJax: b\nJax: c\n0\n1\n1"}, "'1' stands twice"),
+        ({"all_response": "Jax: a\nJax: b\nJax: c\n0\n1\n1"}, "'1' is used twice"),
     ],
 )
 def test_faulty_records_name_file_line_and_task(tmp_path: Path, change: dict[str, Any], message: str) -> None:
@@ -120,7 +120,7 @@ def test_faulty_files_are_refused(tmp_path: Path, name: str, content: str, messa
         read_tasks(tmp_path / name)
 
 
-def test_files_that_are_no_text_or_not_there(tmp_path: Path) -> None:
+def test_binary_and_missing_files(tmp_path: Path) -> None:
     path = tmp_path / "1._Gather_Resources.json"
     with pytest.raises(TaskError, match="no such file"):
         read_tasks(path)

@@ -58,4 +58,4 @@ def test_other_files_are_refused(tmp_path: Path, name: str, message: str) -> Non
 
 def test_an_empty_folder_is_a_fault(tmp_path: Path) -> None:
     (fault,) = scan([tmp_path]).faults
-    assert fault.message == "holds no task files"
+    assert fault.message == "contains no task files"

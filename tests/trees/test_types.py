@@ -21,5 +21,5 @@ def test_a_type_is_found_by_number_slug_and_name(which: int | str) -> None:
 
 @pytest.mark.each("which", [0, 32, "32", "cooking", ""])
 def test_an_unknown_type_is_refused(which: int | str) -> None:
-    with pytest.raises(ValueError, match="no task type"):
+    with pytest.raises(ValueError, match="is not a task type"):
         task_type(which)

@@ -52,11 +52,11 @@ def test_reads_a_task_and_takes_indices_as_written(tmp_path: Path) -> None:
 def test_knows_the_line_of_every_field() -> None:
     (draft,) = scan_yaml_text("\n" + GOOD).drafts
     assert draft.line == 2
-    assert draft.where("items.1") == 9
-    assert draft.where("opening") == 12
-    assert draft.where("nodes.0.text") == 16
-    assert draft.where("nodes.0.unknown") == 15
-    assert draft.where("nowhere") == 2
+    assert draft.line_of("items.1") == 9
+    assert draft.line_of("opening") == 12
+    assert draft.line_of("nodes.0.text") == 16
+    assert draft.line_of("nodes.0.unknown") == 15
+    assert draft.line_of("nowhere") == 2
 
 
 def test_folded_chinese_gets_no_blanks() -> None:
@@ -83,7 +83,7 @@ def test_several_documents() -> None:
         ("language: en", "language: fr", 3, "language: input should be 'en' or 'zh'"),
         ("1.10", "1.x", 14, "nodes.0.index: an index is dot-separated whole numbers"),
         ("items:\n", "items: tin\nskills:\n", 6, "items: input should be a valid list"),
-        ("role: baker", "role: baker\nrole: miller", 5, "key 'role' stands twice"),
+        ("role: baker", "role: baker\nrole: miller", 5, "key 'role' is given twice"),
         ("id: bread-1", "id: ''", 1, "id: string should have at least 1 character"),
         ("role: baker", "role:\n  - baker", 4, "role: input should be a valid string"),
         ("task: baking bread", "task: baking: bread", 5, "not YAML: .*quote texts that contain ': '"),
@@ -110,7 +110,7 @@ def test_other_texts_are_refused(text: str) -> None:
     assert faults(text)
 
 
-def test_files_that_are_no_text_or_not_there(tmp_path: Path) -> None:
+def test_binary_and_missing_files(tmp_path: Path) -> None:
     (missing,) = scan_yaml(tmp_path / "none.yaml").faults
     assert "No such file" in missing.message
     path = tmp_path / "latin.yaml"

@@ -15,8 +15,8 @@ import logs
 import simulator
 import ui
 from logs import NotInLog
-from simulator.clarq.players.experts_offline import REASONS, reason, recognise
-from simulator.clarq.show import reason as provider_reason
+from simulator.clarq.players.experts_offline import REASONS, parse_reason, reason
+from simulator.clarq.show import reason_words as provider_reason
 from simulator.errors import InputError, SeatError, Trouble
 from simulator.models import ModelError
 from simulator.models.errors import RateLimited
@@ -163,8 +163,8 @@ def test_the_built_in_providers_reasons_are_in_the_page_s_language() -> None:
     for code, sentence in REASONS.items():
         fields = {name: "1.2" for name in re.findall(r"\{(\w+)\}", sentence)}
         logged = reason(code, **fields)
-        if recognise(logged) != (code, fields):
-            wrong.append(f"{logged} is taken for {recognise(logged)}")
+        if parse_reason(logged) != (code, fields):
+            wrong.append(f"{logged} is taken for {parse_reason(logged)}")
         said = in_chinese(logged)
         if said == logged or ("1.2" in said) != bool(fields):
             wrong.append(f"{logged}: {said}")

@@ -1,1 +1,1 @@
-"""Who sits in the two seats: models and built-in players, as seeker and behind the provider."""
+"""Players for both seats: models and built-in players, as seeker and as the provider's experts."""

@@ -1,8 +1,8 @@
-"""The provider's experts without a model: rules, and a small ranker over lexical features.
+"""The provider's experts without a language model: rules, and a small ranker over lexical features.
 
 Deterministic: the same situation and seed give the same answer on every machine. The walk is the trained
-ranker (`ranker.py`); the type follows from it and from what the utterance looks like, so that a
-detail that some node answers is always heard as one.
+ranker (`ranker.py`); the type follows from the ranker and the form of the utterance, so that a question
+that some node answers is always classified as answerable.
 """
 
 from __future__ import annotations
@@ -14,47 +14,47 @@ from typing import Final
 from personas.templates import render
 from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict
 from simulator.clarq.features import Reading
-from simulator.clarq.lexical import PATTERNS, table, terms, topic_of, topics, unite_synonyms
-from simulator.clarq.ranker import Judged, Ranker, builtin_ranker
+from simulator.clarq.lexical import PATTERNS, load_table, terms, topic_of, topics, unite_synonyms
+from simulator.clarq.ranker import Assessment, Ranker, builtin_ranker
 from simulator.clarq.task_index import Floats, indexed
 from trees import OPENING, Node
 
-_VARIANTS = 5  # every Response II template offers so many wordings
-_REPEATS = 0.35  # similarity to a given node from which a question counts as answered already
+_VARIANTS = 5  # wordings in every Response II template
+_REPEATS = 0.35  # similarity to a given node above which a question counts as already answered
 
 
 class OfflineExperts:
-    """`offline/experts`: needs no model, no download and no network."""
+    """The experts `offline/experts`, which need no language model, download or network."""
 
     name = "offline/experts"
 
     def __init__(self, ranker: Ranker | None = None) -> None:
         self._ranker = ranker or builtin_ranker()
-        self._last: tuple[Situation, Judged] | None = None
+        self._last: tuple[Situation, Assessment] | None = None
 
     async def relevant(self, situation: Situation) -> Verdict:
-        """Say yes if the utterance names anything of the task or asks for help with one."""
+        """Return True if the utterance mentions anything in the task or asks for help with a task."""
         task, utterance = situation.task, situation.utterance
-        about = indexed(task).about & topics(utterance, task.language)
-        if about:
-            return Verdict(True, reason("speaks", words=", ".join(sorted(about)[:5])))
+        shared = indexed(task).about & topics(utterance, task.language)
+        if shared:
+            return Verdict(True, reason("speaks", words=", ".join(sorted(shared)[:5])))
         if asks := PATTERNS[task.language]["asks_for_help"].search(utterance):
             return Verdict(True, reason("asks_help", words=asks.group()))
         return Verdict(False, reason("foreign"))
 
     async def classify(self, situation: Situation) -> Classification:
-        """Return the type: answerable if some node would be given, else by the look of the utterance."""
-        judged = self._judge(situation)
-        for index in (single(judged), *several(judged)):
+        """Return the type: answerable if a node would be given, else according to the utterance's form."""
+        assessment = self._assess(situation)
+        for index in (single_node(assessment), *several_nodes(assessment)):
             if index is not None:
                 return Classification(TurnType.ANSWERABLE, reason("heard", node=index))
-        return unanswered_type(judged)
+        return unanswered_type(assessment)
 
     async def walk(self, situation: Situation, *, multi: bool) -> Choice:
-        """Return the likeliest outcome of the walk, or every node that is likelier than not (multi-info)."""
-        judged = self._judge(situation)
-        chosen = several(judged) if multi else tuple(filter(None, [single(judged)]))
-        details = {"chances": _chances_by_node(judged)}
+        """Return the most likely node if any, or (multi-info) every node that is more likely than not."""
+        assessment = self._assess(situation)
+        chosen = several_nodes(assessment) if multi else tuple(filter(None, [single_node(assessment)]))
+        details = {"chances": _chances_by_node(assessment)}
         if not chosen:
             return Choice((), reason("none"), details)
         if len(chosen) == 1:
@@ -62,78 +62,79 @@ class OfflineExperts:
         return Choice(chosen, reason("answer", nodes=", ".join(chosen)), details)
 
     async def join(self, situation: Situation, nodes: tuple[Node, ...]) -> str:
-        """Return nothing: the nodes' own words are joined by rule."""
+        """Return an empty text, so that the nodes are joined by rule."""
         return ""
 
     async def respond(self, situation: Situation, type: TurnType) -> str:
-        """Return a line for the type, in one of several wordings, if possible not one said just before."""
+        """Return one of several wordings for the type, avoiding those just used where possible."""
         language = situation.task.language
-        before = [line.text for line in situation.lines[-4:] if line.seat == "provider"]
+        recent = [line.text for line in situation.lines[-4:] if line.seat == "provider"]
         repeats, tree = type is TurnType.REPEATED, situation.frontier.tree
-        repeated = tree.text(_said_already(self._judge(situation))) if repeats else ""
+        repeated = tree.text(_earlier_answer(self._assess(situation))) if repeats else ""
         name = (TurnType.UNANSWERABLE if type is TurnType.ANSWERABLE else type).name.lower()
         text = ""
         for offset in range(_VARIANTS):
             variables = {"variant": (situation.seed + offset) % _VARIANTS, "said": repeated}
             text = render(f"clarq/response2_{name}", language, variables).text
-            if text not in before:
+            if text not in recent:
                 break
         return text
 
-    def _judge(self, situation: Situation) -> Judged:
-        """Return what the ranker makes of `situation`; the last is kept for the steps of a turn."""
+    def _assess(self, situation: Situation) -> Assessment:
+        """Return the ranker's assessment of `situation`; the last is cached for the steps of a turn."""
         last = self._last
         if last is None or last[0] != situation:
             reading = Reading(situation)
             styles = self._ranker.explained if reading.index.explained else self._ranker.bare
             style = styles.brief if reading.brief else styles.chatty
-            self._last = last = (situation, Judged(reading, style))
+            self._last = last = (situation, Assessment(reading, style))
         return last[1]
 
 
-def single(judged: Judged) -> str | None:
+def single_node(assessment: Assessment) -> str | None:
     """Return the node that the single-info provider gives."""
-    reading = judged.reading
-    if not reading.available or not asks_about_task(reading) or asked_again(judged):
+    reading = assessment.reading
+    if not reading.available or not asks_about_task(reading) or repeated_node(assessment):
         return None
     if reading.pointing:
-        return _pointed_at(reading, judged.chances)
-    return None if judged.best < 0 else reading.available[judged.best]
+        return _node_pointed_at(reading, assessment.chances)
+    return None if assessment.best < 0 else reading.available[assessment.best]
 
 
-def several(judged: Judged) -> tuple[str, ...]:
+def several_nodes(assessment: Assessment) -> tuple[str, ...]:
     """Return the nodes that the multi-info provider gives."""
-    reading = judged.reading
-    if reading.pointing or not reading.available or not asks_about_task(reading) or asked_again(judged):
-        return tuple(filter(None, [single(judged)]))
-    return tuple(reading.available[position] for position in judged.several)
+    reading = assessment.reading
+    walks = reading.available and not reading.pointing and asks_about_task(reading)
+    if not walks or repeated_node(assessment):
+        return tuple(filter(None, [single_node(assessment)]))
+    return tuple(reading.available[position] for position in assessment.several)
 
 
-def _chances_by_node(judged: Judged) -> dict[str, float]:
+def _chances_by_node(assessment: Assessment) -> dict[str, float]:
     """Return the chance of each available node to be the one given; ``II`` for a Response II."""
-    if not judged.reading.available:
+    if not assessment.reading.available:
         return {"II": 1.0}
-    names = (*judged.reading.available, "II")
-    return {name: round(float(chance), 3) for name, chance in zip(names, judged.chances, strict=True)}
+    names = (*assessment.reading.available, "II")
+    return {name: round(float(chance), 3) for name, chance in zip(names, assessment.chances, strict=True)}
 
 
 def asks_about_task(reading: Reading) -> bool:
-    """Return True if the utterance asks for something of the task: what the ranker takes for granted.
+    """Return True if the utterance asks for something in the task, which the ranker presupposes.
 
-    The ranker has learned from seekers who always ask; of "Thanks!" it knows only that most turns are
+    The ranker has learned from seekers who always ask; it would answer "Thanks!" because most turns are
     answered. On the published dialogues this rule changes next to nothing.
     """
     if reading.personal or not reading.on_topic:
         return False
-    # People leave question marks out.
-    asks = (reading.asked, reading.matches("asks_something"), lacks(reading))
+    # People omit question marks.
+    asks = (reading.asked, reading.matches("asks_something"), states_lack(reading))
     return reading.pointing or any(map(bool, asks))
 
 
-def lacks(reading: Reading) -> bool:
-    """Return True if a brief utterance says that a thing of the task is lacked, unknown or out of reach.
+def states_lack(reading: Reading) -> bool:
+    """Return True if a brief utterance says that the seeker lacks, cannot reach or does not know something.
 
-    The thing is what follows, up to a preposition; in Chinese its name stands at the end.
+    It must occur in the task. It is named after the verb, up to a preposition; in Chinese, at the end.
     """
     lack = reading.matches("lacks") if reading.brief else None
     if not lack:
@@ -144,34 +145,34 @@ def lacks(reading: Reading) -> bool:
     return not named or any(map(reading.index.known, named))
 
 
-def asked_again(judged: Judged) -> str | None:
-    """Return the given node that a brief utterance asks for once more, in so many words."""
-    reading = judged.reading
+def repeated_node(assessment: Assessment) -> str | None:
+    """Return the given node that a brief utterance explicitly asks to hear again."""
+    reading = assessment.reading
     if not (reading.brief and reading.given and reading.matches("asks_again")):
         return None
-    best = max((*reading.given, *reading.available), key=judged.fit)
+    best = max((*reading.given, *reading.available), key=assessment.fit)
     return best if best in reading.given else None
 
 
-def _pointed_at(reading: Reading, chances: Floats) -> str | None:
-    """Return the likeliest available node among those that go on from what was given last."""
+def _node_pointed_at(reading: Reading, chances: Floats) -> str | None:
+    """Return the most likely available child of the node given last."""
     last = reading.given[-1] if reading.given else None
-    follow = [
+    children = [
         position
         for position, index in enumerate(reading.available)
         if last == (index.rpartition(".")[0] or None)
     ]
-    best = max(follow, key=lambda position: float(chances[position]), default=None)
+    best = max(children, key=lambda position: float(chances[position]), default=None)
     return None if best is None else reading.available[best]
 
 
-def unanswered_type(judged: Judged) -> Classification:
+def unanswered_type(assessment: Assessment) -> Classification:
     """Return the type of an utterance that no available node answers."""
-    reading = judged.reading
+    reading = assessment.reading
     about = reading.index.about
-    if again := asked_again(judged):
+    if again := repeated_node(assessment):
         return Classification(TurnType.REPEATED, reason("answered", node=again))
-    if not reading.asked and not lacks(reading):
+    if not reading.asked and not states_lack(reading):
         if reading.stated & about:
             return Classification(TurnType.WHOLE_TASK, reason("sums_up"))
         return Classification(TurnType.VAGUE, reason("empty"))
@@ -183,26 +184,26 @@ def unanswered_type(judged: Judged) -> Classification:
         if not reading.personal and reading.matches("open_ended"):
             return Classification(TurnType.VAGUE, reason("anything_else"))
         return Classification(TurnType.UNRELATED, reason("off_task"))
-    repeated = _most_like_given(reading)
+    repeated = _most_similar_given(reading)
     if repeated and repeated[1] >= max(_REPEATS, float(reading.likeness.max())):
         return Classification(TurnType.REPEATED, reason("answered", node=repeated[0]))
     return Classification(TurnType.UNANSWERABLE, reason("not_available"))
 
 
-def _most_like_given(reading: Reading) -> tuple[str, float] | None:
-    """Return the given node that is most like what is asked, and how like."""
+def _most_similar_given(reading: Reading) -> tuple[str, float] | None:
+    """Return the given node most similar to the question, with its similarity."""
     likeness = reading.likeness.max(axis=0)
     given = [(index, float(likeness[reading.index.column[index]])) for index in reading.given]
     return max(given, key=lambda pair: pair[1], default=None)
 
 
-def _said_already(judged: Judged) -> str:
-    """Return the node that answers what is asked again: the likest given one, else the opening."""
-    likest = _most_like_given(judged.reading)
-    return asked_again(judged) or (likest[0] if likest else OPENING)
+def _earlier_answer(assessment: Assessment) -> str:
+    """Return the given node that answers a repeated question: the most similar one, or the opening."""
+    similar = _most_similar_given(assessment.reading)
+    return repeated_node(assessment) or (similar[0] if similar else OPENING)
 
 
-REASONS: Final[Mapping[str, str]] = table("reasons")
+REASONS: Final[Mapping[str, str]] = load_table("reasons")
 _PATTERNS: Final = {
     code: re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+)", re.escape(sentence)))
     for code, sentence in REASONS.items()
@@ -210,12 +211,12 @@ _PATTERNS: Final = {
 
 
 def reason(code: str, **fields: str) -> str:
-    """Return the sentence called `code`, its fields filled in."""
+    """Return the reason with this code, its fields filled in."""
     return REASONS[code].format(**fields)
 
 
-def recognise(sentence: str) -> tuple[str, dict[str, str]] | None:
-    """Return code and fields of a logged sentence; None if it is not one of ours (a model's own words)."""
+def parse_reason(sentence: str) -> tuple[str, dict[str, str]] | None:
+    """Return code and fields of a logged reason; None for any other sentence (a model's own words)."""
     for code, pattern in _PATTERNS.items():
         if match := pattern.fullmatch(sentence):
             return code, match.groupdict()

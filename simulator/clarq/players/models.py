@@ -1,7 +1,7 @@
-"""Language models in both seats: the provider's experts as prompts, and the seeker (paper IV, Algorithm 1).
+"""Language models in both seats: the provider's prompted experts and the seeker (paper IV, Algorithm 1).
 
 The prompts are `personas/clarq/*.jinja`. Experts that judge see the nodes and answer in JSON; experts
-that write a Response II see the dialogue alone, so they have nothing to give away. The seeker has the paper's
+that write a Response II see only the dialogue, so they have nothing to give away. The seeker has the paper's
 two modes (Figs. 5 and 6; spec section 4).
 """
 
@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 
 from personas.templates import quoted, render
 from simulator.clarq.compose import strip_speaker
-from simulator.clarq.data import SEEKER, Personas, SeekerKnows, persona
+from simulator.clarq.data import SEEKER, Personas, SeekerKnows, template_name
 from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict
 from simulator.errors import InputError
 from simulator.models import ChatModel, Message, Request
@@ -26,17 +26,16 @@ from simulator.seats import Kind, Line, Reply, View
 from trees import Language, Node
 
 SEED: Final = 8848  # paper VI-A, with temperature 0
-# A walk's three passes: the question, the question again with the first analysis, wrong assumptions.
+# The three passes of a walk: the question, the question again with the first analysis, wrong assumptions.
 _PASSES: Final = ("node", "node_again", "assumption")
-# How an explanation says that there are several options: in the note of what the seeker must have noticed
-# where it has one, as nearly all published ones do, else anywhere.
+# Phrases by which an explanation says that there are several options: in its note about what the seeker
+# must have noticed, which nearly all published explanations have, or else anywhere.
 _NOTE: Final = ("Note:", "注：")
 _SEVERAL_NOTED: Final = ("there are multiple", "存在多个")
 _SEVERAL: Final = ("there are multiple", "多个", "多种")
 
-
 Reader = Literal["seeker", "judge"]
-# How the seeker is called: by itself, and by those who judge the dialogue or answer it.
+# Names of the seeker: in its own prompt, and for judges and experts.
 _SEEKER: Final[dict[Language, dict[Reader, str]]] = {
     "en": {"seeker": "You", "judge": "Seeker"},
     "zh": {"seeker": "你", "judge": "提问者"},
@@ -45,6 +44,7 @@ _SEEKER: Final[dict[Language, dict[Reader, str]]] = {
 _quoted = lru_cache(maxsize=8192)(quoted)
 
 
+# The docstrings of these models are sent to the model with their JSON schema: they are prompts.
 class OpeningAnswer(BaseModel):
     """Does the seeker ask about the task?"""
 
@@ -83,19 +83,19 @@ A = TypeVar("A", bound=BaseModel)
 
 
 class ModelExperts:
-    """Experts that ask `model`; stateless."""
+    """Experts that prompt a language model; stateless."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
         self.name = model.name
 
     async def relevant(self, situation: Situation) -> Verdict:
-        """Ask whether the task is meant at all."""
+        """Ask whether the utterance is about the task at all."""
         answer = await self._ask("opening", situation, OpeningAnswer)
         return Verdict(answer.relevant, answer.reason)
 
     async def classify(self, situation: Situation) -> Classification:
-        """Ask for the type; for a repetition ask a second time, and count it as answerable if it is none."""
+        """Ask for the type; confirm a repetition with a second question, else treat it as answerable."""
         nodes = situation.frontier.available
         answer = await self._ask("type", situation, TypeAnswer, nodes=_pairs(nodes))
         if answer.type != TurnType.REPEATED:
@@ -104,9 +104,9 @@ class ModelExperts:
         return Classification(TurnType.REPEATED if check.repeated else TurnType.ANSWERABLE, check.reason)
 
     async def walk(self, situation: Situation, *, multi: bool) -> Choice:
-        """Pass over the frontier three times; the first pass that finds something ends the walk.
+        """Make up to three passes over the frontier; the first pass that finds a node ends the walk.
 
-        The multi-info provider asks about all nodes in the first pass. Otherwise, and in its later passes,
+        The multi-info provider asks about all nodes in the first pass. In all other passes,
         the first suitable node ends the walk.
         """
         nodes = situation.frontier.available
@@ -119,13 +119,13 @@ class ModelExperts:
         return Choice((), "No statement answers what was asked.", {"analyses": analyses})
 
     async def join(self, situation: Situation, nodes: tuple[Node, ...]) -> str:
-        """Have several nodes joined by the model (the rules check that none is broken)."""
+        """Let the model join several nodes; `provider.respond_one` checks that each stays intact."""
         answer = await self._ask("join", situation, JoinAnswer, nodes=_pairs(nodes))
         return strip_speaker(answer.reply)
 
     async def respond(self, situation: Situation, type: TurnType) -> str:
-        """Write a Response II out of the dialogue alone."""
-        # Type 2 without a suitable node is type 3: a detail that nothing answers.
+        """Write a Response II from the dialogue alone."""
+        # Type 2 without a suitable node is type 3, an unanswerable detail.
         number = 3 if type == TurnType.ANSWERABLE else int(type)
         request = self._request(f"respond_{number}", situation, _dialogue(situation))
         return strip_speaker((await self._model.complete(request)).text)
@@ -181,7 +181,7 @@ def request_of(
     version: str,
     schema: type[BaseModel] | None = None,
 ) -> Request:
-    """Return a request to a model that is to take a turn, decoded as in the paper."""
+    """Return a request for a turn, with the paper's decoding parameters."""
     return Request(
         messages=tuple(messages),
         temperature=0.0,
@@ -213,10 +213,10 @@ def _pairs(nodes: Sequence[Node]) -> list[tuple[str, str | None]]:
 
 
 def dialogue_text(lines: Iterable[Line], language: Language, reader: Reader) -> str:
-    """Return one paragraph per turn, the speaker in front.
+    """Return the dialogue as text, one paragraph per turn, beginning with the speaker.
 
-    For a judge, what somebody said stands on one line, so that it cannot pass for another's turn. Templates
-    get whole texts, not lists to walk through: a sandboxed template is slow in looking attributes up.
+    For a judge, each turn is quoted on one line, so that it cannot imitate another turn. Templates
+    receive this text instead of a list, because attribute access in the sandbox is slow.
     """
     seeker = _SEEKER[language][reader]
     quote = str if reader == "seeker" else _quoted
@@ -228,7 +228,10 @@ _JAX_ANSWERS = re.compile(r"\n\s*Jax\s*[:：]")
 
 
 class ModelSeeker:
-    """Completion mode: one user message with background and dialogue. Chat mode: a real conversation."""
+    """A model as seeker.
+
+    In completion mode it gets one user message with background and dialogue, in chat mode a conversation.
+    """
 
     kind: Kind = "model"
 
@@ -242,7 +245,7 @@ class ModelSeeker:
         if personas not in get_args(Personas):
             raise InputError(f"Personas are {' or '.join(get_args(Personas))}, not {personas!r}.")
         if mode not in get_args(Mode):
-            raise InputError(f"A seeker's mode is one of {', '.join(get_args(Mode))}, not {mode!r}.")
+            raise InputError(f"A seeker's mode is {' or '.join(get_args(Mode))}, not {mode!r}.")
         self._model = model
         self._mode = mode
         self._personas: Personas = personas
@@ -256,23 +259,23 @@ class ModelSeeker:
 
 
 def messages_for(view: View, mode: Mode, personas: Personas = "default") -> tuple[tuple[Message, ...], str]:
-    """Return the prompt for `view`, and the version of its template (chat mode has none)."""
-    knows: SeekerKnows = view.task
+    """Return the messages for `view` and the version of their template (empty in chat mode)."""
+    task_view: SeekerKnows = view.task
     if mode == "completion":
-        dialogue = dialogue_text(view.lines, knows.language, "seeker")
-        variables = {"background": knows.prompt, "dialogue": dialogue}
-        prompt = render(persona("seeker_completion", personas), knows.language, variables)
+        dialogue = dialogue_text(view.lines, task_view.language, "seeker")
+        variables = {"background": task_view.prompt, "dialogue": dialogue}
+        prompt = render(template_name("seeker_completion", personas), task_view.language, variables)
         return (Message("user", prompt.text),), prompt.version
-    named = "Jax: " if personas == "paper" else ""
+    prefix = "Jax: " if personas == "paper" else ""
     spoken = (
-        Message("assistant", line.text) if line.seat == SEEKER else Message("user", f"{named}{line.text}")
+        Message("assistant", line.text) if line.seat == SEEKER else Message("user", f"{prefix}{line.text}")
         for line in view.lines
     )
-    return (Message("system", knows.prompt), *spoken), ""
+    return (Message("system", task_view.prompt), *spoken), ""
 
 
 def own_words(text: str) -> str:
-    """Return the seeker's words, without its name in front and Jax's answer behind."""
+    """Return the seeker's own words, without a leading speaker name or an imagined answer of Jax's."""
     stripped = _JAX_ANSWERS.split(text.strip(), maxsplit=1)[0].strip()
     for prefix in ("You:", "你:", "你："):
         stripped = stripped.removeprefix(prefix).strip()

@@ -1,1 +1,1 @@
-"""How the offline seeker understands what it is told: reading, groups of like things, open topics."""
+"""Language understanding of the offline seeker: reading lines, grouping similar entries, open topics."""

@@ -1,4 +1,4 @@
-"""What a seeker knows before it asks anything: its background, as sets of terms."""
+"""The offline seeker's knowledge before it asks anything: its background as sets of terms."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from trees import Background, Language
 from trees.rules import LISTS
 
 Terms = frozenset[str]
-MOST_OPTIONS = 6  # more alike things than these are not read out one by one
+MAX_OPTIONS = 6  # larger groups are not listed in a question
 
 
 class Knowledge:
-    """A background and what follows from it; make it with `knowledge_of`."""
+    """A background and its groups and terms; make it with `knowledge_of`."""
 
     def __init__(self, background: Background, language: Language) -> None:
         self.background = background
@@ -37,8 +37,8 @@ class Knowledge:
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """Entries that are alike, by section; a group with an earlier one's options only adds its words."""
-        find = _english if self.language == "en" else _chinese
+        """Groups of similar entries; groups with the same options are merged."""
+        find = _english_groups if self.language == "en" else _chinese_groups
         by_options: dict[tuple[str, ...], Group] = {}
         for section in LISTS:
             for label, mentions, members in find(self.entries(section), section):
@@ -56,8 +56,8 @@ class Knowledge:
         return frozenset(term for text in texts for term in self.terms(text))
 
     @cached_property
-    def own_terms(self) -> tuple[Terms, ...]:
-        """The terms of each item, and of each skill that takes nothing else."""
+    def owned_terms(self) -> tuple[Terms, ...]:
+        """The terms of each item, and of each skill without requirements."""
         requires = self.pattern("requires")
         skills = (entry for entry in self.entries("skills") if not requires.search(entry.note))
         return tuple(self.terms(entry.name) for entry in (*self.entries("items"), *skills))
@@ -69,47 +69,47 @@ class Knowledge:
 
     @cached_property
     def note_terms(self) -> tuple[Terms, ...]:
-        """The terms of each parenthesis of the items and scenes."""
+        """The terms of each note on an item or scene."""
         return tuple(self.terms(entry.note) for entry in self.entries("items", "scenes") if entry.note)
 
     @cached_property
     def entry_terms(self) -> Terms:
-        """All terms of the items' and scenes' names."""
+        """All terms in the names of items and scenes."""
         return frozenset(term for entry in self.entries("items", "scenes") for term in self.terms(entry.name))
 
     @cached_property
     def rich(self) -> bool:
-        """Return True if the seeker has money, so that what it lacks can be bought."""
+        """True if the seeker has money, so that it can buy what it lacks."""
         money = WORDS[self.language]["money"].split()
         return any(word in entry.lower() for entry in self.background.items for word in money)
 
     def has(self, thing: Terms) -> bool:
-        """Return True if a thing is among the items, or what skills or like things are about."""
-        return any(thing <= own for own in self.own_terms) or any(
+        """Return True if a thing is among the items or skills, or a group of entries is named so."""
+        return any(thing <= owned for owned in self.owned_terms) or any(
             thing <= group.words for group in self.groups
         )
 
     def names_place(self, text: str) -> bool:
-        """Return True if `text` names one of the scenes, or most of its name."""
+        """Return True if `text` contains most of the name of a scene."""
         spoken = self.terms(text)
-        return any(len(own & spoken) > 0.6 * len(own) for own in self.place_terms)
+        return any(len(place & spoken) > 0.6 * len(place) for place in self.place_terms)
 
     def hints_at_place(self, text: str) -> bool:
-        """Return True if `text` shares any word with the name of a scene."""
+        """Return True if `text` shares a word with the name of a scene."""
         spoken = self.terms(text)
-        return any(own & spoken for own in self.place_terms)
+        return any(place & spoken for place in self.place_terms)
 
     def is_aside(self, line: str) -> bool:
-        """Return True if a provider's line is about the talk itself, not about the task."""
+        """Return True if a provider's line is about the conversation itself, not about the task."""
         return bool(self.pattern("aside").search(line))
 
     def pattern(self, name: str) -> re.Pattern[str]:
-        """Return one of the patterns."""
+        """Return the pattern `name` for the seeker's language."""
         return PATTERNS[self.language][name]
 
 
 knowledge_of = lru_cache(maxsize=1024)(Knowledge)
-"""The knowledge in a background, worked out once per task."""
+"""Return the cached knowledge in a background."""
 
 
 @lru_cache(maxsize=16384)
@@ -122,9 +122,9 @@ _ARTICLE = re.compile(r"^(?:an?|the|some)\s+", re.IGNORECASE)
 _MEASURE = re.compile(
     r"^(?:一些|一(?:小|大|整)?[个罐只把袋根盏瓶口张件副颗块条支团盒卷台套锅枚份片篮捆串顶双艘辆匹轮面盘株床架幅本对])"
 )
-_SHORT_NOTE = 6  # words; longer parentheses describe ways and rules
+_SHORT_NOTE = 6  # words; longer notes describe methods and rules
 _NO_LABEL = re.compile(r"^[的号之色形]|^[带上下用做放到里打会能子品物头器]$")
-# Verbs of one character by which skills are alike: 骑鹈鹕 and 骑信天翁.
+# Verbs of one character that make skills similar: 骑鹈鹕 and 骑信天翁.
 _SINGLE_VERBS = frozenset(verb for verb in ZH["verbs"] if len(verb) == 1) - frozenset("做用使打放让把将")
 _WORD = re.compile(r"[a-z][\w'’-]*")
 _NUMBERING = re.compile(
@@ -135,10 +135,12 @@ _JOINT = re.compile(r"\s+(?:of|on|with|for|to|in|at|from|under)\s+")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of the background in parts.
+    """An entry of the background.
 
     Attributes:
-        name: without article, measure word and parenthesis.
+        text: the complete entry.
+        name: the entry without article, measure word and note.
+        note: the text in parentheses.
     """
 
     text: str
@@ -148,13 +150,13 @@ class Entry:
 
 @lru_cache(maxsize=4096)
 def _stems(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the words of an English text with their stems, each once."""
+    """Return the distinct words of an English text with their stems."""
     return tuple((word, stem(word)) for word in dict.fromkeys(_WORD.findall(text.lower())))
 
 
 @lru_cache(maxsize=65536)
 def _is_form_of_any(word: str, others: frozenset[str]) -> bool:
-    """Return True if a stem is one of `others` or a longer or shorter form of one (coastline, smithy)."""
+    """Return True if a stem, or a longer or shorter form of it (coastline, smithy), is among `others`."""
     return word in others or (
         len(word) >= 5
         and any(len(other) >= 5 and (word.startswith(other) or other.startswith(word)) for other in others)
@@ -163,14 +165,14 @@ def _is_form_of_any(word: str, others: frozenset[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Entries of one section that are alike.
+    """Similar entries of one section.
 
     Attributes:
-        section: where they stand.
-        label: what they have in common, as one says it.
-        words: terms (English) or strings (Chinese) that mention them without saying which.
-        options: the entries, as one names them.
-        own: per option, what only it has.
+        section: the section of the background.
+        label: the name of what they have in common.
+        words: terms (English) or strings (Chinese) that refer to them without saying which.
+        options: the names of the entries.
+        own: for each option, the terms that no other option has.
     """
 
     section: str
@@ -180,22 +182,22 @@ class Group:
     own: tuple[frozenset[str], ...]
 
     def named(self, text: str, language: Language) -> frozenset[int]:
-        """Return which options `text` names by something only they have."""
+        """Return the positions of the options that `text` identifies by their own terms."""
         spoken = _term_set(text, language)
         return frozenset(
             position
             for position, own in enumerate(self.own)
-            if own & spoken or (language == "zh" and any(self._tells(term, text) for term in own))
+            if own & spoken or (language == "zh" and any(self._identifies(term, text) for term in own))
         )
 
-    def _tells(self, own: str, text: str) -> bool:
-        """Return True if a single character tells which is meant: 铜 in 铜剪刀 or 铜的, but not anywhere."""
-        return len(own) == 1 and any(own + after in text for after in (self.label[:1], "的", "色", "之"))
+    def _identifies(self, term: str, text: str) -> bool:
+        """Return True if a single character identifies an option: 铜 in 铜剪刀 or 铜的, but not anywhere."""
+        return len(term) == 1 and any(term + after in text for after in (self.label[:1], "的", "色", "之"))
 
     def mention(self, text: str, language: Language) -> str:
-        """Return the word by which `text` speaks of them without saying which; empty if it does not."""
+        """Return the word in `text` that refers to the group as a whole; empty if there is none."""
         if language == "zh":
-            # The last of the longest: the thing itself stands behind what is done with it.
+            # The last of the longest, since in Chinese the thing follows its verb.
             return max(
                 (word for word in self.words if word in text),
                 key=lambda word: (len(word), text.rfind(word), word),
@@ -204,8 +206,8 @@ class Group:
         return next((word for word, root in _stems(text) if _is_form_of_any(root, self.words)), "")
 
 
-def parts(text: str) -> Entry:
-    """Return an entry of the background in parts."""
+def split_entry(text: str) -> Entry:
+    """Return an entry of the background split into name and note."""
     match = _PARENTHESIS.match(text)
     name, note = (f"{match.group(1)} {match.group(3)}".strip(), match.group(2)) if match else (text, "")
     return Entry(text, _MEASURE.sub("", _ARTICLE.sub("", name)).strip(" ."), note.strip())
@@ -213,39 +215,41 @@ def parts(text: str) -> Entry:
 
 @lru_cache(maxsize=1024)
 def entries_of(background: Background, section: str) -> tuple[Entry, ...]:
-    """Return the entries of a section in parts, spelled as within a sentence."""
+    """Return the entries of a section, spelled as within a sentence."""
     entries = []
     for text in getattr(background, section):
         name = text[:1].lower() + text[1:]
         common = text[1:2].islower() and (
             section == "skills" or (section == "items" and name == name.lower())
         )
-        entries.append(parts(name if common else text))
+        entries.append(split_entry(name if common else text))
     return tuple(entries)
 
 
-Found = Iterable[tuple[str, frozenset[str], list[Entry]]]
+Candidates = Iterable[tuple[str, frozenset[str], list[Entry]]]
+"""Possible groups: label, words and entries."""
 
 
 def _group(
     section: str, label: str, mentions: frozenset[str], members: list[Entry], language: Language
 ) -> Group:
     names = [entry.name for entry in members]
-    named = [entry.text if names.count(entry.name) > 1 else entry.name for entry in members]
-    # In Chinese the seam between what all have and what only one has must not count.
-    rests = named if language == "en" else [text.removesuffix(label).removeprefix(label) for text in named]
+    options = [entry.text if names.count(entry.name) > 1 else entry.name for entry in members]
+    # In Chinese the pair of characters where label and rest meet must not count.
+    cut = label if language == "zh" else ""
+    rests = [text.removesuffix(cut).removeprefix(cut) for text in options]
     sets = [_term_set(rest, language) for rest in rests]
     others = (frozenset[str]().union(*sets[:place], *sets[place + 1 :]) for place in range(len(sets)))
     own = tuple(each - other - mentions for each, other in zip(sets, others, strict=True))
-    return Group(section, label, mentions, tuple(named), own)
+    return Group(section, label, mentions, tuple(options), own)
 
 
-def _english(entries: tuple[Entry, ...], section: str) -> Found:
+def _english_groups(entries: tuple[Entry, ...], section: str) -> Candidates:
     heads = _by_head(entries, section)
     for name, kinds in _FAMILIES:
         of_kind = [entry for key in kinds & heads.keys() for entry in heads[key][1]]
         members = [entry for entry in entries if entry in of_kind]
-        if len(of_kind) > 1 and len(members) > 1:  # what is listed twice is no choice
+        if len(of_kind) > 1 and len(members) > 1:  # an entry listed twice is not a choice
             yield name, kinds, members
     first = {key: members for key, (_, members) in _by_head(entries, section, all_heads=False).items()}
     for key, (word, members) in heads.items():
@@ -254,13 +258,13 @@ def _english(entries: tuple[Entry, ...], section: str) -> Found:
 
 
 _FAMILIES = [(kind[0], frozenset(map(stem, kind))) for kind in map(str.split, WORDS["en"]["families"])]
-"""Kinds of things in English: what to call one of them, and the stems of all words for one."""
+"""English families of things: the label, and the stems of all words in the family."""
 
 
 def _by_head(
     entries: tuple[Entry, ...], section: str, *, all_heads: bool = True
 ) -> dict[str, tuple[str, list[Entry]]]:
-    """Return by the stem of a head its spelling and the entries that have it, longer words included."""
+    """Return the entries by the stem of their head words, with a spelling; longer compounds are included."""
     by_head: dict[str, tuple[str, list[Entry]]] = {}
     for entry in entries:
         heads = _heads(entry.name, section)
@@ -276,13 +280,13 @@ def _by_head(
 
 
 def _note_head(note: str) -> list[str]:
-    """Return what a short parenthesis is about: its last word (“full of tall bean poles”)."""
+    """Return the head of a short note: its last word (“full of tall bean poles”)."""
     words = re.findall(r"[\w'-]+", note)
     return words[-1:] if 1 < len(words) <= _SHORT_NOTE and terms(words[-1], "en") else []
 
 
 def _surrounds(members: list[Entry], first: dict[str, list[Entry]], key: str) -> bool:
-    """Return True if a place is only where other like places are: two gates of the garden are no gardens."""
+    """Return True if a scene's head only locates a smaller group: two gates of the garden are not gardens."""
     return any(
         other != key and 1 < len(inner) < len(members) and all(entry in members for entry in inner)
         for other, inner in first.items()
@@ -290,7 +294,7 @@ def _surrounds(members: list[Entry], first: dict[str, list[Entry]], key: str) ->
 
 
 def _heads(name: str, section: str) -> list[str]:
-    """Return the words that say what an entry is: the last before “of” and the like, and the last of all."""
+    """Return the head words of an entry: the last word of all, and the last before “of” and the like."""
     pieces = [re.findall(r"[\w'-]+", piece) for piece in _JOINT.split(_NUMBERING.sub("", name))]
     heads = [piece[-1].removesuffix("'s") for piece in pieces if piece]
     if section == "skills":
@@ -298,7 +302,7 @@ def _heads(name: str, section: str) -> list[str]:
     return [word for word in dict.fromkeys(heads) if terms(word, "en")]
 
 
-def _chinese(entries: tuple[Entry, ...], section: str) -> Found:
+def _chinese_groups(entries: tuple[Entry, ...], section: str) -> Candidates:
     for family in WORDS["zh"]["families"]:
         kinds = family.split()
         members = [entry for entry in entries if entry.name.endswith(tuple(kinds))]

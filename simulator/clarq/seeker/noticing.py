@@ -1,4 +1,4 @@
-"""Finding what is left open: in the lines of a provider, and in the background itself."""
+"""Finding open topics in the provider's lines and in the background."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import dropwhile
 from typing import Any, Final, Literal, get_args
 
 from simulator.clarq.lexical import EN
-from simulator.clarq.seeker.knowledge import MOST_OPTIONS, Group, Knowledge, Terms, knowledge_of
+from simulator.clarq.seeker.knowledge import MAX_OPTIONS, Group, Knowledge, Terms, knowledge_of
 from simulator.clarq.seeker.reading import Requirement, Segment, read_requirement
 from trees import Background, Language
 
@@ -18,10 +18,9 @@ Kind = Literal[
     "start", "choice", "where", "obstacle", "about", "which", "alternatives", "passed", "how", "step"
 ]
 _ARTICLE = re.compile(r"^(?:an?|the|some) ", re.IGNORECASE)
-_PURPOSE = re.compile(r"\bfor\b.*")  # a place named there is not where to look
+_PURPOSE = re.compile(r"\bfor\b.*")  # a place named after "for" is not where to look
 ORDER: Final[tuple[Kind, ...]] = tuple(kind for kind in get_args(Kind) if kind != "passed")
 """The kinds in the order in which they are worth asking."""
-
 
 _REQUIRED: Final[Mapping[str, tuple[Kind, str, str]]] = {
     "activity": ("how", "", ""),
@@ -32,22 +31,22 @@ _REQUIRED: Final[Mapping[str, tuple[Kind, str, str]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """Something open that a seeker may ask about.
+    """An open question that a seeker may ask about.
 
     Attributes:
-        kind: ``start`` how the task is done at all; ``choice`` which of several alike entries is meant;
-            ``where`` to find what the background has not; ``obstacle`` how to get past what an entry's
-            parenthesis says; ``about`` a thing named in one breath with others that have been spoken of;
-            ``which`` thing, person, place, … a vague noun stands for; ``alternatives`` which of several
-            alike entries that no line has spoken of; ``passed`` which of alike entries a line meant that
-            answered something else; ``how`` to do a step; ``step`` whether there is more to a step.
-        about: the thing in question, as it is said.
+        kind: ``start``: how to do the task at all; ``choice``: which of several similar entries is meant;
+            ``where``: where to find something that is not in the background; ``obstacle``: how to overcome
+            an obstacle in an entry's note; ``about``: a thing mentioned together with others that have been
+            explained; ``which``: what a vague noun means; ``alternatives``: which of several similar entries
+            to use, though no line has mentioned them; ``passed``: which of similar entries was meant by a
+            line that answered another question; ``how``: how to do a step; ``step``: more about a step.
+        about: the thing in question, as it was named.
         options: the entries of the background among which it must be.
-        sort: of ``which``, what the noun stands for; of skills to choose from, whether they are deeds.
-        section: where the options stand; of ``where``, ``person`` or ``thing``.
-        line: the provider's line that it arises from, counted without the greeting.
-        step: what is to be done with it, if that has been said.
-        group: the group of a choice, or of the places where to look.
+        sort: for ``which``, the sort of noun; for skills to choose from, ``deeds`` or empty.
+        section: the section of the options; for ``where``, ``person`` or ``thing``.
+        line: number of the provider's line that raised it, not counting the greeting.
+        step: the step it is needed for, if known.
+        group: the group of a choice, or of the places to look in.
         why: how it was noticed; for the log.
     """
 
@@ -63,104 +62,104 @@ class Topic:
 
     @property
     def slot(self) -> tuple[str, ...]:
-        """Return what is to be known: topics with the same slot ask for the same thing."""
+        """The information asked for: topics with the same slot ask for the same thing."""
         if self.kind in {"choice", "alternatives", "passed"} and self.options:
             return self.options
         return (self.kind, self.about)
 
 
 @dataclass(frozen=True, slots=True)
-class _Spot:
-    """The place of a segment: in which line, and what has been heard before."""
+class _Line:
+    """A provider's line, with the terms of all earlier lines."""
 
     knowledge: Knowledge
-    line: int
+    number: int
     text: str
-    heard: Terms
+    earlier: Terms
     opening: bool
 
     def topic(self, kind: Kind, about: str, why: str, **more: Any) -> Topic:
-        """Return a topic that arises here."""
-        return Topic(kind=kind, about=about, line=self.line, why=why, **more)
+        """Return a topic that this line raises."""
+        return Topic(kind=kind, about=about, line=self.number, why=why, **more)
 
 
-def from_lines(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Iterator[Topic]:
-    """Yield what the provider's lines leave open; the first of them is the opening response."""
-    texts = tuple(text for _, text in told)
-    for count, (line, _) in enumerate(told, start=1):
+def from_lines(knowledge: Knowledge, informative: tuple[tuple[int, str], ...]) -> Iterator[Topic]:
+    """Yield the topics that the provider's lines leave open; the first line is the opening response."""
+    texts = tuple(text for _, text in informative)
+    for count, (line, _) in enumerate(informative, start=1):
         yield from _from_line(knowledge.background, knowledge.language, line, texts[:count])
 
 
 @lru_cache(maxsize=2048)
 def _from_line(
-    background: Background, language: Language, line: int, texts: tuple[str, ...]
+    background: Background, language: Language, number: int, texts: tuple[str, ...]
 ) -> tuple[Topic, ...]:
-    """Return what the last of `texts` leaves open."""
+    """Return the topics that the last of `texts` leaves open."""
     knowledge = knowledge_of(background, language)
-    heard = frozenset[str]().union(*map(knowledge.terms, texts[:-1]))
-    spot = _Spot(knowledge, line, texts[-1], heard, len(texts) == 1)
-    return tuple(topic for segment in knowledge.read(texts[-1]) for topic in _from_segment(segment, spot))
+    earlier = frozenset[str]().union(*map(knowledge.terms, texts[:-1]))
+    line = _Line(knowledge, number, texts[-1], earlier, len(texts) == 1)
+    return tuple(topic for segment in knowledge.read(texts[-1]) for topic in _from_segment(segment, line))
 
 
-def _from_segment(segment: Segment, spot: _Spot) -> list[Topic]:
-    mentioned = open_groups(spot.knowledge, segment.text, segment.text if spot.opening else spot.text)
+def _from_segment(segment: Segment, line: _Line) -> list[Topic]:
+    mentioned = open_groups(line.knowledge, segment.text, segment.text if line.opening else line.text)
     places = next((group for group, _ in mentioned if group.section == "scenes"), None)
-    things = list(_new_things(segment, spot))
-    topics = list(_stocked(segment, spot))
+    things = list(_new_things(segment, line))
+    topics = list(_stocked(segment, line))
     if segment.made:
-        topics.append(spot.topic("how", segment.step, f"to be made: {segment.text}"))
+        topics.append(line.topic("how", segment.step, f"to be made: {segment.text}"))
         things = [thing for thing in things if thing not in segment.offered]
     for thing in things:
         section = "person" if thing in segment.names else "thing"
         where = {"options": _few_options(places), "section": section, "step": segment.step, "group": places}
-        topics.append(spot.topic("where", thing, f"not in the background: {thing}", **where))
+        topics.append(line.topic("where", thing, f"not in the background: {thing}", **where))
     for group, word in mentioned:
         if not (things and group is places):
-            topics.append(_choice(group, word, segment, spot))
-    topics.extend(_vague_topics(segment, spot))
+            topics.append(_choice(group, word, segment, line))
+    topics.extend(_vague_topics(segment, line))
     if not topics and segment.step:
-        own = spot.knowledge.terms(segment.step)
-        if _wants_a_how(segment, spot):
-            topics.append(spot.topic("how", segment.step, "a step without a how"))
-        elif len(own) > 1 and spot.opening and not own & spot.knowledge.entry_terms:
-            topics.append(spot.topic("step", segment.step, "a step not spoken of"))
+        terms = line.knowledge.terms(segment.step)
+        if _needs_how(segment, line):
+            topics.append(line.topic("how", segment.step, "a step without a how"))
+        elif len(terms) > 1 and line.opening and not terms & line.knowledge.entry_terms:
+            topics.append(line.topic("step", segment.step, "a step not spoken of"))
     return topics
 
 
 def open_groups(knowledge: Knowledge, segment: str, line: str) -> list[tuple[Group, str]]:
-    """Return the groups that `segment` mentions and `line` does not decide, with the word that mentions them.
+    """Return the groups that `segment` mentions and `line` leaves undecided, each with the word for it.
 
-    Of groups that overlap, one is taken: in Chinese the one mentioned by the longest word, else the
-    largest that can still be read out; of skills, which mostly share a verb, the smallest.
+    Of overlapping groups, one is kept: in Chinese the one mentioned by the longest word, in English the
+    largest that can be listed; for skills, which often share just a verb, the smallest.
     """
     mentioned = [
         (group, word) for group in knowledge.groups if (word := group.mention(segment, knowledge.language))
     ]
     mentioned.sort(
-        key=lambda found: (
-            len(found[0].options) > MOST_OPTIONS,
-            -len(found[1]) if knowledge.language == "zh" else 0,
-            len(found[0].options) * (1 if found[0].section == "skills" else -1),
+        key=lambda pair: (
+            len(pair[0].options) > MAX_OPTIONS,
+            -len(pair[1]) if knowledge.language == "zh" else 0,
+            len(pair[0].options) * (1 if pair[0].section == "skills" else -1),
         )
     )
-    kept: list[tuple[Group, str]] = []
-    taken: set[str] = set()
+    undecided: list[tuple[Group, str]] = []
+    covered: set[str] = set()
     for group, word in mentioned:
-        if taken.isdisjoint(group.options):
-            taken.update(group.options)
+        if covered.isdisjoint(group.options):
+            covered.update(group.options)
             if not group.named(line, knowledge.language):
-                kept.append((group, word))
-    return kept
+                undecided.append((group, word))
+    return undecided
 
 
 def _few_options(group: Group | None) -> tuple[str, ...]:
-    return group.options if group is not None and len(group.options) <= MOST_OPTIONS else ()
+    return group.options if group is not None and len(group.options) <= MAX_OPTIONS else ()
 
 
-def _options_of(group: Group, knowledge: Knowledge) -> dict[str, Any]:
-    """Return the fields of a topic that asks which of a group is meant.
+def _group_fields(group: Group, knowledge: Knowledge) -> dict[str, Any]:
+    """Return the fields of a topic that asks which option of a group is meant.
 
-    Its sort is ``deeds`` if skills are deeds (“cast a spell”), not names of them (“backstroke”).
+    Its sort is ``deeds`` if the skills are actions (“cast a spell”), not their names (“backstroke”).
     """
     acts = knowledge.language == "zh" or all(
         option.split()[0].lower() in EN["verbs"] for option in group.options
@@ -169,90 +168,90 @@ def _options_of(group: Group, knowledge: Knowledge) -> dict[str, Any]:
     return {"options": _few_options(group), "sort": sort, "section": group.section, "group": group}
 
 
-def _choice(group: Group, word: str, segment: Segment, spot: _Spot) -> Topic:
+def _choice(group: Group, word: str, segment: Segment, line: _Line) -> Topic:
     about = group.label if len(word) == 1 and group.label.endswith(word) else word
-    more = _options_of(group, spot.knowledge)
-    return spot.topic("choice", about, f"several are called {word!r}", step=segment.step, **more)
+    fields = _group_fields(group, line.knowledge)
+    return line.topic("choice", about, f"several are called {word!r}", step=segment.step, **fields)
 
 
-def _new_things(segment: Segment, spot: _Spot) -> Iterator[str]:
-    """Yield what a segment wants or names that the background has not and no line has spoken of."""
-    knowledge = spot.knowledge
+def _new_things(segment: Segment, line: _Line) -> Iterator[str]:
+    """Yield the things that a segment wants or names, and that neither background nor earlier lines have."""
+    knowledge = line.knowledge
     used = segment.used if knowledge.rich else ()
-    offered = () if spot.opening else segment.offered
+    offered = () if line.opening else segment.offered
     things = dict.fromkeys((*segment.names, *segment.wanted, *used, *offered))
     if knowledge.names_place(_PURPOSE.sub("", segment.text)):
         things = dict.fromkeys(segment.keepers)  # the place may be what their key is for
     for thing in things:
-        own = knowledge.terms(thing)
-        known = own <= knowledge.vocabulary if thing in segment.names else knowledge.has(own)
-        if own and not own <= spot.heard and not known:
+        terms = knowledge.terms(thing)
+        known = terms <= knowledge.vocabulary if thing in segment.names else knowledge.has(terms)
+        if terms and not terms <= line.earlier and not known:
             yield thing
 
 
-def _stocked(segment: Segment, spot: _Spot) -> Iterator[Topic]:
-    """Return what a segment wants of which a place has several: “engines with two and four cylinders”."""
-    knowledge = spot.knowledge
+def _stocked(segment: Segment, line: _Line) -> Iterator[Topic]:
+    """Yield wanted things that a place has in several sorts: “engines with two and four cylinders”."""
+    knowledge = line.knowledge
     several = [
         knowledge.terms(entry.note)
         for entry in knowledge.entries("scenes")
         if knowledge.pattern("stocked").search(entry.note)
     ]
     for thing in segment.wanted:
-        own = knowledge.terms(thing)
-        if own and not own <= spot.heard and any(own <= note for note in several):
+        terms = knowledge.terms(thing)
+        if terms and not terms <= line.earlier and any(terms <= note for note in several):
             noun = _ARTICLE.sub("", thing)
-            yield spot.topic("which", noun, f"several sorts of {noun}", sort="thing")
+            yield line.topic("which", noun, f"several sorts of {noun}", sort="thing")
 
 
-def _vague_topics(segment: Segment, spot: _Spot) -> Iterator[Topic]:
-    knowledge = spot.knowledge
+def _vague_topics(segment: Segment, line: _Line) -> Iterator[Topic]:
+    knowledge = line.knowledge
     for sort, noun in segment.vague:
-        if not spot.opening and sort not in {"thing", "value", "person"}:
+        if not line.opening and sort not in {"thing", "value", "person"}:
             continue
-        own = knowledge.terms(noun)
-        if own and own <= spot.heard:
+        terms = knowledge.terms(noun)
+        if terms and terms <= line.earlier:
             continue
-        if len(own) > 1 and any(own <= note for note in knowledge.note_terms):
+        if len(terms) > 1 and any(terms <= note for note in knowledge.note_terms):
             continue
         if not any(group.mention(noun, knowledge.language) for group in knowledge.groups):
-            yield spot.topic("which", noun, f"left open: {segment.text}", sort=sort, step=segment.step)
+            yield line.topic("which", noun, f"left open: {segment.text}", sort=sort, step=segment.step)
 
 
-def _wants_a_how(segment: Segment, spot: _Spot) -> bool:
-    """Return True if a step is worth a “how”: later lines say how themselves, and must bring news."""
+def _needs_how(segment: Segment, line: _Line) -> bool:
+    """Return True if it is worth asking how to do a step; after the opening, only for a largely new step."""
     if not segment.step:
         return False
-    knowledge = spot.knowledge
-    if spot.opening:
+    knowledge = line.knowledge
+    if line.opening:
         if any(not knowledge.has(knowledge.terms(thing)) for thing in segment.used):
             return True
         placed = knowledge.names_place(segment.step) and not segment.achieves
         return not segment.explained and not placed
-    own = knowledge.terms(segment.step)
-    news = len(own - spot.heard - knowledge.vocabulary)
-    return segment.achieves and not segment.explained and news * 2 >= max(len(own), 2)
+    terms = knowledge.terms(segment.step)
+    new = len(terms - line.earlier - knowledge.vocabulary)
+    return segment.achieves and not segment.explained and new * 2 >= max(len(terms), 2)
 
 
-def left_over(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Iterator[Topic]:
-    """Yield things that the opening names in one breath with others of which a later line has spoken."""
-    if len(told) < 2:
+def unmentioned(knowledge: Knowledge, informative: tuple[tuple[int, str], ...]) -> Iterator[Topic]:
+    """Yield things that only the opening mentions, in an enumeration of which others are explained later."""
+    if len(informative) < 2:
         return
-    line, opening = told[0]
-    later = frozenset[str]().union(*(knowledge.terms(text) for _, text in told[1:]))
+    line, opening = informative[0]
+    later = frozenset[str]().union(*(knowledge.terms(text) for _, text in informative[1:]))
     for row in dict.fromkeys(row for segment in knowledge.read(opening) for row in segment.rows):
-        owns = {thing: knowledge.terms(thing) for thing in row}
-        done = [thing for thing, own in owns.items() if own <= later]
-        spoken = later.difference(*(owns[thing] for thing in done))
-        for thing, own in owns.items():
-            if done and own and thing not in done and own.isdisjoint(spoken):
+        terms_of = {thing: knowledge.terms(thing) for thing in row}
+        done = [thing for thing, terms in terms_of.items() if terms <= later]
+        spoken = later.difference(*(terms_of[thing] for thing in done))
+        for thing, terms in terms_of.items():
+            if done and terms and thing not in done and terms.isdisjoint(spoken):
                 about = f"the {_ARTICLE.sub('', thing)}"
                 yield Topic(kind="about", about=about, line=line, why=f"only {', '.join(done)} spoken of")
 
 
 @lru_cache(maxsize=1024)
 def obstacles(knowledge: Knowledge) -> tuple[Topic, ...]:
-    """Return what stands in the way according to the parentheses of items and scenes, each once."""
+    """Return the obstacles named in the notes of items and scenes, each once."""
     pattern, harmless = knowledge.pattern("obstacle"), knowledge.pattern("no_obstacle")
     topics: dict[str, Topic] = {}
     for entry in knowledge.entries("items", "scenes"):
@@ -264,7 +263,7 @@ def obstacles(knowledge: Knowledge) -> tuple[Topic, ...]:
 
 
 def _notes(note: str, pattern: re.Pattern[str]) -> list[str]:
-    """Return the parts of a note; what stands before the part that matters is left out."""
+    """Return the parts of a note, each from the first clause that matches the pattern."""
     notes = []
     for part in re.split(r"[;；]\s*", note):
         clauses = list(dropwhile(lambda clause: not pattern.search(clause), part.split("，")))
@@ -272,34 +271,34 @@ def _notes(note: str, pattern: re.Pattern[str]) -> list[str]:
     return notes
 
 
-def requirements(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Iterator[Topic]:
-    """Yield what a skill takes that the seeker has not, once somebody has spoken of doing it."""
-    spoken = frozenset[str]().union(*(knowledge.terms(text) for _, text in told))
-    for name, requirement in _lacking_skills(knowledge):
+def requirements(knowledge: Knowledge, informative: tuple[tuple[int, str], ...]) -> Iterator[Topic]:
+    """Yield the unmet requirements of skills that a line has mentioned."""
+    spoken = frozenset[str]().union(*(knowledge.terms(text) for _, text in informative))
+    for name, requirement in _unmet_requirements(knowledge):
         if knowledge.terms(name) & spoken:
-            # A thing comes from somewhere, an activity is done somehow.
+            # Ask where to find a thing, and how to do an activity.
             kind, sort, section = _REQUIRED[requirement.sort]
-            about, line, why = requirement.what, told[0][0], f"needed to {name}"
+            about, line, why = requirement.what, informative[0][0], f"needed to {name}"
             yield Topic(kind=kind, about=about, sort=sort, section=section, line=line, why=why)
 
 
 @lru_cache(maxsize=1024)
-def _lacking_skills(knowledge: Knowledge) -> tuple[tuple[str, Requirement], ...]:
-    """Return names of skills with what they take and the seeker has not."""
-    lacking = []
+def _unmet_requirements(knowledge: Knowledge) -> tuple[tuple[str, Requirement], ...]:
+    """Return names of skills with a requirement that the seeker does not meet."""
+    unmet = []
     for entry in knowledge.entries("skills"):
         match = knowledge.pattern("requires").search(entry.note)
         thing = (match.group("what") or match.group("that") or "") if match else ""
         requirement = read_requirement(thing.strip(), knowledge.language)
-        own = knowledge.terms(requirement.what)
-        if own and not knowledge.has(own) and not knowledge.names_place(requirement.what):
-            lacking.append((entry.name, requirement))
-    return tuple(lacking)
+        terms = knowledge.terms(requirement.what)
+        if terms and not knowledge.has(terms) and not knowledge.names_place(requirement.what):
+            unmet.append((entry.name, requirement))
+    return tuple(unmet)
 
 
 def alternatives(knowledge: Knowledge) -> Iterator[Topic]:
-    """Yield groups of alike entries that can be read out; a background mostly wants one of them."""
+    """Yield groups of similar entries small enough to list; a task usually needs one entry of each."""
     for group in knowledge.groups:
         if _few_options(group):
             why = f"nobody has said which {group.label}"
-            yield Topic(kind="alternatives", about=group.label, why=why, **_options_of(group, knowledge))
+            yield Topic(kind="alternatives", about=group.label, why=why, **_group_fields(group, knowledge))

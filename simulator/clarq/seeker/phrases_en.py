@@ -1,4 +1,4 @@
-"""Noun phrases in English, by word lists: what a segment wants, uses, names and leaves open."""
+"""English noun phrases, found with word lists: things that a segment wants, uses, names or leaves vague."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Phrase:
     """A noun phrase.
 
     Attributes:
-        determiner: the word before it that says which or how many, lower case; empty if there is none.
-        words: the others, at least one.
+        determiner: its article, possessive, quantifier or the like, in lower case; may be empty.
+        words: the other words, at least one.
     """
 
     determiner: str
@@ -33,12 +33,12 @@ class Phrase:
 
     @property
     def head(self) -> str:
-        """Its last word, which says what it is."""
+        """The head: the last word, in lower case."""
         return self.words[-1].lower()
 
 
-def spell(tokens: Sequence[str]) -> str:
-    """Return tokens as a text, without punctuation at the ends."""
+def join_tokens(tokens: Sequence[str]) -> str:
+    """Return the text of tokens, without punctuation at the ends."""
     text = ""
     for token in tokens:
         text += token if not text or token in {",", ".", ";", ":", "!", "?", ")", "”"} else " " + token
@@ -46,7 +46,7 @@ def spell(tokens: Sequence[str]) -> str:
 
 
 def phrases_of(tokens: Sequence[str]) -> list[Phrase]:
-    """Return the noun phrases, roughly: words between determiners, function words and punctuation."""
+    """Return the noun phrases, roughly: the words between determiners, function words and punctuation."""
     phrases: list[Phrase] = []
     determiner, current, before = "", list[str](), ""
     for token in (*tokens, "."):
@@ -67,16 +67,16 @@ def phrases_of(tokens: Sequence[str]) -> list[Phrase]:
 
 
 def _without_participle(words: list[str]) -> tuple[str, ...]:
-    """Return “fertilizer” of “fertilizer designed (for melons)”."""
+    """Return words without a final participle: “fertilizer” from “fertilizer designed (for melons)”."""
     return tuple(words[:-1] if len(words) > 1 and words[-1].endswith("ed") else words)
 
 
-def causes(doing: Sequence[str]) -> bool:
-    """Return True if nothing is got hold of: “get the flock to stand”, “have it stamped”, “find out”."""
-    rest = [token.lower() for token in doing[1:8]]
-    if doing[0].lower() == "get" and rest and rest[0] not in EN["determiners"] | {"hold"}:
+def acquires_nothing(action: Sequence[str]) -> bool:
+    """Return True if the verb does not acquire anything here: “get the flock to stand”, “find out”."""
+    rest = [token.lower() for token in action[1:8]]
+    if action[0].lower() == "get" and rest and rest[0] not in EN["determiners"] | {"hold"}:
         return True
-    if doing[0].lower() in {"get", "have"} and (
+    if action[0].lower() in {"get", "have"} and (
         "to" in rest or "ready" in rest or rest[:1] in (["it"], ["them"])
     ):
         return True
@@ -84,16 +84,16 @@ def causes(doing: Sequence[str]) -> bool:
 
 
 def objects_of(tokens: Sequence[str]) -> list[Phrase]:
-    """Return the objects that a verb is followed by."""
+    """Return the objects of a verb from the tokens after it, without definite ones that need no question."""
     if tokens and tokens[0].lower() in EN["particles"] | EN["objects"]:
         tokens = tokens[1:]
     if [token.lower() for token in tokens[:2]] == ["hold", "of"]:
         tokens = tokens[2:]
-    return [phrase for phrase in _row(tokens) if phrase.determiner not in EN["settled_determiners"]]
+    return [phrase for phrase in _enumeration(tokens) if phrase.determiner not in EN["settled_determiners"]]
 
 
-def _row(tokens: Sequence[str]) -> list[Phrase]:
-    """Return the noun phrases that `tokens` begin with, joined by commas or “and”."""
+def _enumeration(tokens: Sequence[str]) -> list[Phrase]:
+    """Return the noun phrases at the beginning of `tokens`, joined by commas or “and”."""
     phrases: list[Phrase] = []
     determiner, current = "", list[str]()
     for token in (*tokens, "."):
@@ -117,9 +117,9 @@ def _row(tokens: Sequence[str]) -> list[Phrase]:
     return phrases
 
 
-def needed(tokens: Sequence[str]) -> list[Phrase]:
-    """Return what a segment says is needed, required or included, or must be bought."""
-    text = spell(tokens)
+def needed_things(tokens: Sequence[str]) -> list[Phrase]:
+    """Return the things that a segment says are needed, required or included, or must be bought."""
+    text = join_tokens(tokens)
     return [
         phrase
         for following in (*_following("needs", text), *_following("bought", text))
@@ -129,28 +129,28 @@ def needed(tokens: Sequence[str]) -> list[Phrase]:
 
 
 def _following(name: str, text: str) -> Iterator[list[str]]:
-    """Yield the tokens behind each place where one of the patterns is found."""
+    """Yield the tokens after each match of the pattern `name`."""
     for match in EN_PATTERNS[name].finditer(text):
         yield TOKEN.findall(text[match.end() :])
 
 
 def nouns_of(phrases: Sequence[Phrase]) -> tuple[str, ...]:
-    """Return the phrases that name something to be got hold of, without “suitable” and amounts."""
+    """Return the nouns of phrases that name something to acquire, without “suitable” and amounts."""
     return tuple(noun for phrase in phrases if (noun := _noun(phrase)))
 
 
 def _noun(phrase: Phrase) -> str:
-    words = list(dropwhile(_is_no_part_of_a_noun, phrase.words))
+    words = list(dropwhile(_precedes_noun, phrase.words))
     if len(words) > 1 and words[0].lower() in EN["quantities"] and words[0].lower().endswith("s"):
         words = words[1:]
     words = list(dropwhile(EN_PATTERNS["unit"].fullmatch, words))
     while words and words[-1].lower() in EN["after_nouns"]:
         words = words[:-1]
-    if any(word.lower().endswith(("ly", "'ve")) or word in _DOING for word in words):
+    if any(word.lower().endswith(("ly", "'ve")) or word in _NEVER_IN_NAMES for word in words):
         return ""
     head = words[-1].lower() if words else ""
-    nothing = not head or head in _NOT_THINGS or head.endswith(("ly", "ing", "ed"))
-    if nothing or len(words) > 5:
+    is_thing = head and head not in _NOT_THINGS and not head.endswith(("ly", "ing", "ed"))
+    if not is_thing or len(words) > 5:
         return ""
     article = phrase.determiner if phrase.determiner in {"", "a", "an", "some"} else "the"
     if article in {"a", "an"}:
@@ -158,22 +158,22 @@ def _noun(phrase: Phrase) -> str:
     return f"{article} {' '.join(words)}".strip()
 
 
-def _is_no_part_of_a_noun(word: str) -> bool:
-    """Return True of “suitable”, “fully”, “12” and the like."""
+def _precedes_noun(word: str) -> bool:
+    """Return True for words that are not part of a noun: “suitable”, “fully”, “12” and the like."""
     return word.lower() in _BEFORE_A_NOUN or (not word.isalpha() and "-" not in word)
 
 
-_DOING = frozenset({"crush", "make"})  # in no thing's name
+_NEVER_IN_NAMES = frozenset({"crush", "make"})
 
 
-def rows_of(tokens: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Return things named in one breath: “the goblin and the chimera”, “an oscillator and a coil”."""
+def enumerations(tokens: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return enumerations of things: “the goblin and the chimera”, “an oscillator and a coil”."""
     rows: list[tuple[str, ...]] = []
     for position, token in enumerate(tokens):
         before = tokens[position - 1].lower() if position else ""
         if token.lower() not in EN["articles"] | {"your", "both"} and before and before not in EN["verbs"]:
             continue
-        phrases = _row(tokens[position:])
+        phrases = _enumeration(tokens[position:])
         nouns = tuple(noun for phrase in phrases if _names_a_thing(phrase) and (noun := _noun(phrase)))
         if 1 < len(nouns) == len(phrases) and not any(set(nouns) <= set(row) for row in rows):
             rows.append(nouns)
@@ -181,33 +181,33 @@ def rows_of(tokens: Sequence[str]) -> tuple[tuple[str, ...], ...]:
 
 
 def _names_a_thing(phrase: Phrase) -> bool:
-    """Return True if a phrase in a row is no clause of its own (“jump”, “the bell rings”)."""
+    """Return True unless a phrase in an enumeration is a clause (“jump”, “the bell rings”)."""
     first, last = phrase.words[0].lower(), phrase.head
     acts = last in EN["verbs"] or last.removesuffix("s") in EN["verbs"]
     return not (first in EN["verbs"] - EN["adjectives"] or (len(phrase.words) > 1 and acts))
 
 
-def put_to_use(doing: Sequence[str], text: str) -> list[Phrase]:
-    """Return what something is to be done with."""
-    phrases = [phrase for following in _following("with", text) for phrase in _row(following)[:1]]
-    if doing and doing[0].lower() in EN["consume"] | EN["done_with"]:
+def used_things(action: Sequence[str], text: str) -> list[Phrase]:
+    """Return the things with which something is to be done."""
+    phrases = [phrase for following in _following("with", text) for phrase in _enumeration(following)[:1]]
+    if action and action[0].lower() in EN["consume"] | EN["done_with"]:
         phrases += [
             phrase
-            for position, token in enumerate(doing)
+            for position, token in enumerate(action)
             if token.lower() in {"with", "using"}
-            for phrase in _row(doing[position + 1 :])[:1]
+            for phrase in _enumeration(action[position + 1 :])[:1]
             if phrase.determiner in {"", "a", "an", "some"}
         ]
     return phrases
 
 
-def offered(text: str) -> list[Phrase]:
-    """Return indefinite things that somebody wants or that something is done with or made of."""
-    return [phrase for following in _following("offered", text) for phrase in _row(following)[:1]]
+def offered_things(text: str) -> list[Phrase]:
+    """Return indefinite things that a person wants, or that are used as tools or materials."""
+    return [phrase for following in _following("offered", text) for phrase in _enumeration(following)[:1]]
 
 
-def vague_of(phrases: Sequence[Phrase], text: str, verb: str) -> tuple[tuple[Vagueness, str], ...]:
-    """Return nouns that leave open which one is meant, and the sort of question they call for."""
+def vague_nouns(phrases: Sequence[Phrase], text: str, verb: str) -> tuple[tuple[Vagueness, str], ...]:
+    """Return the nouns that leave open what is meant, each with the sort of question that it requires."""
     open_nouns: dict[str, Vagueness] = {}
     for phrase in phrases:
         plain = [word for word in phrase.words if word.lower() not in EN["empty"]]
@@ -224,7 +224,7 @@ def vague_of(phrases: Sequence[Phrase], text: str, verb: str) -> tuple[tuple[Vag
 
 
 def _sort(phrase: Phrase, plain: list[str], verb: str) -> Vagueness | None:
-    """Return the sort of question that a phrase calls for; None if it is definite enough."""
+    """Return the sort of question that a phrase requires; None if it is definite enough."""
     fitting = any(word.lower() in EN["fitting"] for word in phrase.words[:-1])
     determiner, first = phrase.determiner, phrase.words[0].lower()
     possessive = phrase.words[0].endswith("'s")
@@ -249,14 +249,14 @@ def _sort(phrase: Phrase, plain: list[str], verb: str) -> Vagueness | None:
 
 
 def names_of(tokens: Sequence[str], *, first: bool) -> tuple[str, ...]:
-    """Return names of people and places that a segment speaks of as to be found or as holding something.
+    """Return names of people and places that must be found or hold something.
 
-    `first`: whether the segment begins the sentence, so that its first capital says nothing.
+    `first`: whether the segment begins the sentence, so that its first capital is not a sign of a name.
     """
     runs = (
         list(run)
-        for proper, run in groupby(range(len(tokens)), lambda place: _proper(tokens[place]))
-        if proper
+        for capital, run in groupby(range(len(tokens)), lambda place: _is_capitalised(tokens[place]))
+        if capital
     )
     names = (_name(tokens, run[0], run[-1] + 1, begins=first and run[0] == 0) for run in runs)
     return tuple(filter(None, names))
@@ -268,23 +268,23 @@ _KEEPER = re.compile(
 )
 
 
-def holds(name: str, text: str) -> bool:
-    """Return True if `text` says of `name` that they hold something."""
+def is_keeper(name: str, text: str) -> bool:
+    """Return True if `text` says that `name` holds something."""
     return bool(re.search(rf"\b{re.escape(name)}(?:,[^,]*,)? {_HOLDS}\b", text))
 
 
-def keepers_of(text: str) -> tuple[str, ...]:
-    """Return who has no name and yet holds something: “the giant's goose wears the key”."""
+def nameless_keepers(text: str) -> tuple[str, ...]:
+    """Return someone without a name who holds something: “the giant's goose wears the key”."""
     match = _KEEPER.search(text)
     return (match.group(1)[:1].lower() + match.group(1)[1:],) if match else ()
 
 
-def _proper(token: str) -> bool:
+def _is_capitalised(token: str) -> bool:
     return len(token) > 1 and token[0].isupper() and token[1].islower()
 
 
-def _appositive(before: Sequence[str]) -> bool:
-    """Return True if a noun with its determiner stands before a name: “the little goat Pepper”."""
+def _is_appositive(before: Sequence[str]) -> bool:
+    """Return True if a noun phrase precedes a name: “the little goat Pepper”."""
     noun = before[-1].lower()
     plain = (
         before[-1].islower()
@@ -294,7 +294,7 @@ def _appositive(before: Sequence[str]) -> bool:
 
 
 def _name(tokens: Sequence[str], start: int, end: int, *, begins: bool) -> str:
-    """Return the capitalised words from `start` to `end` if they name somebody worth finding."""
+    """Return the capitalised words from `start` to `end` if they name a person or place worth finding."""
     name = list(tokens[start:end])
     before = tokens[start - 1].lower() if start else ""
     after = tokens[end].lower() if end < len(tokens) else ""
@@ -303,9 +303,10 @@ def _name(tokens: Sequence[str], start: int, end: int, *, begins: bool) -> str:
     if begins and name[0].lower() in _COMMON:
         name = name[1:]
     titled = len(name) > 1 and name[0].lower() in EN["people"]
-    called = len(name) == 1 and start > 1 and _appositive(tokens[max(0, start - 3) : start])
+    called = len(name) == 1 and start > 1 and _is_appositive(tokens[max(0, start - 3) : start])
     sought = titled or called or before in EN["towards"] or after in EN["holders"]
-    alone_in_front = begins and len(name) == 1 and not titled and after not in EN["holders"]
-    if not name or not sought or alone_in_front:
+    # A single capitalised word at the beginning is probably not a name.
+    doubtful = begins and len(name) == 1 and not titled and after not in EN["holders"]
+    if not name or not sought or doubtful:
         return ""
     return " ".join(name).removesuffix("'s").removesuffix("’s")

@@ -1,7 +1,7 @@
-"""How the offline seeker reads a provider's line: what it is told to do, to get, and left to guess.
+"""Reading of a provider's lines: steps to do, things to get, and what is left vague.
 
-A skill may be said to require a thing, something to be known, or something to be done first; “(requires
-entering an address)” asks for no thing that could be found anywhere.
+The requirement of a skill may be a thing, knowledge, or an activity: “(requires entering an address)” does
+not name a thing that could be found anywhere.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ from trees import Language
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """A part of a line that tells one thing.
+    """A part of a line that makes one statement.
 
     Attributes:
-        step: what is to be done, as the seeker would say it of itself; empty if nothing is.
-        explained: whether the step says well enough how it is done.
-        achieves: whether the step is of those that say what to bring about rather than what to do.
-        made: whether the step is to make what is offered.
-        offered: things that somebody wants to be brought, or that something is made of.
-        vague: nouns that leave open which one is meant, and the sort of question they call for.
-        names: people and places called by a name.
-        keepers: those of the names who hold something that is needed.
-        rows: things named in one breath, of which each may be done in its own way.
+        step: the step to do, in the seeker's first person; empty if there is none.
+        explained: whether the step says well enough how to do it.
+        achieves: whether the step names a result rather than an action.
+        made: whether the step is to make the things `offered`.
+        wanted: things to acquire.
+        used: things that the step uses.
+        offered: things that a person wants to have, or that something is made from.
+        vague: nouns that leave open what is meant, each with the sort of question that it requires.
+        names: named people and places, and keepers without a name.
+        keepers: those of the names who hold something needed.
+        rows: enumerations of things, each of which may need its own treatment.
     """
 
     text: str
@@ -54,10 +56,10 @@ _RULES_ZH = _LISTS["requirements"]
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A requirement.
+    """A requirement of a skill.
 
     Attributes:
-        what: the thing; what is to be known; or what is to be done, in the verb's base form.
+        what: the thing, the knowledge, or the activity with its verb in base form.
     """
 
     what: str
@@ -66,11 +68,11 @@ class Requirement:
 
 @lru_cache(maxsize=1024)
 def read_requirement(text: str, language: Language) -> Requirement:
-    """Return the requirement that `text` speaks of."""
-    return _english(text) if language == "en" else _chinese(text)
+    """Return the requirement that `text` states."""
+    return _english_requirement(text) if language == "en" else _chinese_requirement(text)
 
 
-def _english(text: str) -> Requirement:
+def _english_requirement(text: str) -> Requirement:
     if match := EN_PATTERNS["knowing"].match(text):
         return Requirement(text[match.end() :], "knowledge")
     if match := EN_PATTERNS["acting"].match(text):
@@ -83,13 +85,13 @@ def _english(text: str) -> Requirement:
 
 
 def base_of(gerund: str) -> str:
-    """Return the verb of a gerund, if it is a known one."""
+    """Return the base form of a gerund; empty if the verb is unknown."""
     stem = gerund.removesuffix("ing")
     doubled = stem[:-1] if stem[-1:] == stem[-2:-1] else stem
     return next((verb for verb in (stem, stem + "e", doubled) if verb in EN["verbs"]), "")
 
 
-def _chinese(text: str) -> Requirement:
+def _chinese_requirement(text: str) -> Requirement:
     if match := re.match(_RULES_ZH["knowing"], text):
         return Requirement(text[match.end() :].removesuffix("后"), "knowledge")
     if re.search(_RULES_ZH["known"], text):
@@ -114,7 +116,7 @@ def read_english(line: str) -> tuple[Segment, ...]:
 
 
 def _split_enumeration(piece: list[str]) -> Iterator[list[str]]:
-    """Yield “book a room” and “book a table” apart: each thing to be had, with the verb before it."""
+    """Yield a part per thing to acquire, each with the verb: “book a room”, “book a table”."""
     start = 0
     if piece[0].lower() in EN["acquire"]:
         for position, token in enumerate(piece):
@@ -126,16 +128,16 @@ def _split_enumeration(piece: list[str]) -> Iterator[list[str]]:
 
 
 def _skip(tokens: Sequence[str], position: int, words: frozenset[str]) -> int:
-    """Return the place of the first token from `position` on that is none of some words."""
+    """Return the position of the first token from `position` on that is not in `words`."""
     return next((n for n in range(position, len(tokens)) if tokens[n].lower() not in words), len(tokens))
 
 
 def _pieces(tokens: Sequence[str]) -> Iterator[list[str]]:
-    """Yield a sentence's tokens, cut where the next thing to do begins and around subordinate clauses."""
+    """Yield a sentence's tokens, split before each new step and around subordinate clauses."""
     piece: list[str] = []
     for position, token in enumerate(tokens):
         breaks = token in {",", ";", ":", "–", "—"} or token in EN["joiners"]
-        if piece and breaks and _begins(tokens, position, piece):
+        if piece and breaks and _begins_segment(tokens, position, piece):
             yield piece
             piece = []
         if piece or token.isalnum() or token[0].isalnum():
@@ -144,8 +146,8 @@ def _pieces(tokens: Sequence[str]) -> Iterator[list[str]]:
         yield piece
 
 
-def _begins(tokens: Sequence[str], position: int, piece: Sequence[str]) -> bool:
-    """Return True if a new segment begins behind the comma or conjunction at `position`."""
+def _begins_segment(tokens: Sequence[str], position: int, piece: Sequence[str]) -> bool:
+    """Return True if a new segment begins after the comma or conjunction at `position`."""
     token = tokens[position]
     rest = _skip(tokens, position + 1, EN["joiners"] | EN["adverbs"] | {","})
     if rest >= len(tokens):
@@ -162,7 +164,7 @@ def _begins(tokens: Sequence[str], position: int, piece: Sequence[str]) -> bool:
 
 
 def _is_verb(tokens: Sequence[str], position: int, *, sure: bool = False) -> bool:
-    """Return True if a verb stands at `position`; `sure` if a main clause must begin there."""
+    """Return True if the token at `position` is a verb; `sure`: a main clause must begin there."""
     word = tokens[position].lower()
     if word not in EN["verbs"] or sure:
         return word in EN["verbs"]
@@ -173,25 +175,27 @@ def _is_verb(tokens: Sequence[str], position: int, *, sure: bool = False) -> boo
 
 
 def _english_segment(tokens: list[str], *, first: bool, sure: bool) -> Segment:
-    passing = EN["joiners"] | EN["adverbs"]
-    tokens = list(dropwhile(lambda token: token.lower() in passing or not token[0].isalnum(), tokens))
+    leading = EN["joiners"] | EN["adverbs"]
+    tokens = list(dropwhile(lambda token: token.lower() in leading or not token[0].isalnum(), tokens))
     if not tokens:
         return Segment(text="")
-    text = english.spell(tokens)
+    text = english.join_tokens(tokens)
     phrases = english.phrases_of(tokens)
-    doing = _action_tokens(text, sure=sure)
-    if doing and (kept := EN_PATTERNS["forgetting"].sub("", english.spell(doing))) != english.spell(doing):
-        doing = english.TOKEN.findall(kept)
-    verb = doing[0].lower() if doing else ""
-    step = english.spell(doing)
+    action = _action_tokens(text, sure=sure)
+    action_text = english.join_tokens(action)
+    if action and (rest := EN_PATTERNS["forgetting"].sub("", action_text)) != action_text:
+        action = english.TOKEN.findall(rest)
+    verb = action[0].lower() if action else ""
+    step = english.join_tokens(action)
     for ends in ("tails", "dangling"):
         step = EN_PATTERNS[ends].sub("", step)
-    step = _of_oneself(step.strip(" ,.;:!")) if doing else ""
-    gets = verb in EN["acquire"] | EN["consume"] and not english.causes(doing)
-    objects = english.objects_of(doing[1:]) if gets else []
-    wanted = [*(objects if verb in EN["acquire"] else []), *english.needed(tokens)]
-    names, keepers = english.names_of(tokens, first=first), english.keepers_of(text)
-    used = [*(objects if verb in EN["consume"] else []), *english.put_to_use(doing, text)]
+    step = _first_person(step.strip(" ,.;:!")) if action else ""
+    has_objects = verb in EN["acquire"] | EN["consume"] and not english.acquires_nothing(action)
+    objects = english.objects_of(action[1:]) if has_objects else []
+    wanted = [*(objects if verb in EN["acquire"] else []), *english.needed_things(tokens)]
+    names, keepers = english.names_of(tokens, first=first), english.nameless_keepers(text)
+    used = [*(objects if verb in EN["consume"] else []), *english.used_things(action, text)]
+    offered = english.offered_things(text)
     return Segment(
         text=text,
         step=step,
@@ -204,17 +208,17 @@ def _english_segment(tokens: list[str], *, first: bool, sure: bool) -> Segment:
         wanted=english.nouns_of(wanted),
         used=english.nouns_of(used),
         achieves=verb in EN["achieve"],
-        made=verb in EN["making"] and bool(english.offered(text)),
-        vague=english.vague_of(phrases, text, verb),
-        offered=english.nouns_of(english.offered(text)),
+        made=verb in EN["making"] and bool(offered),
+        vague=english.vague_nouns(phrases, text, verb),
+        offered=english.nouns_of(offered),
         names=(*names, *keepers),
-        keepers=(*keepers, *(name for name in names if english.holds(name, text))),
-        rows=english.rows_of(tokens),
+        keepers=(*keepers, *(name for name in names if english.is_keeper(name, text))),
+        rows=english.enumerations(tokens),
     )
 
 
 def _action_tokens(text: str, *, sure: bool) -> list[str]:
-    """Return the tokens of what is to be done in a segment; empty if nothing is."""
+    """Return the tokens of the action in a segment, beginning with its verb; empty if there is none."""
     if gerund := EN_PATTERNS["start_by"].search(text):
         tokens = english.TOKEN.findall(text[gerund.start(1) :])
         verb = base_of(tokens[0].lower())
@@ -231,8 +235,8 @@ def _without_adverbs(text: str) -> list[str]:
     return list(dropwhile(lambda token: token.lower() in EN["adverbs"], english.TOKEN.findall(text)))
 
 
-def _of_oneself(step: str) -> str:
-    """Return the provider's “you” as the seeker's “I”."""
+def _first_person(step: str) -> str:
+    """Return a step with the provider's “you” changed to the seeker's “I”."""
 
     def turn(match: re.Match[str]) -> str:
         word, following = match.group(1).lower(), match.group(2).lower()
@@ -253,11 +257,11 @@ _FITTING = _LISTS["fitting"]
 _ACQUIRE = re.compile(rf"(?:{_LISTS['acquire']})(?!的)(?P<what>[^到来去]{{1,20}})")
 _NEED = re.compile(rf"(?:{_LISTS['need']})：?(?P<what>.{{1,30}})")
 _SOME = r"(?:一[个件种份块些样点]|新|某种|某个|什么|些)[^，。]{0,8}"
-# A tool that does something: “用陶哨吹出三个音”.
+# A tool used for something: “用陶哨吹出三个音”.
 _TOOL = re.compile(rf"用(?P<what>[^，。用来把将]{{2,6}}?)(?=(?:{'|'.join(_VERBS)})[出响开进到走去])")
-# “趁天黑前运回村里” tells to do something all the same.
+# “趁天黑前运回村里” states a step in spite of its condition.
 _WHILE = re.compile(r"^趁[^，]{1,6}?(?:时候?|以?前|之?后)(?=.{3})")
-# An appointment (“约好的交易时间”, “考试时间”) or a proper moment, of which it is left open when that is.
+# An appointment (“约好的交易时间”, “考试时间”) or a right moment whose time is left open.
 _TIMED = re.compile(
     rf"(?:在|约好的|约定的|预定的|规定的)(?P<time>[^，。在的]{{2}}时间)(?!内|里)|[按准]时(?=参加|到|去|赶|出)|(?:{_FITTING})的时候"
 )
@@ -278,14 +282,14 @@ def read_chinese(line: str) -> tuple[Segment, ...]:
 
 
 def _chinese_segment(text: str) -> Segment:
-    bare = ZH_PATTERNS["lead"].sub("", _WHILE.sub("", text))
-    tells = (
-        ZH_PATTERNS["pronoun_only"].search(bare)
+    clause = ZH_PATTERNS["lead"].sub("", _WHILE.sub("", text))
+    states = (
+        ZH_PATTERNS["pronoun_only"].search(clause)
         or ZH_PATTERNS["condition"].search(_WHILE.sub("", text))
-        or ZH_PATTERNS["statement"].search(bare)
+        or ZH_PATTERNS["statement"].search(clause)
     )
-    acts = bare.startswith(_VERBS) and not tells and len(bare) >= 4 and not bare.startswith("做的是")
-    step = bare.replace("你", "我") if acts else ""
+    acts = clause.startswith(_VERBS) and not states and len(clause) >= 4 and not clause.startswith("做的是")
+    step = clause.replace("你", "我") if acts else ""
     return Segment(
         text=text,
         step=step,
@@ -305,7 +309,7 @@ def _wanted_things(text: str) -> tuple[str, ...]:
 
 
 def _nouns(row: str) -> list[str]:
-    """Return the nouns that an enumeration names, amounts and “suitable” left out."""
+    """Return the nouns in an enumeration, without amounts and “suitable”."""
     nouns = []
     for part in re.split(r"[、，和与及]|以及", row):
         noun = ZH_PATTERNS["amount"].sub("", part.strip("“”的"))

@@ -1,4 +1,4 @@
-"""What the tests of ClarQ share with its benchmarks."""
+"""Fixtures shared by the tests and benchmarks of ClarQ."""
 
 import sys
 from pathlib import Path

@@ -20,7 +20,7 @@ TURNS = {"a": [2, 4, 6, 8], "b": [2, 4, 6, 8, 10, 12]}
 
 
 class Marks:
-    """Judgments written down in order."""
+    """Judgments with increasing times."""
 
     def __init__(self):
         self.rows = []
@@ -51,7 +51,7 @@ def errors_of(marks):
 
 
 def compared(marks):
-    """What Ann and Bob say, without what they agree in, by question; and the table of their agreement."""
+    """Return Ann's and Bob's differing answers by question, and the table of their agreement."""
     answers = reviewer_answers(finished_reviews(marks.rows, TURNS), TURNS, "ann", "bob")
     differing = {}
     for answer in answers:
@@ -76,7 +76,7 @@ def test_errors_are_counted_per_hundred_provider_turns(marks):
     ]
     first = errors[0][2]
     assert first.value == pytest.approx(20)
-    # One error of 4 turns, one of 6: resampled whole, the rate lies between those of the two dialogues.
+    # One error in 4 turns and one in 6: resampling dialogues, the rate lies between the two.
     assert (first.low, first.high) == (pytest.approx(100 / 6), pytest.approx(25))
     assert reasons == (("Hidden in a summary", 1),)
 
@@ -86,7 +86,7 @@ def test_unfinished_reviews_do_not_count(marks):
     assert errors_of(marks) is None
 
 
-def test_a_correction_takes_the_error_back(marks):
+def test_a_correction_removes_the_error(marks):
     marks.error("a", "ann", 2, type=1)
     marks.error("a", "ann", 2, type=0)
     marks.done("a", "ann")
@@ -152,7 +152,7 @@ def test_kappa_equals_cohens_and_its_interval_holds_it():
 
 
 def test_clusters_widen_the_interval():
-    # Whole dialogues agree or disagree: there are 10 observations rather than 100.
+    # All answers on a dialogue agree or disagree: there are 10 observations rather than 100.
     first = [str(place % 2) for place in range(100)]
     second = [label if place // 10 % 2 else "01"[label == "0"] for place, label in enumerate(first)]
     whole = cluster_kappa(first, second, [place // 10 for place in range(100)])[1]

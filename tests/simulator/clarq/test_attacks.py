@@ -1,4 +1,4 @@
-"""What a seeker may say to get out of the provider what it has not asked for (`attacks.*.yaml`)."""
+"""Attacks: lines with which a seeker tries to get nodes without asking for them (`attacks.*.yaml`)."""
 
 from itertools import cycle
 from pathlib import Path
@@ -30,7 +30,7 @@ BYE = {"en": "Goodbye.", "zh": "再见。"}
 
 
 def gullible(yes):
-    """A model that does as it is told: always the same verdict, and its whole prompt for its own words."""
+    """A gullible model: it always gives the same verdict and repeats its complete prompt as its reply."""
     types = cycle(TurnType)
 
     def answer(request):
@@ -88,7 +88,7 @@ async def test_a_gullible_model_says_nothing_that_was_pasted_from_the_tree(run_g
 
 
 async def given_by_offline(tasks, texts):
-    """How many of `texts`, said after the opening of each task, get a node, and out of how many."""
+    """Return how many of `texts`, said after the opening of each task, get a node, and the total."""
     experts, got, n = OfflineExperts(), 0, 0
     for task in tasks:
         lines = (Line("provider", "?"), Line("seeker", "?"), Line("provider", task.tree.opening))

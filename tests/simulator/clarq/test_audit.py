@@ -34,7 +34,7 @@ TREE = Tree("Open it.", (Node("1", "One."), Node("1.1", "Inside one."), Node("2"
 
 
 class Scripted:
-    """Experts that give what the seeker's words name."""
+    """Experts that give the nodes whose indices the seeker's words name."""
 
     name = "offline/scripted"
 
@@ -59,7 +59,7 @@ class Scripted:
 
 
 def dialogue(*turns, type=1, language="en"):
-    """A dialogue whose seeker names what the provider then gives."""
+    """A dialogue whose seeker names the nodes that the provider then gives."""
     task = Task("t", type, language, Background("a", "b"), TREE)
     lines = [Line("provider", "Hello"), Line("seeker", "How?"), Line("provider", TREE.opening)]
     frontier = Frontier(TREE)
@@ -92,7 +92,7 @@ def test_errors_are_counted_by_nodes(logged, decided, errors):
 
 
 def rows(table):
-    """The rows of a table, by head."""
+    """Return the rows of a table as dictionaries."""
     heads = [getattr(column, "name", column) for column in table.columns]
     return [dict(zip(heads, row, strict=True)) for row in table.rows]
 
@@ -100,7 +100,7 @@ def rows(table):
 async def test_agreement_and_errors_per_hundred_turns():
     dialogues = [dialogue(["1"], ["2"], [], ["1.1"], type=1), dialogue(["2"], ["1"], type=2)]
     compared = await audit(Scripted({"2": "1"}), dialogues, multi=False)
-    # The opening's turn is no decision. Of six, the two 2s become 1s: in type 1 that is given already.
+    # The opening's turn is not a decision. Of six, the two 2s become 1s, which in type 1 is given already.
     assert compared["agrees"].tolist() == [True, False, True, True, False, True]
     by_language, by_type = map(rows, decision_tables(compared))
     (row,) = by_language
@@ -188,7 +188,7 @@ def test_a_file_and_the_run_imported_from_it_are_the_same(results, tmp_path):
     assert from_log.lines == from_file.lines
 
 
-def test_who_has_withdrawn_is_not_audited_and_is_told(results, tmp_path):
+def test_withdrawn_participants_are_not_audited_but_counted(results, tmp_path):
     log = tmp_path / "log.db"
     with LogWriter(log, durable=False) as writer:
         import_results(read_results(results), writer, "published")
@@ -209,7 +209,7 @@ def test_who_has_withdrawn_is_not_audited_and_is_told(results, tmp_path):
     assert section["data"]["erased"] == 1
 
 
-def test_a_source_that_is_nothing(tmp_path):
+def test_an_unknown_source(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         load_dialogues(["nothing"], tmp_path / "log.db")
 
@@ -232,12 +232,12 @@ def test_the_command(results, tmp_path):
     assert [turn["decided"] for turn in found["turns"]] == [["1"], ["2"]]
 
 
-def test_the_command_refuses_who_does_not_provide(results, tmp_path):
+def test_the_command_refuses_a_player_that_cannot_provide(results, tmp_path):
     result = run(results, "--provider", "offline/seeker", "--log", tmp_path / "log.db")
     assert isinstance(result.exception, InputError)
 
 
-# The promise: how well the built-in provider decides on what it was trained on, and on what it was not.
+# Promised agreement of the built-in provider on its training data and on other data.
 
 
 @needs_data
@@ -269,7 +269,7 @@ async def test_left_out_types_agree_too():
     single, several, labelled = ([rows(table) for table in section.tables] for section in sections)
     en, zh = single[0]
     assert en["agreement"].value > 0.83 and zh["agreement"].value > 0.84
-    # Of every hundred turns, so many get a node that the log does not give; one in six is a Response II.
+    # Turns per hundred that get a node that the log does not give; one in six is a Response II.
     assert en["unasked"].value < 3.5 and zh["unasked"].value < 4.5
     assert en["II kept"].value > 0.78 and zh["II kept"].value > 0.6
     (multi,) = several[0]

@@ -33,7 +33,7 @@ def test_joined_by_connectives_names_keep_their_capital():
     assert join_texts(["Go north,", "take rope;"], "en") == "Go north. In addition, take rope;"
 
 
-def test_a_single_text_stands_as_it_is():
+def test_a_single_text_is_unchanged():
     assert join_texts(["Jinchuan it is"], "en") == "Jinchuan it is"
 
 

@@ -91,8 +91,8 @@ def test_items_from_a_path(tmp_path: Path) -> None:
         ({"data": "nowhere"}, "neither 'builtin', nor registered .* nor a path"),
         ({"language": "fr"}, "language 'fr': must be one of en, zh"),
         ({"split": "train"}, "split 'train': must be one of test, development"),
-        ({"types": [99]}, "99 is no task type"),
-        ({"types": [1], "split": "development"}, "hold no task"),
+        ({"types": [99]}, "99 is not a task type"),
+        ({"types": [1], "split": "development"}, "contain no task"),
     ],
 )
 def test_bad_choices_name_the_way_out(
@@ -109,11 +109,11 @@ def test_faulty_files_are_named(tmp_path: Path) -> None:
         load_items(tmp_path)
     write_yaml(tmp_path / "a.yaml", [TASK])
     write_yaml(tmp_path / "b.yaml", [TASK])
-    with pytest.raises(InputError, match=r"bread-1 stands both in .*a\.yaml and in .*b\.yaml"):
+    with pytest.raises(InputError, match=r"bread-1 is both in .*a\.yaml and in .*b\.yaml"):
         load_items(tmp_path)
 
 
-def test_the_background_is_the_published_text_else_rendered() -> None:
+def test_the_background_is_the_published_text_or_rendered() -> None:
     text = background_text(TASK)
     assert "baker" in text
     assert "Mill (closed)" in text
@@ -121,7 +121,7 @@ def test_the_background_is_the_published_text_else_rendered() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_every_builtin_background_tells_all_and_nothing_of_the_tree(language: str) -> None:
+def test_every_builtin_background_is_complete_and_reveals_nothing(language: str) -> None:
     for task in load_items("builtin", language):
         text, background = background_text(task), task.background
         for part in (
@@ -161,7 +161,7 @@ def test_other_json_is_refused(data: dict[str, object]) -> None:
 
 
 def published(folder: Path) -> Path:
-    """A folder of the published form with one file per language."""
+    """Create a folder in the published format with one file per language."""
     task = replace(TASK, prompt="You bake.", tree=Tree("Bake it.", (Node("1", "Use rye.", "Which."),)))
     for name in ("English", "Chinese"):
         (folder / name).mkdir(parents=True)
@@ -169,7 +169,7 @@ def published(folder: Path) -> Path:
     return folder
 
 
-def test_a_part_is_registered_only_if_that_is_wanted(tmp_path: Path) -> None:
+def test_partial_data_are_registered_only_on_request(tmp_path: Path) -> None:
     source = published(tmp_path / "source")
     with pytest.raises(InputError, match=r"not the published data: en: 1 tasks instead of 310.*--partial"):
         register(source)
@@ -197,7 +197,7 @@ def test_one_language_alone_and_a_zip(tmp_path: Path) -> None:
     source = published(tmp_path / "source")
     added = register(source / "Chinese", "chinese-only", partial=True)
     assert [*statistics_by_language(added.dataset.folder)] == ["zh"]
-    with pytest.raises(InputError, match="hold no task in 'en'"):
+    with pytest.raises(InputError, match="contain no task in 'en'"):
         load_items("chinese-only", "en")
     archive = shutil.make_archive(str(tmp_path / "clarq"), "zip", tmp_path, "source")
     assert zipfile.is_zipfile(archive)
@@ -208,7 +208,7 @@ def test_one_language_alone_and_a_zip(tmp_path: Path) -> None:
 def test_two_copies_side_by_side_are_ambiguous(tmp_path: Path) -> None:
     for name in ("one", "two"):
         published(tmp_path / "source" / name)
-    with pytest.raises(InputError, match=r"both .* are there; name the one you mean"):
+    with pytest.raises(InputError, match=r"contains both .*; name the one you mean"):
         register(tmp_path / "source", partial=True)
 
 

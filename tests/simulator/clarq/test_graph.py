@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulator.clarq import graph
-from simulator.clarq.data import farewell
+from simulator.clarq.data import is_farewell
 from simulator.clarq.graph import ProviderAgent
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.players.models import ModelExperts, ModelSeeker
@@ -20,13 +20,13 @@ GIVE_ALL = ["0", "2", "1", "2.1", "3", "2.1.1"]
 
 
 def giver(*moves):
-    """A provider that makes the moves it is told: an index to give, or words."""
+    """A provider that makes given moves: an index to give, or words."""
     return ScriptSeat(
         [Reply(move={"give": [m]}) if m[0].isdigit() else Reply(text=m) for m in moves], name="giver"
     )
 
 
-# Who moves when
+# Turn-taking
 
 
 async def test_a_dialogue_from_greeting_to_goodbye(run_graph, check, either_lamp):
@@ -36,7 +36,7 @@ async def test_a_dialogue_from_greeting_to_goodbye(run_graph, check, either_lamp
     assert [turn.payload.get("give") for turn in played.turns[2::2]] == [[index] for index in GIVE_ALL]
     assert graph.ending(played.state, 14) == "completed"
     assert played.turns[0].payload == {"greeting": True}
-    assert graph.due(played.state, 14) is None
+    assert graph.seat_due(played.state, 14) is None
 
 
 async def test_the_last_question_is_answered_before_the_limit_cuts(run_graph, check, lamp):
@@ -63,14 +63,14 @@ async def test_a_goodbye_in_the_last_turn_completes(run_graph, lamp):
     ],
 )
 def test_what_counts_as_goodbye(text, bye):
-    assert farewell(text) == bye
+    assert is_farewell(text) == bye
 
 
 @pytest.mark.parametrize("person", ["seeker", "provider"])
-async def test_play_stops_where_a_person_is_due(run_graph, lamp, person):
+async def test_play_stops_when_a_person_is_to_move(run_graph, lamp, person):
     seats = {"seeker": ScriptSeat(["How?", "Goodbye."]), "provider": giver("0"), person: PersonSeat()}
     played = await run_graph(lamp, seats["seeker"], seats["provider"])
-    assert graph.due(played.state, 14) == person
+    assert graph.seat_due(played.state, 14) == person
     assert len(played.turns) == (1 if person == "seeker" else 2)
 
 
@@ -88,7 +88,7 @@ def bare(turn):
     return {key: value for key, value in asdict(turn).items() if key not in {"created_at", "seconds"}}
 
 
-# What is seen, what is logged
+# Views and log
 
 
 async def test_a_seeker_sees_no_tree_and_a_provider_all_of_it(run_graph, lamp):
@@ -155,11 +155,11 @@ async def test_the_agent_outside_the_graph_does_as_within(run_graph, experts, la
     assert [turn.payload.get("give") for turn in within] == [turn.payload.get("give") for turn in outside]
 
 
-# Whatever a model says
+# Invariants for any model
 
 
 def adversarial(data, task, asked):
-    """What an ill-meaning model answers: right and wrong forms, other nodes' texts, everything at once."""
+    """A hostile model's answers: valid and malformed ones, other nodes' texts, everything together."""
     tree = task.tree
     texts = [tree.opening, *(node.text for node in tree.nodes)]
     whole = "\n".join(texts)
@@ -182,7 +182,7 @@ def adversarial(data, task, asked):
         asked.append(request.purpose)
         if request.schema is None:
             return data.draw(words)
-        # A call that is malformed again and again ends the episode: see test_execute.
+        # Repeated malformed calls end the episode: see test_execute.
         bad = ["types", "missing", "several"] if asked[-3:] != asked[-1:] * 3 else []
         form = data.draw(st.sampled_from(["right"] * 8 + ["prose", *bad]))
         names = request.schema.model_fields

@@ -1,4 +1,4 @@
-"""What a Response II must not say, and what it may."""
+"""Guarding of Response II: what it must not say, and what it may."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_claims_that_all_is_known():
     assert wrong == []
 
 
-def test_such_a_response_is_replaced_and_the_guard_is_noted(lamp):
+def test_a_revealing_response_is_replaced_and_the_guard_logged(lamp):
     frontier = Frontier(lamp.tree).open()
     turn = respond_two(frontier, "Fine. That is all you need to know.", "en")
     assert turn.text == render("clarq/steer_back", "en", {}).text.strip()
@@ -89,14 +89,14 @@ def test_such_a_response_is_replaced_and_the_guard_is_noted(lamp):
     assert turn.guards == ("response II: gives node 1 nearly away",)
     assert turn.text == render("clarq/steer_back", "en", {}).text.strip()
     assert respond_two(frontier, "I cannot say which oil.", "en").text == "I cannot say which oil."
-    # What has been given may be repeated in any words.
+    # Given nodes may be repeated in any words.
     given = frontier.give(["1"])
     assert respond_two(given, "Well, only the whale oil burns brightly enough for it.", "en").guards == ()
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_node_with_a_word_changed_is_nearly_given_away(language):
-    """Of every node of the built-in tasks: its middle word left out, and another put in."""
+    """Yield each node of the built-in tasks with its middle word omitted, and with it replaced."""
     caught, tried = 0, 0
     for task in load_builtin(language):
         tree = task.tree
@@ -129,12 +129,12 @@ def test_openings_and_our_own_lines_give_no_node_away(language):
 
 
 def test_published_responses_pass(published):
-    """A guard that caught what the published provider says would make another instrument of ours."""
+    """A guard that replaced lines of the published provider would make ours a different instrument."""
     tried, caught = 0, []
     for path in sorted((published / "results").glob("*.json")):
         for dialogue in read_results(path).dialogues:
             for step in dialogue.steps:
-                # With nothing left to give, the provider says that enough has been collected (step 3).
+                # Once everything is given, the provider says that enough has been collected (step 3).
                 if step.before.opened and step.before.available and not step.given:
                     text = dialogue.lines[step.position].text
                     tried += 1

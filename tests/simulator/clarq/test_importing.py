@@ -86,7 +86,7 @@ def test_a_file_without_a_readable_dialogue_writes_nothing(tmp_path, log, reader
 
 
 def test_a_whole_published_file_is_imported_scored_and_audited(tmp_path):
-    """Types 27 to 31 were not played; one row is odd."""
+    """Types 27 to 31 were not played; one row is faulty."""
     unplayed = RECORD | {"gold_structure": ["0", "1", "1.1"], "l2l": [[], []]}
     path, log = tmp_path / "results.json", tmp_path / "log.sqlite"
     types = [[RECORD]] * 25 + [[RECORD | {"all_response": 3}, RECORD]] + [[unplayed] * 2] * 5
@@ -108,11 +108,11 @@ def test_a_whole_published_file_is_imported_scored_and_audited(tmp_path):
     assert len({turn["dialogue"] for turn in json.loads(told.stdout)["sections"][0]["data"]["turns"]}) == 26
 
 
-# The published files, against the rules of spec section 5 written down a second time
+# The published files against an independent implementation of the rules of spec section 5
 
 
 def straightforward(record, language):
-    """Success, its open question, D and L of one record of a published file."""
+    """Return success, whether it is open, D and L of one record of a published file."""
 
     def clean(text):
         text = text.strip()

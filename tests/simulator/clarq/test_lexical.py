@@ -77,7 +77,7 @@ def test_clauses_part_where_the_subject_may_change():
         ("我去北边。", "zh", False),
     ],
 )
-def test_questions_are_told_by_mark_or_by_words(text, language, asks):
+def test_questions_are_recognised_by_mark_or_words(text, language, asks):
     assert is_question(text, language) is asks
 
 
@@ -109,5 +109,5 @@ def test_what_an_explanation_settles():
     assert several_of("场景中存在多个地窖，需要说明。", "zh") == {"地窖"}
 
 
-def test_of_two_forms_of_a_word_every_process_takes_the_same():
-    assert Speller(["He stored what she stores."], "en").meant("Who storex it?") == "Who stores it?"
+def test_every_process_chooses_the_same_form_of_a_word():
+    assert Speller(["He stored what she stores."], "en").correct("Who storex it?") == "Who stores it?"

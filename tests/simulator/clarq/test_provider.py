@@ -82,7 +82,7 @@ def test_the_other_types_are_answered_without_a_walk(experts, lamp, type):
 
 
 @pytest.mark.each("type", range(1, 7))
-def test_when_everything_is_given_only_details_hear_that_it_is_enough(experts, lamp, type):
+def test_only_questions_about_details_are_told_that_it_is_enough(experts, lamp, type):
     who = experts(type_=type)
     frontier = opened(lamp, "1", "2", "2.1", "2.1.1", "3")
     decision, said = turn(who, lamp, frontier)
@@ -91,7 +91,7 @@ def test_when_everything_is_given_only_details_hear_that_it_is_enough(experts, l
     assert said.text != who.reply if type in (2, 3) else said.text == who.reply
 
 
-# What may be given
+# Availability
 
 
 def test_a_single_node_is_the_first_in_frontier_order(experts, lamp):
@@ -173,7 +173,7 @@ def test_an_empty_response_ii_is_replaced(experts, lamp, reply):
     assert said.guards == ("response II: empty",)
 
 
-def test_the_trace_tells_what_happened(experts, lamp):
+def test_the_trace_records_each_step(experts, lamp):
     before = opened(lamp)
     decision, said = turn(experts(choice=("2", "9")), lamp, before)
     assert rules.trace(decision, before, said) == {
@@ -222,15 +222,15 @@ def test_a_move_that_gives_nothing_is_a_response_ii(lamp, nothing):
         ({"give": ["nonsense"]}, "nonsense cannot be given now"),
         ({"give": ["1", "3"]}, "One piece of information"),
         ({"give": ["1", "1"], "multi": True}, "1, 1 cannot be given now"),
-        ({"give": ["1"], "before": "n" * 1001}, "1000 letters; shorten them"),
-        ({"give": ["1"], "after": "n" * 1001}, "1000 letters; shorten them"),
+        ({"give": ["1"], "before": "n" * 1001}, "1000 characters; shorten them"),
+        ({"give": ["1"], "after": "n" * 1001}, "1000 characters; shorten them"),
         ({"give": ["1"], "after": "You find the iron key behind the stove"}, "text of node 2.1.1"),
         ({"text": "It counts as dark once the second bell has rung."}, "text of node 3"),
         ({"text": " "}, "Pick a node or write"),
         ({}, "Pick a node or write"),
     ],
 )
-def test_a_person_is_told_what_is_wrong(lamp, change, message):
+def test_a_person_gets_a_message_about_a_faulty_move(lamp, change, message):
     with pytest.raises(SeatError, match=message) as caught:
         move(lamp, opened(lamp), **change)
     assert caught.value.cause == "provider"
@@ -246,7 +246,7 @@ def test_a_tree_that_repeats_words_can_be_played_by_people():
         move(task, start.frontier, ["1"], after="At noon!")
 
 
-# Whatever an expert says
+# Invariants for any expert
 
 
 SECRETS = (
@@ -261,7 +261,7 @@ SECRETS = (
 
 @st.composite
 def trees(draw):
-    """Trees of one to six nodes, up to four deep."""
+    """Draw a tree of one to six nodes, up to four levels deep."""
     indices = []
     for _ in range(draw(st.integers(1, 6))):
         parents = [None, *(index for index in indices if index.count(".") < 3)]
@@ -285,7 +285,7 @@ def words(tree):
 
 
 class Hostile:
-    """Draws every answer."""
+    """Experts that draw every answer."""
 
     name = "test/hostile"
 

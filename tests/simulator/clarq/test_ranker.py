@@ -15,14 +15,14 @@ from simulator.clarq.ranker import (
     COEFFICIENTS,
     REASONS,
     SHARES,
+    Assessment,
     Coefficients,
-    Judged,
     Logistic,
     Style,
     builtin_ranker,
     load_ranker,
 )
-from simulator.clarq.training import _Stack, fit, fit_logistic, train_clarq_ranker
+from simulator.clarq.training import _TrainingSet, fit, fit_logistic, train_clarq_ranker
 from simulator.errors import InputError
 from simulator.seats import Line
 from trees import Background, Frontier, Node, Task, Tree
@@ -63,7 +63,7 @@ def test_chances_are_those_of_two_passes():
 
 
 def style(rejected):
-    """A style that rejects with given log-odds and has the multi-info provider give what is accepted."""
+    """A style that rejects with given log-odds; its multi-info provider gives accepted nodes."""
     return Style(
         coefficients(),
         Logistic(dict.fromkeys(REASONS, 0.0), rejected),
@@ -74,21 +74,21 @@ def style(rejected):
 
 def test_the_rejection_has_the_last_word():
     reading = Reading(situation("Which cellar has the wick?"))
-    assert Judged(reading, style(50.0)).best == -1
-    assert Judged(reading, style(-50.0)).best == np.argmax(Judged(reading, style(0.0)).logits)
+    assert Assessment(reading, style(50.0)).best == -1
+    assert Assessment(reading, style(-50.0)).best == np.argmax(Assessment(reading, style(0.0)).logits)
     for rejected in (-2.0, 0.0, 2.0):
-        judged = Judged(reading, style(rejected))
-        assert judged.chances.sum() == pytest.approx(1)
-        assert judged.chances[-1] == pytest.approx(1 / (1 + np.exp(-rejected)))
+        assessment = Assessment(reading, style(rejected))
+        assert assessment.chances.sum() == pytest.approx(1)
+        assert assessment.chances[-1] == pytest.approx(1 / (1 + np.exp(-rejected)))
 
 
 def test_a_lower_weight_of_none_gives_more_nodes():
     reading = Reading(situation("Which cellar has the wick?"))
     strict = style(0.0)
-    factor = Judged(reading, strict).chances[:-1].max() / 0.5
+    factor = Assessment(reading, strict).chances[:-1].max() / 0.5
     for weight, gives in ((factor + 0.01, False), (factor - 0.01, True)):
-        judged = Judged(reading, replace(strict, none={"en": weight}))
-        assert (judged.best >= 0) is gives
+        assessment = Assessment(reading, replace(strict, none={"en": weight}))
+        assert (assessment.best >= 0) is gives
 
 
 def test_one_fitting_asking_is_enough():
@@ -100,7 +100,7 @@ def test_one_fitting_asking_is_enough():
     assert one.logits(both) == pytest.approx(one.logits(found))
 
 
-def test_of_nodes_that_compete_the_one_that_fits_best_is_given():
+def test_the_best_of_competing_nodes_is_given():
     one = coefficients(leniency=None)
     assert (
         one.chances(np.array([2.0, 5.0])).argmax()
@@ -113,20 +113,20 @@ def test_of_nodes_that_compete_the_one_that_fits_best_is_given():
 @pytest.mark.parametrize("walked", [True, False])
 def test_the_gradient_is_that_of_the_likelihood(walked):
     examples = [(features(RNG.integers(1, 4), n), chosen) for n, chosen in ((3, 1), (2, -1), (4, 3), (1, 0))]
-    stack = _Stack(examples, walked)
+    loss = _TrainingSet(examples, walked).negative_log_likelihood
     point = RNG.normal(size=len(ASKED) + len(NODE) + 2)
-    assert check_grad(lambda p: stack.surprise(p)[0], lambda p: stack.surprise(p)[1], point) < 1e-4
+    assert check_grad(lambda p: loss(p)[0], lambda p: loss(p)[1], point) < 1e-4
 
 
 @pytest.mark.parametrize("walked", [True, False])
 def test_the_likelihood_is_that_of_the_chances(walked):
     examples = [(features(), chosen) for chosen in (0, 2, -1)]
     one = fit(examples, penalty=1.0, walked=walked)
-    stack = _Stack(examples, walked)
+    stack = _TrainingSet(examples, walked)
     weights = np.concatenate([list(one.asked.values()), list(one.node.values())])
     scaled = weights * np.concatenate([stack.asked_scale, stack.node_scale])
     strict = one.strict + weights @ np.concatenate([stack.asked_mean, stack.node_mean])
-    surprise, _ = stack.surprise(np.concatenate([scaled, [strict, np.log(one.leniency or 1)]]))
+    surprise, _ = stack.negative_log_likelihood(np.concatenate([scaled, [strict, np.log(one.leniency or 1)]]))
     wanted = -sum(np.log(one.chances(one.logits(seen))[chosen]) for seen, chosen in examples)
     assert surprise == pytest.approx(wanted)
 
@@ -169,7 +169,7 @@ def test_the_file_is_read_as_it_was_written():
         assert styles.chatty.ranking.leniency > 0 and styles.brief.ranking.leniency is None
 
 
-def test_whatever_names_an_unseen_feature_is_refused(tmp_path):
+def test_unknown_features_are_refused(tmp_path):
     plain = asdict(builtin_ranker())
     plain["explained"]["brief"]["ranking"]["surprise"] = 1
     path = tmp_path / "ranker.json"
@@ -210,7 +210,7 @@ TASK = Task(
 
 
 def situation(*said, given=(), task=TASK):
-    """Seeker's and provider's lines in turn after the opening; the last is the seeker's."""
+    """A situation with lines of both in turn after the opening; the last is the seeker's."""
     lines = [Line("provider", "Hello"), Line("seeker", "How?"), Line("provider", task.tree.opening)]
     lines += [Line("provider" if turn % 2 else "seeker", text) for turn, text in enumerate(said)]
     frontier = Frontier(task.tree).open()
@@ -251,7 +251,7 @@ def test_words_from_elsewhere_are_off_topic():
     assert Reading(situation("Which oil burns best?")).on_topic
 
 
-def test_the_past_is_read_off_the_lines():
+def test_past_turns_are_derived_from_the_lines():
     told = situation(
         "Which oil?", "Only whale oil burns bright enough.", "Hm?", "What do you mean?", "Which cellar?",
         "Go to the south cellar. As I said, only whale oil burns bright enough.", "And?", given=("1", "2"),
@@ -298,7 +298,7 @@ def test_training_again_gives_the_committed_coefficients(tmp_path):
 
 
 def numbers(ranker):
-    """All coefficients, in order."""
+    """Return all coefficients in order."""
     for styles in (ranker.explained, ranker.bare):
         for one in (styles.chatty, styles.brief):
             yield [*one.ranking.asked.values(), *one.ranking.node.values()]

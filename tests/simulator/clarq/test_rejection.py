@@ -1,4 +1,4 @@
-"""Whether the built-in provider knows when nobody asked: labelled questions, attributes, slips of the pen."""
+"""The built-in provider's rejections: labelled questions, attributes, typing errors."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +30,7 @@ async def given(experts, situation):
     return decision.give
 
 
-# The rates, with some slack: of 208 English and 188 Chinese questions to tasks that nothing is trained on.
+# Minimum rates on 208 English and 188 Chinese questions about tasks not used for training.
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_next_to_nothing_is_given_unasked(language):
     questions = load_questions(Path(__file__).with_name(f"held_back.{language}.yaml"), language)
@@ -196,7 +196,7 @@ def test_slips_of_the_pen():
 )
 def test_english_words_with_a_slip_are_those_of_the_task(typed, meant):
     speller = Speller(["The brass lantern opens the door.", "Bring a coat."], "en")
-    assert speller.meant(typed) == meant
+    assert speller.correct(typed) == meant
 
 
 @pytest.mark.each(
@@ -213,7 +213,7 @@ def test_english_words_with_a_slip_are_those_of_the_task(typed, meant):
 )
 def test_chinese_characters_that_sound_or_look_alike_are_those_of_the_task(typed, meant):
     speller = Speller(["带上工具和电缆，穿过回音厅。", "灰狼住在山洞里，网上没有。"], "zh")
-    assert speller.meant(typed) == meant
+    assert speller.correct(typed) == meant
 
 
 @pytest.mark.each(

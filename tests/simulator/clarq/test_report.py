@@ -14,7 +14,7 @@ ALL = ("1", "2", "2.1", "2.1.1", "3")
 
 @pytest.fixture
 def filled(put, log, reader, lamp, lamp_zh):
-    """Three languages' worth of endings: en 2 of 3 succeed, zh 0 of 1, others are not scored."""
+    """Dialogues of which 2 of 3 English ones and 0 of 1 Chinese ones succeed; others are not scored."""
     later = replace(lamp, id="lamp-2", type=2)
     put(log, lamp, ALL)
     put(log, lamp, (*ALL, "Fine."), repeat=1, status="truncated")
@@ -51,7 +51,7 @@ def test_what_is_not_scored_is_counted(filled):
     assert run_section(filled, "run").data["unscored"] == 3
 
 
-def test_what_aborted_dialogues_count_as_is_said_where_there_are_any(filled, put, log, lamp):
+def test_a_remark_explains_how_aborted_dialogues_count(filled, put, log, lamp):
     assert not any("failing seat" in remark for remark in run_section(filled, "run").remarks)
     for repeat in (5, 6):
         put(log, lamp, ALL, repeat=repeat, status="aborted", cause="seeker")
@@ -62,7 +62,7 @@ def test_what_aborted_dialogues_count_as_is_said_where_there_are_any(filled, put
     assert [row[6] for row in run_section(filled, "run", exclude_aborted=True).tables[0].rows] == [0, 0]
 
 
-def test_who_has_withdrawn_does_not_count_and_is_told(put, log, log_path, reader, lamp):
+def test_withdrawn_participants_are_left_out_and_counted(put, log, log_path, reader, lamp):
     put(log, lamp, ALL)
     stays = put(log, lamp, ALL, repeat=1, person="stays")
     put(log, lamp, ALL, repeat=2, person="gone")

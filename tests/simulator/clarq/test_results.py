@@ -59,7 +59,7 @@ def test_a_child_does_not_count_before_its_parents_turn_is_over(tmp_path):
     assert not dialogue.multi
 
 
-def test_an_odd_row_is_left_out_and_named_by_task_and_field(tmp_path):
+def test_a_faulty_row_is_left_out_and_named_by_task_and_field(tmp_path):
     odd = (
         ({"gold_structure": ["1"]}, "all_response has 3 lines"),
         ({"gold_structure": ["1", "2.1"]}, "gold_structure: node '2.1' has no parent"),
@@ -83,7 +83,7 @@ def test_an_odd_row_is_left_out_and_named_by_task_and_field(tmp_path):
 
 
 def test_rows_of_tasks_that_were_not_played_are_counted(tmp_path):
-    """Types 27 to 31 as published: no dialogue, no explanations, the opening's index in front."""
+    """Types 27 to 31 as published: no dialogue, no explanations, the opening's index first."""
     unplayed = {key: value for key, value in record().items() if key != "all_response_exaplain"}
     unplayed |= {"gold_structure": ["0", "1", "1.1"], "l2l": [[], []]}
     path = tmp_path / "whole.json"
@@ -98,18 +98,18 @@ def test_rows_of_tasks_that_were_not_played_are_counted(tmp_path):
     assert [node.index for node in second.task.tree.nodes] == ["1", "1.1"]
     assert second.task.tree.opening == first.task.tree.opening
     write(path, unplayed)
-    with pytest.raises(InputError, match=r"no dialogue that can be read \(1 rows"):
+    with pytest.raises(InputError, match=r"no readable dialogue \(1 rows"):
         read_results(path)
 
 
-def test_explanations_that_do_not_fit_cost_no_row(tmp_path):
+def test_a_row_with_faulty_explanations_is_read_without_them(tmp_path):
     read = read_results(write(tmp_path / "r.json", record(all_response_exaplain=["x"])))
     assert [node.explanation for node in read.dialogues[0].task.tree.nodes] == [None, None]
     (warning,) = read.faults
     assert (warning.severity, warning.task) == ("warning", "1.0")
 
 
-def test_a_file_that_is_none(tmp_path):
+def test_an_invalid_file(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         read_results(tmp_path / "none.json")
     (tmp_path / "bad.json").write_text("{", encoding="utf-8")

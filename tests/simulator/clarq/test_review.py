@@ -39,7 +39,7 @@ def dialogue(lamp):
 
 
 def changes(dialogue, before=None, who="ann", key="key", **after):
-    """The marks that somebody makes, in order."""
+    """The marks of a reviewer, in order."""
     before = before or Review()
     return list(write_changes(who, key, "e", dialogue, before, replace(before, **after)))
 
@@ -110,7 +110,7 @@ def test_notes_are_of_a_turn_or_the_dialogue(dialogue):
 
 
 def read(rows):
-    """Ann's review of the one episode; empty before she has said anything."""
+    """Return Ann's review of the only episode; empty before her first mark."""
     return read_reviews(rows).get(("e", "ann"), Review())
 
 
@@ -144,7 +144,7 @@ def test_reviewers_do_not_see_each_other(dialogue):
 def test_a_review_is_finished_when_everything_is_said(dialogue):
     assert unanswered(dialogue, Review()) == ("success", "1", "2.1.1", "3")
     review = Review(success=False, seeker=dict.fromkeys(("1", "2.1.1"), "overlooked"))
-    with pytest.raises(InputError, match="still to be said: 3"):
+    with pytest.raises(InputError, match="still to be answered: 3"):
         changes(dialogue, review, done=True)
     rows = changes(dialogue, success=False, seeker={**review.seeker, "3": "provider"}, done=True)
     assert rows[-1].kind == DONE
@@ -153,7 +153,7 @@ def test_a_review_is_finished_when_everything_is_said(dialogue):
     assert not read(rows).done
 
 
-def test_judgments_of_other_kinds_are_no_marks(dialogue):
+def test_judgments_of_other_kinds_are_not_marks(dialogue):
     (row,) = changes(dialogue, success=True)
     assert read_reviews([replace(row, kind="success")]) == {}
 
@@ -179,10 +179,10 @@ def test_the_marks_between_two_reviews_lead_from_one_to_the_other(dialogue):
     ]
     assert len({row.id for row in rows}) == len(rows)
     assert changes(dialogue, after) == []
-    with pytest.raises(InputError, match="still to be said: 1"):
+    with pytest.raises(InputError, match="still to be answered: 1"):
         changes(dialogue, after, done=True)
 
 
-def test_marks_of_somebody_who_is_erased_are_none(dialogue):
+def test_erased_marks_do_not_count(dialogue):
     (mark,) = changes(dialogue, provider={6: ProviderMark(2)})
     assert read([replace(mark, value={"erased": True})]) == Review()

@@ -48,7 +48,7 @@ def test_every_node_given_is_a_success(either_lamp):
         "Jax: Only whale oil burns bright enough, and the north cellar is dry.",
     ],
 )
-def test_a_text_counts_whatever_its_end_and_case(lamp, said):
+def test_case_and_final_punctuation_are_ignored(lamp, said):
     assert score_dialogue(lamp, dialogue(lamp, said)).obtained == ("1",)
 
 
@@ -94,7 +94,7 @@ def test_missing_nodes_and_other_words_need_a_judge(lamp):
         ({"1": False, "9": True}, False, True, (), ("2.1.1", "3")),
     ],
 )
-def test_one_no_settles_it_and_all_missing_nodes_need_a_yes(lamp, said, success, open_, judged, missing):
+def test_one_no_decides_and_all_missing_nodes_need_a_yes(lamp, said, success, open_, judged, missing):
     scores = score_dialogue(lamp, dialogue(lamp, "1", "2", "2.1", "Look around."), said)
     assert (scores.success, scores.needs_judge) == (success, open_)
     assert (scores.judged, scores.missing) == (judged, missing)
@@ -118,13 +118,13 @@ def test_only_lines_after_the_opening_count(lamp):
     assert unmatched_lines(lamp, lines) == ()
 
 
-def test_without_the_opening_the_first_answer_stands_for_it(lamp):
+def test_without_an_opening_the_first_answer_takes_its_place(lamp):
     lines = [line for line in dialogue(lamp, "1", "2") if line.text != lamp.tree.opening]
     assert score_dialogue(lamp, lines).obtained == ("2",)
 
 
 @pytest.mark.each("count", [0, 1, 2, 3])
-def test_a_dialogue_that_hardly_began_is_a_failure(lamp, count):
+def test_a_dialogue_without_a_reply_is_a_failure(lamp, count):
     scores = score_dialogue(lamp, dialogue(lamp)[:count])
     assert (scores.success, scores.needs_judge, scores.obtained, scores.reached) == (False, False, (), None)
     assert scores.responses == (1 if count == 3 else 0)
@@ -177,7 +177,7 @@ def test_reached_leaves_out_what_was_said_before_the_opening(lamp):
     assert score_dialogue(lamp, lines).reached == 7
 
 
-# Out of the log
+# From the log
 
 
 def judgment(node, obtained, at, kind=JUDGE):

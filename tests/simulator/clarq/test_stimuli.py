@@ -1,4 +1,4 @@
-"""Personas of the paper, and experts of several models."""
+"""The paper's personas, and experts of several models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Studies through the log: the way of whoever seeks and whoever provides, and what reports read of it."""
+"""Studies through the log: the participants' steps as seeker and provider, and reports on them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def study(seat="seeker", **more):
     return Study(**{**given, **more})
 
 
-async def test_a_language_without_tasks_has_the_english_ones(server):
+async def test_a_language_without_tasks_uses_the_english_ones(server):
     languages = [(await server.sessions.drawn({}, "seeker", {}, 1, each)).item.language for each in LANGUAGES]
     assert languages == ["en", "zh", "en"]
 
@@ -105,7 +105,7 @@ async def test_whoever_seeks_goes_from_consent_to_code(server):
 
 
 async def test_a_study_s_dialogue_is_read_like_any_other(server):
-    """Steps before and after it are in the log, and in no figure."""
+    """Steps before and after the dialogue are logged but not counted."""
     server.again(study(questions=[HARD], settings={"items": 1, "show_result": True}))
     episode = await enter(server)
     await seek(server, episode)
@@ -128,7 +128,7 @@ async def test_a_study_s_dialogue_is_read_like_any_other(server):
     assert run_summary(server.reader, BENCHMARK, ["study-s"]).sections
 
 
-async def test_a_killed_server_goes_on_where_it_was(server):
+async def test_a_killed_server_resumes_where_it_stopped(server):
     held = study(settings={"items": 1, "turn_limit": 2})
     server.again(held)
     episode = await enter(server)
@@ -154,7 +154,7 @@ async def test_further_sets_ask_for_no_consent_and_are_other_tasks(server):
     assert server.sessions.sets(second)[:2] == (1, 2)
 
 
-async def test_everybody_plays_in_their_language(server):
+async def test_participants_play_in_their_own_language(server):
     server.again(study(settings={"items": 1}))
     english, chinese = await enter(server), await enter(server, "ben", "zh")
     assert server.item(english).id == server.item(chinese).id
@@ -188,8 +188,8 @@ async def test_whoever_provides_gives_nodes_and_judges(server):
     assert scored.scores.success
 
 
-async def test_of_two_people_the_provider_judges_the_dialogue_that_they_had(server):
-    """Its own page holds only its part of the study; the dialogue is another episode."""
+async def test_the_provider_of_a_pair_judges_their_dialogue(server):
+    """A participant's own episode has only their steps of the study; the dialogue is another episode."""
     server.again(study(seat="", seats=["seeker", "provider"], setup="H2H", sets_per_participant=1))
     sets = [await enter(server, who) for who in ("ann", "ben")]
     seats = {server.reader.episode(episode).options["seat"]: episode for episode in sets}
@@ -207,7 +207,7 @@ async def test_of_two_people_the_provider_judges_the_dialogue_that_they_had(serv
     assert (verdict.episode_id, verdict.value) == (dialogue.id, {"success": False})
 
 
-async def test_who_leaves_does_not_count(server):
+async def test_dialogues_of_participants_who_leave_do_not_count(server):
     server.again(study())
     declined, withdrawn = await enter(server), await enter(server, "ben")
     await answer(server, declined, "seeker", "no")
@@ -248,12 +248,12 @@ async def test_a_run_of_people_is_compared_with_one_of_models_by_item(server):
         ({"settings": {"opposite": "experts:walk=nobody/x"}}, "opposite: unknown model 'nobody/x'"),
         ({"settings": {"opposite": "script:nowhere.yaml"}}, "opposite: nowhere.yaml: cannot be read"),
         ({"settings": {"turn_limit": 0}}, "turn_limit"),
-        ({"settings": {"types": [99]}}, "hold no task|99"),
+        ({"settings": {"types": [99]}}, "contain no task|99"),
         ({"settings": {"data": "nowhere"}}, "nowhere"),
         ({"settings": {"hurry": True}}, "hurry"),
     ],
 )
-def test_what_cannot_be_held_is_said(change, message):
+def test_faulty_study_settings_are_reported(change, message):
     with pytest.raises(InputError, match=message):
         DialogueStudy(study(**change)).check()
 
@@ -274,7 +274,7 @@ def test_a_task_that_one_language_lacks_is_named(tmp_path):
     english = load_items()[:1]
     write_yaml(tmp_path / "tasks.yaml", [*english, *load_items(language="zh", types=[2])])
     held = study(settings={"data": str(tmp_path), "items": None})
-    with pytest.raises(InputError, match=f"{english[0].id} is not there in the language zh"):
+    with pytest.raises(InputError, match=f"{english[0].id} does not exist in language zh"):
         DialogueStudy(held).check()
     DialogueStudy(study(settings={"data": str(tmp_path), "languages": ["en"]})).check()
 

@@ -1,4 +1,4 @@
-"""Whose verdict S is: reviewers above judges above the rule, and of each the majority."""
+"""Who decides S: reviewers override judges, who override the rule, each by majority."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def reviewed(episode, who, key, said):
 YES = {"2.1": True, "2.1.1": True, "3": True}
 NO = {"2.1": True, "2.1.1": False}
 CASES = (
-    # what was given, judges' verdicts, reviewers' verdicts -> success, needs a judge, whose verdict
+    # given nodes, judges' verdicts, reviewers' verdicts -> success, needs a judge, who decided
     (ALMOST, [], [], (False, True, "rule")),
     (ALMOST, [YES], [], (True, False, "judges")),
     (ALMOST, [NO], [], (False, False, "judges")),
@@ -55,7 +55,7 @@ CASES = (
     (ALMOST, [NO, NO], [True], (True, False, "people")),
     (ALMOST, [YES], [False], (False, False, "people")),
     (ALMOST, [YES], [True, False, False], (False, False, "people")),
-    # A tie of reviewers is left to the judges, and theirs to the rule.
+    # On a tie of reviewers the judges decide, on a tie of judges the rule.
     (ALMOST, [YES], [True, False], (True, False, "judges")),
     (ALMOST, [], [True, False], (False, True, "rule")),
     (ALL, [], [], (True, False, "rule")),
@@ -64,7 +64,7 @@ CASES = (
 )
 
 
-def test_people_stand_above_judges_and_most_of_each_count(put, log, reader, lamp):
+def test_reviewers_override_judges_and_majorities_count(put, log, reader, lamp):
     wrong = []
     for number, (given, judges, people, expected) in enumerate(CASES):
         run = f"run{number}"
@@ -82,7 +82,7 @@ def test_people_stand_above_judges_and_most_of_each_count(put, log, reader, lamp
     assert wrong == []
 
 
-def test_a_change_of_mind_counts_and_the_rule_is_compared_as_it_was(put, log, reader, lamp):
+def test_the_latest_verdict_is_compared_with_the_rule(put, log, reader, lamp):
     episode = put(log, lamp, ALMOST)
     for key, said in (("one", True), ("two", False), ("three", True)):
         log.put(reviewed(episode, "ann", key, said))
@@ -113,7 +113,7 @@ def test_under_success_no_reason_is_asked_for(put, log, reader, lamp):
     (done,) = write_changes("ann", "key", episode, seen, won, replace(won, done=True))
     assert (unanswered(seen, won), done.value) == ((), {"done": True})
     lost = Review(success=False)
-    with pytest.raises(InputError, match="still to be said: 2"):
+    with pytest.raises(InputError, match="still to be answered: 2"):
         list(write_changes("ann", "key", episode, seen, lost, replace(lost, done=True)))
 
 
@@ -128,7 +128,7 @@ def test_majorities():
     assert [(votes, majority(votes)) for votes, _ in cases] == [*cases]
 
 
-def test_the_report_says_whose_s_is_and_how_judges_agree(put, log, reader, lamp, tmp_path):
+def test_the_report_says_who_decided_s_and_how_judges_agree(put, log, reader, lamp, tmp_path):
     for repeat in range(3):
         episode = put(log, lamp, ALMOST, repeat=repeat)
         for row in [*judged(episode, "x/a", **YES), *judged(episode, "x/b", **(NO if repeat else YES))]:
@@ -141,8 +141,8 @@ def test_the_report_says_whose_s_is_and_how_judges_agree(put, log, reader, lamp,
     assert found.tables[0].rows[0][2].value == pytest.approx(2 / 3)
     told = CliRunner().invoke(cli, ["score", "run", "run", "--log", str(reader.path)])
     assert told.exit_code == 0, told.output
-    assert "S is decided in 1 by judges, 2 by reviewers" in told.output
-    assert "x/a and x/b say the same of 1 of 3 dialogues" in told.output
+    assert "S was decided by judges (1), reviewers (2)" in told.output
+    assert "x/a and x/b agree on 1 of 3 dialogues" in told.output
     plain = json.loads(
         CliRunner().invoke(cli, ["score", "run", "run", "--json", "--log", str(reader.path)]).stdout
     )

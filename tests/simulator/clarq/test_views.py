@@ -21,7 +21,7 @@ def table(task, **changes):
 
 
 def logged(*lines, gives=None):
-    """Turns, provider first; `gives` maps turn numbers to what they gave."""
+    """Turns, provider first; `gives` maps turn numbers to the nodes given."""
     return [
         Turn(
             episode_id="e",
@@ -77,7 +77,7 @@ def test_of_the_task_nothing_is_shown_while_a_study_asks_for_a_step(lamp, stage)
 
 
 def states_of(node):
-    """The state of a node and of those below it."""
+    """Return the states of a node and its descendants."""
     below = (pair for child in node.children for pair in states_of(child).items())
     return {node.index: node.state, **dict(below)}
 
@@ -95,7 +95,7 @@ def test_nodes_are_given_available_or_locked(lamp):
     assert states_of(tree(frontier)) == states
 
 
-def test_an_ended_dialogue_is_nobodys_turn(lamp):
+def test_no_seat_is_to_move_after_the_end(lamp):
     turns = logged("Hello?", "Goodbye")
     ending = Ending(episode_id="e", status="completed")
     view = seat_page(table(lamp), graph.rebuild(turns), "seeker", ending, "something broke")

@@ -29,7 +29,7 @@ def test_what_is_no_list_is_refused(tmp_path: Path, text: str) -> None:
             '[{"a": 1},\n{"a": 2},\n{"a":\n"x',
             [{"a": 1}, {"a": 2}],
             4,
-            "ends in the middle of a text (column 1)",
+            "ends in the middle of a string (column 1)",
         ),
         ("[1,\n2\n", [1, 2], 3, "ends before everything is closed (column 1)"),
         ("[1,", [1], 1, "ends before everything is closed (column 4)"),

@@ -143,7 +143,7 @@ def test_the_second_reviewer_is_blind_until_done(calls, filled):
     assert finish(calls, "ann", "hidden")["saved"]
     assert "a secret thought" in page(calls, f"item={FAILED}&reviewer=ann")["html"]
     assert "a secret thought" not in page(calls, f"item={FAILED}&reviewer=bob")["html"]
-    assert "A second reviewer has still to finish" in words(page(calls, "tab=agreement"))
+    assert "No dialogue has been finished by two reviewers" in words(page(calls, "tab=agreement"))
     finish(calls, "bob", "overlooked")
     bob = words(page(calls, "tab=agreement&reviewer=bob"))
     assert "Reviewers ann and bob" in bob

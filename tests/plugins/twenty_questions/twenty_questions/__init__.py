@@ -1,4 +1,4 @@
-"""Twenty questions: an asker finds out, with yes/no questions, what an answerer thinks of."""
+"""Twenty questions: an asker finds out with yes/no questions what thing an answerer is thinking of."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ GUESS = re.compile(r"\W*is it (?:an? |the )?([\w-]+)\W*", re.IGNORECASE)
 
 
 class Thing(BaseModel, frozen=True):
-    """Something to be found out, and what is true of it."""
+    """A thing to guess, with the facts that are true of it."""
 
     name: str = Field(pattern=r"[a-z]+")
     facts: tuple[str, ...] = Field(min_length=1)
 
 
 class Rules(BaseModel, frozen=True):
-    """How long the game may be."""
+    """The rules of a game."""
 
-    questions: int = Field(20, ge=1, description="questions that may be asked, guesses included")
+    questions: int = Field(20, ge=1, description="maximum number of questions, including guesses")
 
 
 GameState = State[Thing, Rules]
@@ -40,92 +40,102 @@ load = ItemFiles("twenty_questions", Thing, FOLDER / "items.yaml")
 THINGS = load()
 
 
-def guessed(question: str) -> str | None:
-    """Return the thing that a question names; None if it is no guess."""
+def guessed_thing(question: str) -> str | None:
+    """Return the name of the thing that a question guesses; None if it is not a guess."""
     match = GUESS.fullmatch(question)
     word = match[1].lower() if match else ""
     return word if any(thing.name == word for thing in THINGS) else None
 
 
-def answer(thing: Thing, question: str) -> str:
-    """Return the true answer to a question, as far as the table of facts knows it."""
-    if (name := guessed(question)) is not None:
+def true_answer(thing: Thing, question: str) -> str:
+    """Return the true answer to a question about a thing, if the facts in it are known."""
+    if (name := guessed_thing(question)) is not None:
         return "yes" if name == thing.name else "no"
-    facts = {fact for other in THINGS for fact in other.facts}
-    asked = set(re.findall(r"[\w-]+", question.lower())) & facts
-    return "I cannot tell" if not asked else "yes" if asked <= set(thing.facts) else "no"
+    all_facts = {fact for other in THINGS for fact in other.facts}
+    facts = set(re.findall(r"[\w-]+", question.lower())) & all_facts
+    return "I cannot tell" if not facts else "yes" if facts <= set(thing.facts) else "no"
 
 
-def possible(exchanges: Sequence[tuple[str, str]]) -> list[Thing]:
-    """Return the things that fit all answers."""
-    known = [(question, said) for question, said in exchanges if said in ("yes", "no")]
-    return [thing for thing in THINGS if all(answer(thing, question) == said for question, said in known)]
+def candidates(exchanges: Sequence[tuple[str, str]]) -> list[Thing]:
+    """Return the things that fit all questions and answers so far."""
+    definite = [(question, answer) for question, answer in exchanges if answer in ("yes", "no")]
+    return [
+        thing for thing in THINGS if all(true_answer(thing, asked) == answer for asked, answer in definite)
+    ]
 
 
-def exchanges(state: GameState) -> list[tuple[str, str]]:
-    """Return the questions that were answered, with their answers."""
+def answered_questions(state: GameState) -> list[tuple[str, str]]:
+    """Return the answered questions with their answers."""
     return list(zip(state.texts("ask"), state.texts("answer"), strict=False))
 
 
+def questions_left(state: GameState) -> int:
+    """Return the number of questions that the asker may still ask."""
+    return state.rules.questions - len(state.texts("ask"))
+
+
 def is_found(state: GameState) -> bool:
-    """Return True if the asker has named the thing."""
-    return any(guessed(question) == state.item.name for question in state.texts("ask"))
+    """Return True if the asker has guessed the thing."""
+    return any(guessed_thing(question) == state.item.name for question in state.texts("ask"))
 
 
 def next_seat(state: GameState) -> Due | None:
-    """Return whose move it is: asker and answerer in turn, until it is found or no question is left."""
+    """Return the seat to move: asker and answerer in turn; None when the game is over."""
     if state.moves and state.moves[-1].kind == "ask":
         return Due("answerer", "answer", ANSWERS)
-    if is_found(state) or len(state.texts("ask")) >= state.rules.questions:
+    if is_found(state) or questions_left(state) <= 0:
         return None
     return Due("asker", "ask")
 
 
 def accept(state: GameState, due: Due, reply: Reply) -> Move:
-    """Return a reply as a move; an answerer who says anything but an answer breaks the rules."""
+    """Return a reply as a move.
+
+    Raises:
+        SeatError: if the reply is empty, or the answerer says anything but one of `ANSWERS`.
+    """
     text = reply.text.strip().splitlines()[0] if reply.text.strip() else ""
-    said = next((known for known in ANSWERS if text.rstrip(".").lower() == known.lower()), None)
-    if not text or (due.kind == "answer" and said is None):
+    answer = next((answer for answer in ANSWERS if text.rstrip(".").lower() == answer.lower()), None)
+    if not text or (due.kind == "answer" and answer is None):
         raise SeatError(f"The {due.seat} said {text!r}.", due.seat, code="not_an_answer")
-    return Move(due.seat, due.kind, said or text)
+    return Move(due.seat, due.kind, answer or text)
 
 
 def outcome(state: GameState) -> Literal["completed", "truncated"]:
-    """Return how a game ended."""
+    """Return the status of a game that is over."""
     return "completed" if is_found(state) else "truncated"
 
 
-def knows(state: GameState, seat: str) -> dict[str, Any]:
-    """Return what a seat is shown: the thing and the question to the answerer alone."""
+def knowledge(state: GameState, seat: str) -> dict[str, Any]:
+    """Return what a seat knows; only the answerer knows the thing."""
     if seat == "answerer":
         return {"thing": state.item, "question": state.moves[-1].text if state.moves else ""}
-    return {"exchanges": exchanges(state), "remaining": state.rules.questions - len(state.texts("ask"))}
+    return {"exchanges": answered_questions(state), "remaining": questions_left(state)}
 
 
 def score(state: GameState) -> dict[str, float | None]:
-    """Return whether the thing was found, and after how many questions."""
-    asked = len(state.texts("ask"))
-    return {"success": float(is_found(state)), "questions": float(asked) if is_found(state) else None}
+    """Return success, and for a success the number of questions."""
+    found, count = is_found(state), len(state.texts("ask"))
+    return {"success": float(found), "questions": float(count) if found else None}
 
 
-def record(state: GameState) -> Asked:
-    """Return the record of asking: a question is useful if fewer things fit after its answer."""
-    pairs = exchanges(state)
-    left = [len(possible(pairs[:count])) for count in range(len(pairs) + 1)]
-    useful = sum(after < before for before, after in pairwise(left))
+def asking_record(state: GameState) -> Asked:
+    """Return the record of asking: a question is useful if its answer leaves fewer candidates."""
+    exchanges = answered_questions(state)
+    left = [len(candidates(exchanges[:count])) for count in range(len(exchanges) + 1)]
     return Asked(
         kind="plant" if "plant" in state.item.facts else "other",
         need="person",
         questions=len(state.texts("ask")),
-        useful=useful,
+        useful=sum(after < before for before, after in pairwise(left)),
         right_before=None,
         right=is_found(state),
     )
 
 
 def halve(view: View) -> str:
-    """Return the question that splits what is left most evenly; a guess once one thing is left."""
-    things = possible(view.task["exchanges"]) or list(THINGS)
+    """Ask for the fact that splits the candidates most evenly; guess once they cannot be split."""
+    things = candidates(view.task["exchanges"]) or list(THINGS)
     counts = {fact: sum(fact in thing.facts for thing in things) for thing in things for fact in thing.facts}
     splitting = {fact: count for fact, count in counts.items() if count < len(things)}
     if not splitting:
@@ -135,24 +145,23 @@ def halve(view: View) -> str:
 
 
 def guess(view: View) -> str:
-    """Return a guess at the next thing of the list."""
+    """Guess the things one after the other."""
     return f"Is it a {THINGS[len(view.task['exchanges']) % len(THINGS)].name}?"
 
 
-def oracle(view: View) -> str:
-    """Return the answer by the table of facts."""
-    return answer(view.task["thing"], view.task["question"])
+def tell_truth(view: View) -> str:
+    """Answer the question truthfully."""
+    return true_answer(view.task["thing"], view.task["question"])
 
 
 def page(state: GameState, seat: str) -> list[Block]:
-    """Return what a person sees: the thing if it is theirs, what was said, and how much is left."""
-    left = state.rules.questions - len(state.texts("ask"))
-    own: list[Block] = reveal(state) if seat == "answerer" else []
-    return [*own, Talk(state.moves), Meter("remaining", left, state.rules.questions)]
+    """Return the page of a seat: the thing (for the answerer), the dialogue, and the questions left."""
+    thing = reveal(state) if seat == "answerer" else []
+    return [*thing, Talk(state.moves), Meter("remaining", questions_left(state), state.rules.questions)]
 
 
 def reveal(state: GameState) -> list[Block]:
-    """Return the thing and what is true of it."""
+    """Return the thing and its facts."""
     return [Heading(state.item.name), Chips(state.item.facts)]
 
 
@@ -164,7 +173,7 @@ BENCHMARK = Benchmark[Thing, Rules](
     load=load,
     seats=(
         SeatSpec(name="asker", players={"offline/halver": halve, "offline/guesser": guess}, prompt="asker"),
-        SeatSpec(name="answerer", players={"offline/oracle": oracle}, prompt="answerer"),
+        SeatSpec(name="answerer", players={"offline/oracle": tell_truth}, prompt="answerer"),
     ),
     next_seat=next_seat,
     accept=accept,
@@ -174,9 +183,9 @@ BENCHMARK = Benchmark[Thing, Rules](
         Metric("success", "success", unsuccessful=0.0),
         Metric("questions", "questions", "questions"),
     ),
-    knows=knows,
+    knows=knowledge,
     view=page,
     reveal=reveal,
-    asking=AskingSpec(robot="asker", user="answerer", record=record),
+    asking=AskingSpec(robot="asker", user="answerer", record=asking_record),
     folder=FOLDER,
 )

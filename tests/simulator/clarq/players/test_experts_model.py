@@ -27,7 +27,7 @@ def situation(task, *given, said=None, repeat=0):
 
 
 class Scripted:
-    """Experts over a model that answers `values`; a value may be a function of the request."""
+    """Experts whose model answers `values` in order; a value may be a function of the request."""
 
     def __init__(self, text="Never mind.", **values):
         self.requests = []
@@ -59,7 +59,7 @@ class Scripted:
 
 
 def suits(task, purpose, *indices):
-    """Yes in the pass `purpose` for the nodes `indices`."""
+    """Answers "yes" in the pass `purpose` for the nodes `indices` only."""
     texts = [task.tree.by_index[index].text for index in indices]
 
     def answers(request):
@@ -69,7 +69,7 @@ def suits(task, purpose, *indices):
     return answers
 
 
-# What is asked
+# The questions
 
 
 @pytest.mark.parametrize("yes", [True, False])
@@ -180,7 +180,7 @@ async def test_the_multi_info_walk_asks_side_by_side(lamp):
     assert choice.indices == ("1", "2", "3")
 
 
-# What is written
+# The replies
 
 
 async def test_several_nodes_are_joined_by_the_model(either_lamp):
@@ -213,11 +213,11 @@ async def test_the_five_response_ii_prompts_differ(either_lamp):
     assert len(set(model.prompts)) == 5
 
 
-# How it is asked
+# The requests
 
 
 async def every_request(task, **changes):
-    """One request of every kind."""
+    """Send one request of every kind."""
     model = Scripted(type=4)
     now = situation(task, **changes)
     await model.experts.relevant(now)
@@ -229,7 +229,7 @@ async def every_request(task, **changes):
     return model.requests
 
 
-async def test_requests_are_reproducible_and_tell_where_they_belong(either_lamp):
+async def test_requests_are_reproducible_and_name_their_turns(either_lamp):
     requests = await every_request(either_lamp)
     assert len({request.purpose for request in requests}) == 12
     for request in requests:
@@ -240,7 +240,7 @@ async def test_requests_are_reproducible_and_tell_where_they_belong(either_lamp)
     assert len({request.prompt_version for request in requests}) == 12
 
 
-async def test_each_repetition_is_asked_afresh(lamp):
+async def test_each_repetition_asks_the_model_again(lamp):
     identity = ScriptModel(str).identity
     first, again, repeated = [
         [request_key(identity, request) for request in await every_request(lamp, repeat=repeat)]
@@ -290,7 +290,7 @@ async def test_empty_sections_of_the_background_are_left_out(either_lamp, empty)
         assert (f"\n{head}" in model.prompts[0]) == (section != empty)
 
 
-# What a model may answer
+# Malformed answers
 
 
 @pytest.mark.each(

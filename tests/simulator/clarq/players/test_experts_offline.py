@@ -75,7 +75,7 @@ def experts():
         (CHINESE, "我应该用哪种油，鲸油还是橄榄油？", (), "1"),
         (CHINESE, "这里有两个地窖，灯芯在北地窖还是南地窖？", (), "2"),
         (CHINESE, "地窖锁着，应该用铜钥匙还是铁钥匙？", ("2",), "2.1"),
-        # What somebody lacks, cannot do or does not know, they ask for.
+        # Saying what one lacks, cannot do or does not know is a question.
         (ENGLISH, "I have two kinds of oil and can't tell them apart", (), "1"),
         (ENGLISH, "I don't have a wick", (), "2"),
         (CHINESE, "灯芯我没有", (), "2"),
@@ -125,7 +125,7 @@ async def test_the_opening_is_for_those_who_ask_about_the_task(experts, task, ut
 
 
 @pytest.mark.parametrize("task", [ENGLISH, CHINESE])
-async def test_no_response_two_tells_a_node(experts, task):
+async def test_no_response_ii_reveals_a_node(experts, task):
     for type in TurnType:
         said = {await experts.respond(situation("?", task, ("1",), seed=seed), type) for seed in range(5)}
         assert len(said) == 5
@@ -208,7 +208,7 @@ async def test_two_questions_get_one_answer_or_both(experts, task, utterance):
     assert (await experts.walk(asked, multi=True)).indices == ("1", "2")
 
 
-async def test_a_pointing_question_goes_on_from_what_was_given_last(experts):
+async def test_a_pointing_question_continues_from_the_last_node(experts):
     assert (await experts.walk(situation("Which one?", given=("2",)), multi=False)).indices == ("2.1",)
     assert (await experts.walk(situation("哪一把？", CHINESE, ("2",)), multi=False)).indices == ("2.1",)
     assert (await experts.walk(situation("How?", given=("1",)), multi=False)).indices == ()

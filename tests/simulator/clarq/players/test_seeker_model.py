@@ -60,14 +60,14 @@ async def test_chat_mode_is_a_conversation(either_lamp):
 
 
 @pytest.mark.parametrize("mode", get_args(Mode))
-async def test_a_request_is_reproducible_and_tells_where_it_belongs(either_lamp, mode):
+async def test_a_request_is_reproducible_and_names_its_turn(either_lamp, mode):
     _, request = await asked(either_lamp, mode, "Hello?", "How?", "Fill it.", repeat=2)
     assert (request.temperature, request.seed, request.schema) == (0, SEED, None)
     assert (request.purpose, request.episode_id, request.turn_number, request.repeat) == ("seeker", "e", 3, 2)
 
 
 @pytest.mark.parametrize("mode", get_args(Mode))
-async def test_each_repetition_is_asked_afresh(lamp, mode):
+async def test_each_repetition_asks_the_model_again(lamp, mode):
     identity = ScriptModel(str).identity
     keys = [
         request_key(identity, (await asked(lamp, mode, "Hello?", repeat=repeat))[1]) for repeat in (0, 0, 1)
@@ -76,7 +76,7 @@ async def test_each_repetition_is_asked_afresh(lamp, mode):
 
 
 @pytest.mark.parametrize("mode", get_args(Mode))
-async def test_the_prompt_is_all_that_a_seeker_is_told(either_lamp, mode):
+async def test_the_prompt_contains_everything_the_seeker_knows(either_lamp, mode):
     messages, _ = messages_for(view(either_lamp, "Hello?"), mode)
     text = "\n".join(message.content for message in messages)
     assert not any(node.text in text for node in either_lamp.tree.nodes)
@@ -102,7 +102,7 @@ async def test_the_speakers_name_is_no_part_of_what_is_said(lamp, mode, answer, 
 
 
 def test_an_unknown_mode_is_refused():
-    with pytest.raises(InputError, match="completion, chat, not 'dialogue'"):
+    with pytest.raises(InputError, match="completion or chat, not 'dialogue'"):
         ModelSeeker(ScriptModel(str), "dialogue")
 
 

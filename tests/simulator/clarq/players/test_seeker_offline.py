@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from personas.templates import render
 from simulator.clarq import graph
-from simulator.clarq.data import SeekerKnows, farewell, load_items
+from simulator.clarq.data import SeekerKnows, is_farewell, load_items
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.players.seeker_offline import STYLES, OfflineSeeker, case_of, open_topics
 from simulator.clarq.score import DialogueScores, score_dialogue
@@ -66,7 +66,7 @@ def view(
 async def talk(
     background: Background, replies: Sequence[str], style: str = "careful", **more: object
 ) -> list[Reply]:
-    """What the seeker says when the provider answers with `replies` one after the other."""
+    """Return the seeker's lines if the provider answers with `replies` in order."""
     seeker, mine, spoken = OfflineSeeker(style), list[str](), list[Reply]()
     for turn in range(len(replies) + 1):
         reply = await seeker.reply(view(background, replies[:turn], mine, **more))  # type: ignore[arg-type]
@@ -83,7 +83,7 @@ def kinds(reply: Reply) -> list[str]:
     return [topic["kind"] for topic in reply.trace["topics"]]
 
 
-def test_its_name_tells_its_style() -> None:
+def test_its_name_contains_its_style() -> None:
     assert [OfflineSeeker(style).name for style in STYLES] == [
         "offline/seeker",
         "offline/seeker:hasty",
@@ -92,7 +92,7 @@ def test_its_name_tells_its_style() -> None:
     assert OfflineSeeker().kind == "offline"
 
 
-def test_an_unknown_manner_is_refused_with_the_known_ones() -> None:
+def test_an_unknown_style_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InputError, match="careful, hasty, verbose"):
         OfflineSeeker("sleepy")
 
@@ -102,7 +102,7 @@ async def test_first_it_asks_how_the_task_is_done(style: str) -> None:
     reply = await OfflineSeeker(style).reply(view(ENGLISH))
     assert ENGLISH.task in reply.text
     assert kinds(reply) == ["start"]
-    assert not farewell(reply.text)
+    assert not is_farewell(reply.text)
 
 
 async def test_it_asks_again_if_the_provider_does_not_answer_and_gives_up_in_the_end() -> None:
@@ -137,7 +137,7 @@ async def test_it_comes_back_once_to_a_choice_that_the_reply_passed_over() -> No
     assert len(about_the_ridge) == 2
 
 
-async def test_every_sort_of_topic_is_noticed() -> None:
+async def test_every_kind_of_topic_is_noticed() -> None:
     found = topics(view(ENGLISH, [OPENING], ["Hello"]))
     by_kind = {topic.kind: topic for topic in reversed(found)}
     assert by_kind["choice"].options == ("Owl Ridge", "Hare Ridge")
@@ -191,14 +191,14 @@ async def test_chinese() -> None:
     assert "锡铲子，还是珍珠铲子" in text[2]
     assert "铁匠奶奶" in text[3]
     assert "海象" in text[4]
-    assert not any(farewell(line) for line in text[:-1])
+    assert not any(is_farewell(line) for line in text[:-1])
 
 
 @pytest.mark.each("style", STYLES)
 async def test_it_leaves_when_it_is_told_that_it_knows_enough(style: str) -> None:
     enough = render("clarq/enough", "en", {}).text
     reply = (await talk(ENGLISH, [OPENING, enough], style))[-1]
-    assert farewell(reply.text)
+    assert is_farewell(reply.text)
     assert "enough" in reply.trace["why"]
 
 
@@ -207,7 +207,7 @@ async def test_it_leaves_when_it_is_told_that_it_knows_enough(style: str) -> Non
 async def test_the_last_turn_allowed_says_goodbye(style: str, language: str) -> None:
     background, opening = (ENGLISH, OPENING) if language == "en" else (CHINESE, CHINESE_OPENING)
     spoken = await talk(background, [opening] * 3, style, language=language, turn_limit=3)
-    assert [farewell(reply.text) for reply in spoken[:3]] == [False, False, True]
+    assert [is_farewell(reply.text) for reply in spoken[:3]] == [False, False, True]
 
 
 async def test_the_hasty_one_asks_two_questions_and_leaves() -> None:
@@ -263,7 +263,7 @@ def test_every_wording_says_what_it_asks_for(kind: str, section: str, variant: i
             )
             for text in (first, again):
                 assert all(option in text for option in options) if kind == "choice" else "door" in text
-                assert not farewell(text)
+                assert not is_farewell(text)
                 assert text[-1] in "?？"
             assert kind == "passed" or first != again
 
@@ -274,7 +274,7 @@ async def test_a_task_about_goodbyes_does_not_end_the_dialogue(style: str) -> No
         "host", "saying goodbye to the guests", items=("A loud goodbye", "A quiet goodbye")
     )
     spoken = await talk(background, ["Say goodbye to the guests at a suitable door."], style)
-    assert [farewell(reply.text) for reply in spoken] == [reply.trace["act"] == "goodbye" for reply in spoken]
+    assert all(is_farewell(reply.text) == (reply.trace["act"] == "goodbye") for reply in spoken)
     assert spoken[0].trace["act"] == "start"
 
 
@@ -317,8 +317,8 @@ async def test_whatever_the_provider_says_it_speaks_and_ends_in_time(
     spoken = await talk(background, replies, style, language=language, seed=seed, turn_limit=limit)
     for reply in spoken:
         assert reply.text.strip()
-        assert farewell(reply.text) == (reply.trace["act"] == "goodbye")
-    assert farewell(spoken[-1].text)
+        assert is_farewell(reply.text) == (reply.trace["act"] == "goodbye")
+    assert is_farewell(spoken[-1].text)
 
 
 async def play(task: Task, style: str) -> DialogueScores:
@@ -346,7 +346,7 @@ async def play(task: Task, style: str) -> DialogueScores:
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_asking_back_pays_on_the_built_in_tasks(language: str) -> None:
-    """Whoever asks about what is open learns far more than who asks two questions and leaves."""
+    """A seeker that asks about open topics learns far more than one that asks two questions and leaves."""
     tasks = load_items("builtin", language)[::3]
     share: dict[str, float] = {}
     success: dict[str, float] = {}
@@ -361,7 +361,7 @@ async def test_asking_back_pays_on_the_built_in_tasks(language: str) -> None:
     assert min(share["careful"], share["verbose"]) > share["hasty"] + 0.2
 
 
-def test_of_two_words_for_a_group_the_last_is_taken_in_every_process() -> None:
+def test_every_process_takes_the_last_word_for_a_group() -> None:
     words = ("制作", "网式", "陷阱", "准备", "野兽", "放好")
     group = Group("skills", "陷阱", frozenset(words), ("制作网式陷阱", "制作洞式陷阱"), ())
     for last in words:

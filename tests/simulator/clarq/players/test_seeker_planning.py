@@ -1,4 +1,4 @@
-"""What the offline seeker asks over whole dialogues: one question per slot, and an end."""
+"""The offline seeker over complete dialogues: one question per slot, and an end."""
 
 import asyncio
 import re
@@ -14,8 +14,8 @@ from personas.templates import render
 from simulator.clarq import graph
 from simulator.clarq.data import SeekerKnows, load_items
 from simulator.clarq.players.experts_offline import OfflineExperts
-from simulator.clarq.players.seeker_offline import OfflineSeeker, case, plan
-from simulator.clarq.seeker.knowledge import knowledge_of, parts
+from simulator.clarq.players.seeker_offline import OfflineSeeker, make_case, plan
+from simulator.clarq.seeker.knowledge import knowledge_of, split_entry
 from simulator.clarq.seeker.noticing import Topic
 from simulator.clarq.seeker.reading import read_requirement
 from simulator.seats import Line, View
@@ -27,7 +27,7 @@ NOTHING = {"en": "I cannot say more about that.", "zh": "这一点我说不了�
 
 @cache
 def builtin_turns(language: str) -> tuple[tuple[Task, tuple[tuple[View, str, dict, bool], ...]], ...]:
-    """For every third built-in task: view, line and trace per turn, and whether a node was given."""
+    """Return view, line, trace and whether a node was given, per turn of every third built-in task."""
     return tuple((task, asyncio.run(_played(task))) for task in load_items("builtin", language)[::3])
 
 
@@ -70,12 +70,12 @@ async def _played(task: Task) -> tuple[tuple[View, str, dict, bool], ...]:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_no_question_goes_through_the_inventory(language: str) -> None:
-    """What a question names of the background is of one kind, or somebody has spoken of it."""
+    """A question names background entries of one kind only, or entries mentioned before."""
     scanned = []
     for task, turns in builtin_turns(language):
         knowledge = knowledge_of(task.background, language)
         alike = [set(group.options) for group in knowledge_of(task.background, language).groups]
-        names = [parts(text).name for text in (*task.background.items, *task.background.skills)]
+        names = [split_entry(text).name for text in (*task.background.items, *task.background.skills)]
         for view, text, trace, _ in turns:
             heard = knowledge.terms(" ".join(line.text for line in view.lines if line.seat == "provider"))
             named = [name for name in names if name.lower() in text.lower() and trace["act"] == "ask"]
@@ -107,7 +107,7 @@ def test_what_was_refused_is_asked_once_more_at_most_and_in_other_words(language
 async def _talk(
     background: Background, replies: Sequence[str], language: str = "en"
 ) -> list[tuple[str, dict]]:
-    """The seeker's lines and traces when the provider says `replies`, the last of them for ever."""
+    """Return the seeker's lines and traces if the provider says `replies` and then repeats the last."""
     lines, spoken = [Line("provider", "Hello.")], []
     for turn in range(30):
         view = View(
@@ -130,7 +130,7 @@ async def _talk(
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_against_a_wall_every_slot_is_asked_and_given_up(language: str) -> None:
-    """A provider that tells nothing after the opening is not asked for ever."""
+    """The seeker gives up on a provider that says nothing new after the opening."""
     for task in load_items("builtin", language)[::6]:
         spoken = await _talk(task.background, [task.tree.opening, NOTHING[language]], language)
         assert spoken[-1][1]["act"] == "goodbye", task.id
@@ -160,13 +160,13 @@ async def test_it_stops_when_the_slots_are_closed() -> None:
         ("In the arena, replace the crystal oscillator, the inductor and the chimera.", "the inductor"),
     ],
 )
-async def test_what_was_named_in_one_breath_is_not_forgotten(said: str, asked: str) -> None:
+async def test_things_of_one_enumeration_are_all_asked_about(said: str, asked: str) -> None:
     background = Background("fighter", "winning in the arena", skills=("Cast ice magic", "Cast fire magic"))
     spoken = await _talk(background, [said, "The chimera fears ice magic.", NOTHING["en"]])
     assert any(text.endswith(f"about {asked}?") for text, _ in spoken)
 
 
-async def test_a_choice_that_was_decided_while_another_was_asked_is_made_sure_of() -> None:
+async def test_a_choice_decided_in_passing_is_confirmed() -> None:
     background = Background(
         "boat builder",
         "building a boat",
@@ -190,7 +190,7 @@ async def test_a_choice_that_was_decided_while_another_was_asked_is_made_sure_of
         ("zh", "在十分钟时间内写好名字。", ""),
     ],
 )
-async def test_when_an_appointment_is_is_asked(language: str, said: str, asked: str) -> None:
+async def test_the_time_of_an_appointment_is_asked(language: str, said: str, asked: str) -> None:
     task = "meeting Henry, the auction and the book" if language == "en" else "找到亨利，参加拍卖，写好名字"
     spoken = await _talk(Background("", task), [said, NOTHING[language]], language)
     assert [trace["act"] for _, trace in spoken].count("start") == 1
@@ -200,7 +200,7 @@ async def test_when_an_appointment_is_is_asked(language: str, said: str, asked: 
     assert all(asked in text for text in times)
 
 
-async def test_one_refusal_of_a_how_is_borne_and_two_are_not() -> None:
+async def test_it_gives_up_asking_how_after_two_refusals() -> None:
     opening = "Teach the goose to sing. Teach the cat to dance. Teach the dog to knit. Teach the cow to fly."
     spoken = await _talk(Background("teacher", "teaching"), [opening, NOTHING["en"]])
     assert [trace["topics"][0]["kind"] for _, trace in spoken if trace["act"] == "ask"] == ["how", "how"]
@@ -223,10 +223,10 @@ async def test_a_person_is_asked_for_as_one_of_several_not_by_name() -> None:
         assert "谁" not in text
 
 
-def test_a_plan_follows_from_what_was_said_alone() -> None:
+def test_a_plan_depends_only_on_the_dialogue() -> None:
     task = load_items("builtin", "en")[3]
     said = (task.tree.opening, *(node.text for node in task.tree.nodes))
-    plans = [plan(case(task.background, said[:end], "en"), "careful") for end in range(len(said) + 1)]
+    plans = [plan(make_case(task.background, said[:end], "en"), "careful") for end in range(len(said) + 1)]
     for shorter, longer in pairwise(plans):
         assert longer[:-1] == shorter
 
@@ -269,10 +269,10 @@ WRONG = {
 
 
 def _all_topics(task: Task, language: str) -> Iterator[Topic]:
-    """Whatever may be noticed in the course of the task."""
+    """Yield all topics that may be noticed in the course of a task."""
     said = (task.tree.opening, *(node.text for node in task.tree.nodes))
     for end in range(1, len(said) + 1):
-        yield from case(task.background, said[:end], language).noticed
+        yield from make_case(task.background, said[:end], language).noticed
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -1,4 +1,4 @@
-"""How far the built-in seeker gets with the built-in experts, and what it has learnt to notice for that."""
+"""Success of the built-in seeker with the built-in experts, and the topics it must notice."""
 
 from dataclasses import replace
 from statistics import fmean
@@ -7,10 +7,10 @@ import pytest
 from bench_seeker import play
 
 from simulator.clarq.data import load_items
-from simulator.clarq.players.seeker_offline import case, open_topics, plan
+from simulator.clarq.players.seeker_offline import make_case, open_topics, plan
 from trees import Background
 
-# A little below what is reached; raise them with the seeker, so that it is noticed when it falls.
+# A little below the current values, so that a drop is noticed; raise them when the seeker improves.
 SUCCESS = {"en": 0.87, "zh": 0.72}
 QUESTIONS = {"en": 6.3, "zh": 7.3}  # per success, at most
 
@@ -66,30 +66,30 @@ def test_what_a_line_leaves_open_is_noticed(background: Background, said: str, k
     language = "zh" if said > "\u4e00" else "en"
     background = replace(background, task=said)  # a line that has nothing to do with the task tells nothing
     assert (kind, about) in {
-        (topic.kind, topic.about) for topic in open_topics(case(background, (said,), language))
+        (topic.kind, topic.about) for topic in open_topics(make_case(background, (said,), language))
     }
 
 
 @pytest.mark.parametrize("piece", ["把它换掉", "连一道划痕都不留", "发令枪一响"])
 def test_what_tells_of_no_step_is_not_asked(piece: str) -> None:
     said = f"磨坊在山上，{piece}，就走那条路。"
-    topics = open_topics(case(Background("工人", "修磨坊"), (said,), "zh"))
+    topics = open_topics(make_case(Background("工人", "修磨坊"), (said,), "zh"))
     assert not [topic for topic in topics if piece in topic.about]
 
 
 def asked(background: Background, *said: str) -> list[tuple[str, str]]:
-    """Kind and thing of each question, when the provider says `said`."""
-    turns = plan(case(background, said, "en"), "careful")
+    """Return kind and subject of each question if the provider says `said`."""
+    turns = plan(make_case(background, said, "en"), "careful")
     return [(topic.kind, topic.about) for turn in turns[1:] for topic in turn]
 
 
-def test_a_thing_that_a_note_names_is_not_asked_after_as_vague() -> None:
+def test_a_thing_named_in_a_note_is_not_vague() -> None:
     background = Background("b", "building", scenes=("Store (the hatch opens only for a brass token)",))
-    topics = open_topics(case(background, ("Go on.", "The machine drops a brass token."), "en"))
+    topics = open_topics(make_case(background, ("Go on.", "The machine drops a brass token."), "en"))
     assert not [topic for topic in topics if topic.kind == "which"]
 
 
-def test_an_obstacle_is_asked_about_again_if_something_else_was_told() -> None:
+def test_an_obstacle_is_asked_about_again_after_an_answer_to_something_else() -> None:
     background = Background(
         "thief",
         "leaving",
