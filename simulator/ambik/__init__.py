@@ -1,4 +1,4 @@
 """AmbiK: a kitchen robot decides whether to act or to ask, with conformal prediction.
 
-Tasks in pairs, five methods, calibration, metrics, the exchange after a question, new pairs by people.
+Paired tasks, five methods, calibration, metrics, the dialogue after a question, and annotation of new pairs.
 """

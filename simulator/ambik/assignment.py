@@ -1,8 +1,8 @@
-"""From a study file to its cells, and from a participant's place to their item (spec 1, 5, 11).
+"""AmbiK's study settings, and the items that participants get (spec 1, 5, 11).
 
-Every item is a condition of its own, which so many people see (``judgments_per_item``), and nobody twice. A
-cell is the item's id. The participant's seat is the robot's, the user's or (task annotate) the annotator's;
-``opposite`` says who sits in the other one. ::
+Every item is a cell, named by the item's id, that ``judgments_per_item`` people see, each at most once. The
+participant sits in the seat of the robot, the user or (task annotate) the annotator; ``opposite`` names the
+player in the other seat. ::
 
     benchmark: ambik
     seat: robot
@@ -10,11 +10,11 @@ cell is the item's id. The participant's seat is the robot's, the user's or (tas
     judgments_per_item: 5
     sets_per_participant: 12
 
-A language model opposite plays a method; conformal ones take their threshold from a calibration run::
+A language model opposite plays a method; a conformal method takes its threshold from a calibration run::
 
     settings: {task: decide, opposite: openai/gpt-4o, method: knowno, calibration: RUN}
 
-Robot and user can be two people who are paired::
+Robot and user can be two people, paired::
 
     seats: [robot, user]
     setup: H2H
@@ -53,24 +53,24 @@ from simulator.studies.parts import Several, StudySettings
 
 OWN: Final = "item"
 NONE: Final = "none"
-_USUAL: Final[Mapping[str, str]] = {USER: ITEM, ROBOT: KITCHEN}
+_DEFAULTS: Final[Mapping[str, str]] = {ROBOT: KITCHEN, USER: ITEM}
 """The player opposite unless the settings name another."""
 
 
 class Settings(StudySettings):
-    """AmbiK's part of a study file: its ``settings``.
+    """AmbiK's ``settings`` in a study file.
 
     Attributes:
-        opposite: who sits in the other seat (task decide): by default the item's own answer or the built-in
+        opposite: the player in the other seat (task decide); default: the item's own answer or the built-in
             robot.
-        method: what a language model opposite plays.
-        calibration: the run from which its threshold comes.
-        data: where the pairs or drafts come from: ``builtin``, the name of registered data, or a path.
-        types: of the pairs.
-        items: so many of them, balanced over types and members, never two of one pair, drawn by the study's
-            seed; None: as many as there are.
-        options: what is offered to a person as robot: ``item``: the data's own options, of the built-in
-            robot where they have none; ``kitchen``: the built-in robot's; ``none``; or those of a run.
+        method: the method that a language model opposite plays.
+        calibration: the run that provides the threshold of a conformal method.
+        data: source of the pairs or drafts: ``builtin``, the name of registered data, or a path.
+        types: ambiguity types of the pairs.
+        items: number of items, balanced over types and members, never two of one pair, drawn with the
+            study's seed; None: as many as possible.
+        options: the actions offered to a person as robot: ``item`` (the data's own, else the built-in
+            robot's), ``kitchen`` (the built-in robot's), ``none``, or the name of a run (its options).
     """
 
     task: Task
@@ -87,7 +87,7 @@ class Settings(StudySettings):
 
 
 class KitchenStudy(ItemStudy[Settings]):
-    """People as robot or user opposite somebody, or as annotators."""
+    """Studies with people as robot, user or annotator."""
 
     benchmark = BENCHMARK
     seats = (ROBOT, USER, ANNOTATOR)
@@ -102,45 +102,45 @@ class KitchenStudy(ItemStudy[Settings]):
         """Read the settings.
 
         Raises:
-            InputError: also if the seats do not fit the task.
+            InputError: if they are invalid, or the seats do not fit the task.
         """
         settings: Settings = super().read_settings()
-        if problem := _misfit(self.study.seats, self.study.seat, settings):
+        if problem := _settings_problem(self.study.seats, self.study.seat, settings):
             raise InputError(f"study {self.study.id!r}, settings: {problem}")
         return settings
 
     @property
     def task(self) -> str:
-        """The participant's seat, from which it follows what they do; of people who are paired, ``pair``."""
+        """The participant's seat, which determines the task; ``pair`` if two people are paired."""
         return self.study.seat or PAIR
 
     @property
     def seating(self) -> Mapping[str, str]:
-        """Return who sits where."""
+        """The player in each seat."""
         if self.settings.task == "annotate":
             return {ANNOTATOR: PERSON}
         people, opposite = self.study.people, self.settings.opposite
-        return {seat: PERSON if seat in people else opposite or _USUAL[seat] for seat in (ROBOT, USER)}
+        return {seat: PERSON if seat in people else opposite or _DEFAULTS[seat] for seat in (ROBOT, USER)}
 
     @property
     def needs(self) -> Mapping[str, Needs]:
-        """Return what the method needs of the model opposite, if it is a server's."""
+        """What the method needs from the model opposite, if that runs on a server."""
         method = self.settings.method
-        sits = {**self.seating, **self.study.pairing.partner}
-        remote = [(seat, who) for seat, who in sits.items() if who.startswith(REMOTE)]
+        players = {**self.seating, **self.study.pairing.partner}
         needs: dict[str, Needs] = {}
-        for seat, who in remote:
-            needs |= needs_of(method, who) if method and seat == ROBOT else {who: Needs()}
+        for seat, player in players.items():
+            if player.startswith(REMOTE):
+                needs |= needs_of(method, player) if method and seat == ROBOT else {player: Needs()}
         return needs
 
     def options(self, place: Place, *, begun: bool) -> Mapping[str, object]:
-        """Return what the settings say of every episode."""
+        """Return the options that the settings give every episode."""
         return self._options
 
     def all_items(self) -> Sequence[Item]:
-        """Return the drafts or tasks; so many as the settings say, drawn by the study's seed."""
+        """Return the drafts or tasks, drawn with the study's seed up to the number in the settings."""
         settings, seed = self.settings, derive_seed(self.study.seed, "items")
-        # Conditions choose among all items, so nothing is drawn then.
+        # Conditions choose among all items, so none are drawn here.
         number = None if self.study.conditions else settings.items
         if settings.task == "annotate":
             drafts: Sequence[Draft] = load_drafts(settings.data)
@@ -150,14 +150,13 @@ class KitchenStudy(ItemStudy[Settings]):
         pairs = load_pairs(settings.data, settings.part)
         tasks: Sequence[tuple[Pair, Member]]
         if self.study.conditions:
-            of_types = (pair for pair in pairs if pair.type in settings.types)
-            tasks = [*product(of_types, settings.members)]
+            tasks = [*product((pair for pair in pairs if pair.type in settings.types), settings.members)]
         else:
-            tasks = drawn(pairs, settings.types, settings.members, number, seed)
-        return tuple(offering(pair, member, NONE) for pair, member in tasks)
+            tasks = draw_tasks(pairs, settings.types, settings.members, number, seed)
+        return tuple(with_options(pair, member, NONE) for pair, member in tasks)
 
     def taken(self, items: Mapping[Cell, Item]) -> Mapping[Cell, Item]:
-        """Return the items with what is offered to a person as robot; that of a run is in the log."""
+        """Return the items with the actions offered to a person; those of a run come from the log."""
         source, offers = self.settings.options, dict[str, tuple[str, ...]]()
         if source not in (OWN, "kitchen", NONE):
             if ROBOT not in self.study.people or self.reader is None:
@@ -168,34 +167,34 @@ class KitchenStudy(ItemStudy[Settings]):
                 known = f"{OWN}, kitchen or {NONE}"
                 raise InputError(f"options {source!r} is neither {known} nor a run ({error})") from error
         return {
-            cell: offering(item.pair, item.member, source, offers) if isinstance(item, PairItem) else item
+            cell: with_options(item.pair, item.member, source, offers) if isinstance(item, PairItem) else item
             for cell, item in items.items()
         }
 
 
-def _misfit(pair: Sequence[str] | None, seat: str, settings: Settings) -> str:
-    """Return why seats and task do not fit, or a model opposite has nothing to play; empty if all is well."""
+def _settings_problem(pair: Sequence[str] | None, seat: str, settings: Settings) -> str:
+    """Return what is wrong with the seats, the task or the player opposite; empty if nothing is."""
     name, method = settings.opposite, settings.method
     if pair is not None:
         fits = settings.task == "decide" and {*pair} == {ROBOT, USER}
         if not fits:
             return f"people are paired as {ROBOT} and {USER}, whose task is decide"
-        return "opposite: nobody else takes part where people are paired" if name else ""
+        return "opposite: cannot be set where two people are paired" if name else ""
     seats = (ANNOTATOR,) if settings.task == "annotate" else (ROBOT, USER)
     known = ROBOTS if seat == USER else (ITEM,)
     model = seat == USER and bool(name) and not name.startswith(("offline/", "script:"))
     problems = {
-        f"task {settings.task} has the seats {', '.join(seats)}, and not {seat!r}": seat not in seats,
-        f"opposite is {name!r}, but nobody sits opposite an annotator": seat == ANNOTATOR and bool(name),
-        "opposite is a person; people are paired with seats in place of seat": name == PERSON,
-        f"opposite is {name!r}; built in are {', '.join(known)}": (
+        f"task {settings.task} has the seats {', '.join(seats)}, not {seat!r}": seat not in seats,
+        f"opposite is {name!r}, but an annotator has no opposite": seat == ANNOTATOR and bool(name),
+        "opposite is a person; to pair people, give seats instead of seat": name == PERSON,
+        f"opposite is {name!r}; the built-in players are {', '.join(known)}": (
             name.startswith("offline/") and name not in known
         ),
-        f"opposite is the model {name!r}; say which method it plays": model and not method,
-        f"method {method} needs a calibration, the name of a run": (
+        f"opposite is the model {name!r}; set the method that it plays": model and not method,
+        f"method {method} needs calibration: the name of a run": (
             model and method in CONFORMAL and not settings.calibration
         ),
-        "method is for a language model in the robot's seat opposite": (
+        "method is only for a language model opposite in the robot's seat": (
             bool(method) and not model and seat != ANNOTATOR
         ),
     }
@@ -203,8 +202,8 @@ def _misfit(pair: Sequence[str] | None, seat: str, settings: Settings) -> str:
 
 
 def episode_options(settings: Settings, reader: LogReader, items: Sequence[Item]) -> dict[str, Any]:
-    """Return what the settings say of every episode."""
-    from simulator.ambik.runs import calibrated_on, require_fitting  # a list of studies needs no graph
+    """Return the options that the settings give every episode."""
+    from simulator.ambik.runs import calibrated_on, require_matching  # a list of studies needs no graph
 
     if settings.task == "annotate":
         return {"task": "annotate"}
@@ -219,24 +218,24 @@ def episode_options(settings: Settings, reader: LogReader, items: Sequence[Item]
         under = options_of(reader, run).settings
         options["settings"] = settings_option(under)
         # Runs name a model without its address.
-        require_fitting(reader, run, bare_name(settings.opposite), options)
+        require_matching(reader, run, bare_name(settings.opposite), options)
         threshold, _ = calibrated_on(reader, run, under, items)
     except LogError as error:
-        raise InputError(f"calibration {run!r} is no run ({error})") from error
+        raise InputError(f"calibration {run!r} is not a run ({error})") from error
     return options | {"calibration": calibration_option(threshold)}
 
 
-def drawn(
+def draw_tasks(
     pairs: Sequence[Pair],
     types: Sequence[Ambiguity],
     members: Sequence[Member],
     number: int | None,
     seed: int,
 ) -> tuple[tuple[Pair, Member], ...]:
-    """Return tasks balanced over types and members, as far as the data go; never two of one pair.
+    """Draw tasks balanced over types and members as far as possible, never two of one pair.
 
-    Who has seen the clear member of a pair knows what the ambiguous one means. Without a number there are as
-    many as pairs.
+    A person who has seen the clear member of a pair knows what the ambiguous one means. Without a number, one
+    task is drawn from every pair.
     """
     shuffled = Random(seed).sample(pairs, len(pairs))
     free = {kind: [pair for pair in shuffled if pair.type == kind] for kind in types}
@@ -250,13 +249,13 @@ def drawn(
     return tuple(tasks)
 
 
-def offering(
+def with_options(
     pair: Pair, member: Member, source: str = OWN, offers: Mapping[str, tuple[str, ...]] | None = None
 ) -> PairItem:
-    """Return the item of a pair's member, with what a person as robot is offered (`Settings.options`).
+    """Return the item of a pair's member, with the actions offered to a person (`Settings.options`).
 
     Raises:
-        InputError: if the run has no options of this item.
+        InputError: if the run has no options for this item.
     """
     item = PairItem(pair=pair, member=member, part=part_of(pair))
     if source == NONE:
@@ -266,4 +265,4 @@ def offering(
         return replace(item, options=own or kitchen_options(item))
     if options := (offers or {}).get(item.id):
         return replace(item, options=options)
-    raise InputError(f"options: the run {source!r} has none of the item {item.id}")
+    raise InputError(f"options: the run {source!r} has none for the item {item.id}")

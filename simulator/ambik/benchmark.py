@@ -1,4 +1,4 @@
-"""AmbiK as a benchmark of the house (`simulator.benchmark`); everything is imported when it is needed."""
+"""The declaration of the AmbiK benchmark (`simulator.benchmark`). Everything in it is imported lazily."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ BENCHMARK: Final = Benchmark[Any, Any](
     name="ambik",
     title="AmbiK",
     summary=(
-        "Put models and built-in robots in AmbiK's kitchen: to act or to ask. Each method of each is a run; "
-        "conformal ones are calibrated first, in a run of their own."
+        "Put models and built-in robots in AmbiK's kitchen: act or ask? Each method of each robot is a run; "
+        "conformal methods are first calibrated in a separate run."
     ),
     position=4,
     seats=(
@@ -28,7 +28,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
         ),
         SeatSpec(
             name="user",
-            role="who answers",
+            role="the user",
             known="offline/item, provider/model or script:FILE",
             default="offline/item",
         ),
@@ -46,7 +46,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
         Metric("set_size", "set size", "options"),
     ),
     item_metrics=frozenset({"needed"}),
-    # The members of a pair hang together.
+    # The members of a pair are not independent.
     cluster=lambda name: name.removesuffix(".clear").removesuffix(".ambiguous"),
     machine=attribute("simulator.ambik.machine:MACHINE"),
     runs=attribute("simulator.ambik.runs:RUNS"),
@@ -60,7 +60,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
                 "person where preferences settle it, inferred where common sense or safety does, nothing in "
                 "clear and clarified tasks"
             ),
-            useful="what the intent wants",
+            useful="part of the intent",
             right="the action realises the user's intent",
         ),
     ),
@@ -81,12 +81,12 @@ BENCHMARK: Final = Benchmark[Any, Any](
         metrics=False,
         draws_late=True,
         help=(
-            "Tables 3 and 6 to 9, coverage, what a question brought, and the paper's figures; people among "
+            "Tables 3 and 6 to 9, coverage, the effect of a question, the paper's figures, for people and "
             "models.\n\nA file is recognized by its content: pairs, KnowNo's scenarios, log-probabilities of "
-            "a KnowNo run, cases of metrics, logs of decisions, tables of results. Switches make sets anew "
-            "of what was logged: no model is asked again. Faulty rows are left out and told at the end; the "
-            "exit code is 1 if a file could not be read, or if a case of a metric has another value by the "
-            "paper's rule."
+            "a KnowNo run, metric cases, logs of decisions, tables of results. The switches recompute "
+            "prediction sets from the log: no model is asked again. Faulty rows are left out and listed at "
+            "the end; the exit code is 1 if a file could not be read, or if a metric case has a different "
+            "value under the paper's rule."
         ),
     ),
     research=attribute("simulator.ambik.research:RESEARCH"),
@@ -95,18 +95,15 @@ BENCHMARK: Final = Benchmark[Any, Any](
     commands={
         "import ambik-results": Command(
             "simulator.ambik.import_command:import_ambik",
-            (
-                "Bring results into the log, a run for each robot, method and configuration; again it adds "
-                "nothing."
-            ),
+            "Import results into the log, a run per robot, method and configuration; repeating adds nothing.",
         ),
         "generate ambik": Command(
             "simulator.ambik.generate_command:generate_ambik",
-            "Make drafts of new pairs for annotators. The same command again continues where it stopped.",
+            "Draft new pairs for annotators. Repeat the command to continue where it stopped.",
         ),
         "stats ambik": Command(
             "simulator.ambik.statistics:stats_command",
-            "Statistics of AmbiK pairs: types, words, plans, intents, shortlists, each by its counting rule.",
+            "Statistics of AmbiK pairs: types, words, plans, intents, shortlists, and the counting rules.",
         ),
     },
 )

@@ -1,4 +1,4 @@
-"""The report on a conformal calibration: what was promised, and what happened (spec 7)."""
+"""The report on a conformal calibration: guaranteed and observed coverage (spec 7)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,7 @@ from simulator.ambik import conformal
 from simulator.ambik.conformal import MARGINAL, NO_PROMISE, Caution, Histogram, Range, caution
 from simulator.ambik.measures import means
 from simulator.ambik.metrics import asks_as_needed
-from simulator.ambik.predicting import (
-    calibrate,
-    check_same_scores,
-    outcome_prepared,
-    prepared,
-    recalibrated,
-)
+from simulator.ambik.predicting import apply_threshold, calibrate, check_same_scores, prepare, recalibrate
 from simulator.ambik.records import Calibrated, Decision, Outcome
 from simulator.ambik.terms import Quantile, Settings
 from simulator.stats import Interval, cluster_bootstrap
@@ -26,21 +20,21 @@ from simulator.stats import Interval, cluster_bootstrap
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoverageReport:
-    """A calibration and its sets.
+    """A calibration and its prediction sets.
 
     Attributes:
-        n: calibration items; `without`: those of them without any right candidate.
-        rank: l, from 1; n + 1 where nothing can be promised.
-        q_hat: the threshold; `quantile`: how it was taken.
-        guarantee: between what the probability of coverage lies.
-        promised: central 95 % range of the empirical coverage of as many items as were tested, by the
-            beta-binomial law; of endlessly many (Beta) if none were.
-        tested: decisions, those included that were never made.
-        coverage: of those sets whose true answer is known; None if there are none.
-        mean_size: of the sets that were made; None if there are none.
-        empty: share of empty sets; None likewise.
-        sizes: set size -> how many sets.
-        statement: what is promised and what is not; to be shown beside the numbers.
+        n: number of calibration items; `without`: the number of those without any right candidate.
+        rank: l, from 1; n + 1 where nothing can be guaranteed.
+        q_hat: the threshold; `quantile`: how it was computed.
+        guarantee: bounds on the probability of coverage.
+        promised: central 95 % range of the empirical coverage on as many items as were tested
+            (beta-binomial), or on infinitely many (Beta) if none were tested.
+        tested: number of decisions, including those that were never made.
+        coverage: of the sets whose true answer is known; None if there are none.
+        mean_size: mean size of the sets made; None if there are none.
+        empty: share of empty sets; None if no set was made.
+        sizes: number of sets by size.
+        statement: what the guarantee covers and what it does not; to be shown with the numbers.
     """
 
     n: int
@@ -63,16 +57,16 @@ class CoverageReport:
 
     @property
     def kept(self) -> bool | None:
-        """Return True if the coverage lies in the range that the law predicts; None if it is unknown."""
+        """True if the coverage is in the predicted range; None if it is unknown."""
         if self.coverage is None:
             return None
         return self.promised.low <= self.coverage.value <= self.promised.high
 
 
 def report_of(calibrated: Calibrated, outcomes: Sequence[Outcome], settings: Settings) -> CoverageReport:
-    """Report on a calibration and the sets that were made with it, both under `settings`.
+    """Report on a calibration and the sets made with it, both under `settings`.
 
-    Of outcomes of one type alone nothing is promised.
+    The guarantee does not apply to outcomes of a single type.
     """
     reference = settings.cp_rule == "reference"
     quantile: Quantile = "numpy_linear" if reference else settings.quantile
@@ -82,14 +76,11 @@ def report_of(calibrated: Calibrated, outcomes: Sequence[Outcome], settings: Set
         promised = conformal.beta_range(n, epsilon, quantile)
     else:
         promised = conformal.beta_binomial_range(n, epsilon, coverage.n, quantile)
-    cautions = {
-        caution("repeats", repeats=calibrated.repeats, n=n): calibrated.repeats,
-        caution(
-            "unaffordable", unaffordable=calibrated.unaffordable, n=n, most=n - calibrated.rank + 1
-        ): calibrated.unaffordable,
-    }
-    holding = (each for each, count in cautions.items() if count)
-    warnings = (*conformal.warnings(n, epsilon, calibrated.without, quantile), *holding)
+    warnings = list(conformal.warnings(n, epsilon, calibrated.without, quantile))
+    if repeats := calibrated.repeats:
+        warnings.append(caution("repeats", repeats=repeats, n=n))
+    if unaffordable := calibrated.unaffordable:
+        warnings.append(caution("unaffordable", unaffordable=unaffordable, n=n, most=n - calibrated.rank + 1))
     return CoverageReport(
         n=n,
         epsilon=float(conformal.exact(epsilon)),
@@ -106,14 +97,14 @@ def report_of(calibrated: Calibrated, outcomes: Sequence[Outcome], settings: Set
         without=calibrated.without,
         nonconformities=conformal.histogram(calibrated.nonconformities),
         sizes=dict(sorted(Counter(made).items())),
-        warnings=(NO_PROMISE,) if reference else warnings,
+        warnings=(NO_PROMISE,) if reference else tuple(warnings),
     )
 
 
 def coverage_of(outcomes: Sequence[Outcome]) -> Interval | None:
     """Return the share of sets with a right option; None where no right option is known.
 
-    Clopper and Pearson's interval holds where each task was played once; otherwise whole pairs are resampled.
+    The interval is Clopper-Pearson where each task was played once; otherwise pairs are resampled.
     `Interval.n` counts tasks.
     """
     known = [outcome for outcome in outcomes if outcome.covered is not None]
@@ -125,17 +116,17 @@ def coverage_of(outcomes: Sequence[Outcome]) -> Interval | None:
     return cluster_bootstrap(covered, pairs)._replace(n=len(tasks))
 
 
-# ---- what another target would have done
+# ---- results at other targets
 
 GRID: Final = tuple(float(Fraction(step, 40)) for step in range(1, 40))
 """Every fortieth between 0 and 1."""
 
 
 class EpsilonPoint(NamedTuple):
-    """One epsilon.
+    """The results at one epsilon.
 
     Attributes:
-        ask_rate: share of tasks of which the robot asks.
+        ask_rate: share of tasks about which the robot asks.
         accuracy: of the decision to ask or not; None where no task says whether a good robot asks.
         coverage: share of sets with a right option (`coverage_of`); None where no right option is known.
         set_size: mean size of the sets; None where none was made.
@@ -155,22 +146,22 @@ def epsilon_curve(
     settings: Settings,
     grid: Sequence[float] = GRID,
 ) -> tuple[EpsilonPoint, ...]:
-    """Lay every threshold of `grid` on the same scores: no model is needed.
+    """Apply the threshold of every epsilon in `grid` to the same scores; no model is needed.
 
     Returns:
-        One point for each value, in the order of `grid`; none if there are no decisions.
+        One point for each epsilon, in the order of `grid`; empty if there are no decisions.
     """
     if not decisions or not grid:
         return ()
-    ready = [prepared(decision, settings) for decision in decisions]
+    ready = [prepare(decision, settings) for decision in decisions]
     base = calibrate(calibration, settings)
     check_same_scores(decisions[0], base, settings)
     clusters = [decision.item.cluster for decision in decisions]
     points = []
     for epsilon in grid:
         target = float(conformal.epsilon_of(epsilon))
-        q_hat = recalibrated(base, replace(settings, target_success=target)).q_hat
-        outcomes = [outcome_prepared(each, q_hat, settings) for each in ready]
+        q_hat = recalibrate(base, replace(settings, target_success=target)).q_hat
+        outcomes = [apply_threshold(each, q_hat, settings) for each in ready]
         columns: dict[str, list[float | None]] = {
             "asks": [float(outcome.help) for outcome in outcomes],
             "right": [asks_as_needed(outcome, settings) for outcome in outcomes],

@@ -1,6 +1,6 @@
-"""AmbiK's pairs, KnowNo's scenarios and drafts: built in, registered, or files of them (spec 2, 9, 11).
+"""Loaders of AmbiK pairs, KnowNo scenarios and drafts: built in, registered, or from files (spec 2, 9, 11).
 
-The kinds of files are told by their columns, or by the fields of their first records (`TABLES`).
+A file's kind is recognized by its columns, or by the fields of its first records (`TABLES`).
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ LOGPROBS: Final = TableSpec[Logprobs](
 )
 METRIC_CASES: Final = TableSpec[MetricCase](
     name="metric_cases",
-    title="cases of metrics",
+    title="metric cases",
     is_of=is_metric_case,
     parse=read_metric_case,
     key=lambda case: (case.id, ""),
@@ -101,7 +101,7 @@ DRAFTS: Final = TableSpec[Draft](
 )
 
 
-def _faults_of_pairs(files: Mapping[Path, PairsFile]) -> tuple[Fault, ...]:
+def _pairs_faults(files: Mapping[Path, PairsFile]) -> tuple[Fault, ...]:
     merged = merge(list(files.values()))
     return (*merged.faults, *merged.report.warnings)
 
@@ -111,7 +111,7 @@ TABLES: Final = Tables(
     specs=(PAIRS, KNOWNO, LOGPROBS, METRIC_CASES, RESULT_TABLE, DECISIONS, DRAFTS),
     main=PAIRS,
     looks_main=looks_like_pairs,
-    check_main=_faults_of_pairs,
+    check_main=_pairs_faults,
 )
 
 
@@ -120,12 +120,12 @@ TABLES: Final = Tables(
 BUILTIN: Final = "builtin"
 FOLDER: Final = Path(__file__).parent / "builtin"
 Which = Literal["all", "calibration", "test", "released", "added"]
-"""Parts of pairs: what they serve, and whether they are of the paper's kind or as those added in 2025."""
+"""A subset of the pairs: by purpose, or by release (the paper's, or the pairs added in 2025)."""
 T = TypeVar("T")
 
 
 class Step(BaseModel, frozen=True):
-    """A step of an annotator's work: which fields of the form it is about, and its rules in words."""
+    """A step of an annotator's work: the form fields that it covers, and its rules in words."""
 
     id: str
     fields: tuple[str, ...]
@@ -133,7 +133,7 @@ class Step(BaseModel, frozen=True):
 
 
 class Definition(BaseModel, frozen=True):
-    """The definition of a type of ambiguity, for people."""
+    """The definition of an ambiguity type, for people."""
 
     name: str
     definition: str
@@ -144,8 +144,8 @@ class Guidelines(BaseModel, frozen=True):
     """The guidelines for people, in one language (spec 1, 11.1).
 
     Attributes:
-        type_test: how an annotator tells the types apart.
-        types: by type, in the order of `terms.AMBIGUITIES`.
+        type_test: how an annotator distinguishes the types.
+        types: definitions by type, in the order of `terms.AMBIGUITIES`.
     """
 
     steps: tuple[Step, ...]
@@ -156,51 +156,51 @@ class Guidelines(BaseModel, frozen=True):
 
 
 def load_pairs(data: str | Path = BUILTIN, part: Which = "all") -> tuple[Pair, ...]:
-    """Return the pairs of data, or of one part of them, in the order of their files.
+    """Return the pairs of a data set, or of one part of it, in the order of its files.
 
     Args:
-        data: ``builtin``, the name of registered data, or a file or folder. A folder's files hold parts of
-            one set of pairs.
-        part: rows that say which member to take (``take_amb``) are for calibration, the others for tests;
-            ``added`` are those with neither indirect wording nor variants, ``released`` the others.
+        data: ``builtin``, the name of registered data, or a file or folder. The files of a folder are parts
+            of one set of pairs.
+        part: pairs that name the member to use (``take_amb``) are for calibration, the others for tests;
+            ``added`` are pairs with neither indirect wording nor variants, ``released`` the others.
 
     Raises:
-        InputError: if the data do not exist, have nothing of that part, or any row of them is faulty.
+        InputError: if the data do not exist, have no pairs of that part, or contain a faulty row.
     """
     loaded = read_pairs(data, part)
-    refuse(loaded.faults)
+    raise_first(loaded.faults)
     return loaded.pairs
 
 
 def read_pairs(data: str | Path = BUILTIN, part: Which = "all") -> LoadedPairs:
-    """Do as `load_pairs`, but return the good rows of faulty data, the faults, and the report on all of it.
+    """Load pairs like `load_pairs`, but return the good rows, the faults and a report instead of raising.
 
     Raises:
-        InputError: if the data do not exist, or have nothing of that part.
+        InputError: if the data do not exist, or have no pairs of that part.
     """
     if part not in get_args(Which):
         raise InputError(f"part {part!r}: must be one of {', '.join(get_args(Which))}")
-    held = _pairs_of(data)
-    pairs = tuple(pair for pair in held.pairs if part in ("all", part_of(pair), kind_of_pair(pair)))
-    if part in KINDS and not pairs and not held.faults:
+    loaded = _find_pairs(data)
+    pairs = tuple(pair for pair in loaded.pairs if part in ("all", part_of(pair), kind_of_pair(pair)))
+    if part in KINDS and not pairs and not loaded.faults:
         raise InputError(
             f"data {str(data)!r} have no {part} pairs; those added in 2025 have neither unambiguous_indirect "
             "nor variants, released ones have"
         )
-    if not pairs and (held.pairs or not held.faults):
+    if not pairs and (loaded.pairs or not loaded.faults):
         asked = "" if part == "all" else f" for {part}"
         raise InputError(
             f"data {str(data)!r} have no pairs{asked}; those with 0 or 1 in the column take_amb are for "
             "calibration, the others for tests"
         )
-    return held._replace(pairs=pairs)
+    return loaded._replace(pairs=pairs)
 
 
-def refuse(faults: tuple[Fault, ...]) -> None:
-    """Tell the first fault, and how many more there are.
+def raise_first(faults: tuple[Fault, ...]) -> None:
+    """Raise the first fault, if any, with the number of further ones.
 
     Raises:
-        InputError: if there is one.
+        InputError: if there is a fault.
     """
     if faults:
         raise InputError(first_and_more(faults))
@@ -210,7 +210,7 @@ def load_scenarios(data: str | Path = BUILTIN) -> tuple[Scenario, ...]:
     """Return KnowNo's scenarios, in the order of their files.
 
     Raises:
-        InputError: if the data do not exist or hold none, or any row of them is faulty.
+        InputError: if the data do not exist, contain no scenarios, or have a faulty row.
     """
     if data == BUILTIN:
         return _builtin("scenarios", read_scenario_record)
@@ -218,20 +218,20 @@ def load_scenarios(data: str | Path = BUILTIN) -> tuple[Scenario, ...]:
     reads = [KNOWNO.read(file) for file, kind in TABLES.files_of(path).items() if kind is KNOWNO]
     if not reads:
         raise InputError(f"{path}: no file of {KNOWNO.title}")
-    refuse(tuple(fault for read in reads for fault in read.faults))
+    raise_first(tuple(fault for read in reads for fault in read.faults))
     scenarios: dict[str, Scenario] = {}
     for scenario in (scenario for read in reads for scenario in read.rows):
-        # The same scenario may stand in two files.
+        # The same scenario may be in two files.
         if scenarios.setdefault(scenario.id, scenario) != scenario:
-            raise InputError(f"{path}: {KNOWNO.title}: {scenario.id} is in two files, which differ in it")
+            raise InputError(f"{path}: {KNOWNO.title}: {scenario.id} is in two files with different content")
     return tuple(scenarios.values())
 
 
 def load_drafts(data: str | Path = BUILTIN) -> tuple[Draft, ...]:
-    """Return drafts for annotators: built in, of a YAML file like the built-in one, or the same as JSON.
+    """Return drafts for annotators: built in, or from a YAML or JSON file of the same structure.
 
     Raises:
-        InputError: if there is no such file, or an entry of it is faulty.
+        InputError: if the file does not exist or an entry is faulty.
     """
     if data == BUILTIN:
         return _builtin("drafts", read_draft_record)
@@ -239,26 +239,26 @@ def load_drafts(data: str | Path = BUILTIN) -> tuple[Draft, ...]:
     if path.suffix.lower() not in (".json", ".jsonl"):
         return read_list(path, read_draft_record)
     read = DRAFTS.read(path)
-    refuse(read.faults)
+    raise_first(read.faults)
     return read.rows
 
 
 @lru_cache
 def load_guidelines(language: str = "en") -> Guidelines:
-    """Return what people are told."""
+    """Return the guidelines for people."""
     return Guidelines.model_validate(read_texts(FOLDER / "guidelines.yaml", language))
 
 
-def _pairs_of(data: str | Path) -> LoadedPairs:
+def _find_pairs(data: str | Path) -> LoadedPairs:
     if data == BUILTIN:
         return _builtin_pairs()
     path, fixed = datasets.locate(data, BENCHMARK, BUILTIN)
-    # A registered folder is read once: it is named by its content and never changes.
-    return _read_once(path) if fixed else _read_path(path)
+    # A registered folder is named by its content and never changes, so it is read only once.
+    return _read_registered(path) if fixed else _read_path(path)
 
 
 def _read_path(path: Path) -> LoadedPairs:
-    # A file so damaged that it is of no kind tells what it lacks, where it is asked for.
+    # `main_files` includes files too damaged to be recognized, so that reading them reports what they lack.
     files = TABLES.main_files(path)
     if not files:
         raise InputError(
@@ -267,13 +267,13 @@ def _read_path(path: Path) -> LoadedPairs:
     return merge([read_pairs_file(file) for file in files])
 
 
-_read_once: Final = lru_cache(maxsize=4)(_read_path)
+_read_registered: Final = lru_cache(maxsize=4)(_read_path)
 
 
 @lru_cache
 def _builtin_pairs() -> LoadedPairs:
     pairs = read_list(FOLDER / "pairs.yaml", _builtin_pair)
-    report = load_report(as_file(FOLDER / "pairs.yaml", pairs), parts_told=True)
+    report = load_report(as_file(FOLDER / "pairs.yaml", pairs), parts_known=True)
     files = tuple(replace(file, version="builtin", why="") for file in report.files)
     return LoadedPairs(pairs, (), replace(report, files=files))
 
@@ -281,7 +281,7 @@ def _builtin_pairs() -> LoadedPairs:
 def _builtin_pair(row: Row) -> Pair:
     pair = read_pair_record(row)
     if row.one_of("part", PARTS) != part_of(pair):
-        raise row.wrong("part", "does not fit take_amb, which rows for calibration have and others have not")
+        raise row.wrong("part", "does not fit take_amb, which only calibration rows have")
     return pair
 
 
@@ -290,7 +290,7 @@ def _builtin(name: str, read: Callable[[Row], T]) -> tuple[T, ...]:
     return read_list(FOLDER / f"{name}.yaml", read)
 
 
-def _holds(copy: Path) -> Mapping[str, int]:
+def _count_rows(copy: Path) -> Mapping[str, int]:
     kinds = TABLES.files_of(copy)
     rows: Counter[str] = Counter()
     if PAIRS in kinds.values():
@@ -304,7 +304,7 @@ def _holds(copy: Path) -> Mapping[str, int]:
 
 
 def _report(folder: Path) -> tuple[str, ...]:
-    """Return what was seen and what is odd, by kind; places are told by `askback check`."""
+    """Return a summary of the data and of its oddities, by kind; `askback check` names the rows."""
     if PAIRS not in TABLES.files_of(folder).values():
         return ()
     report = read_pairs(folder).report
@@ -320,6 +320,6 @@ DATA: Final = Registration(
         "no good row of AmbiK's pairs (.csv with ambiguous_task, ambiguity_type, …), of KnowNo scenarios "
         "(.csv with intent_object, intent_location, …) or of a run (.json with top_logprobs, …)"
     ),
-    holds=_holds,
+    holds=_count_rows,
     report=_report,
 )

@@ -1,18 +1,18 @@
-"""What people, scripts and built-in players submit, read and checked before it is logged (spec 11.1, 13).
+"""Readers and checks of the moves that people, scripts and built-in players submit (spec 11.1, 13).
 
-What is wrong with a submission is a `SeatError` whose code a page translates::
+An invalid move raises a `SeatError` whose code a page translates::
 
     consent         neither yes nor no
-    no_action       neither an action is named nor a question asked
+    no_action       neither an action nor a question
     no_question     a question without words
     no_questions    the questions are used up: the robot must act
     no_answer       an answer without words
-    too_long        more letters than are kept
-    too_many        more marked actions than are kept
-    not_offered     an action is marked that was not offered
+    too_long        text over the length limit
+    too_many        too many marked actions
+    not_offered     a marked action that was not offered
     pair            an annotator's form breaks rules: `PairFormError.problems` names them
-    malformed       a page sent something else than its form
-    over            nothing is asked any more
+    malformed       a page sent something other than its form
+    over            the seat is not to move
     declined        no consent was given
 """
 
@@ -38,12 +38,12 @@ from simulator.seats import Reply
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marking:
-    """The form of somebody who marks actions.
+    """The form of a robot that marks actions: a person, a script or a built-in player.
 
     Attributes:
-        marked: what they hold for possible; once it was read, each once.
-        act: what they do; if they ask, what they would do otherwise, where they said so.
-        ask: what they ask; None if they act.
+        marked: the actions considered possible; without duplicates after `read_chosen`.
+        act: the action to do; with a question, the action that would be done otherwise (optional).
+        ask: the question; None if the robot acts.
     """
 
     marked: Lines = ()
@@ -53,10 +53,10 @@ class Marking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowForm:
-    """The part of an annotator's form that is about the row as a whole.
+    """The fields of an annotator's form that concern the row, not the pair.
 
     Attributes:
-        delete: why the row is deleted; nothing else is then read.
+        delete: why the row is deleted; the pair's fields are then ignored.
     """
 
     delete: FormText = ""
@@ -66,10 +66,10 @@ class RowForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairFields(RowForm):
-    """The fields of an annotator's form, of the pair that they make.
+    """All fields of an annotator's form.
 
     Attributes:
-        passed_over: why earlier candidates are not adequate.
+        passed_over: why the earlier candidates are not adequate.
     """
 
     passed_over: FormText = ""
@@ -92,24 +92,24 @@ class PairFields(RowForm):
 _MARKING: Final = TypeAdapter(Marking)
 _ROW_FORM: Final = TypeAdapter(RowForm)
 _PAIR_FIELDS: Final = TypeAdapter(PairFields)
-_OF_PAIR: Final = PairFields.__dataclass_fields__.keys() & Pair.__dataclass_fields__.keys()
+_SHARED_FIELDS: Final = PairFields.__dataclass_fields__.keys() & Pair.__dataclass_fields__.keys()
 
 
 def read_chosen(reply: Reply, *, offered: Sequence[str] = (), must_act: bool = False) -> Marking:
     """Return a decision: ``{"marked": [texts], "act": text}`` or ``{"marked": [texts], "ask": question}``.
 
-    What is done is held for possible, so it is among what is marked. Beside a question ``act`` says what one
-    would do if nobody answered.
+    The action done counts as possible, so it is added to the marked ones. With a question, ``act`` is the
+    action that would be done without an answer.
 
-    `offered`: if any, nothing else may be marked; actions in one's own words may be done nevertheless.
+    `offered`: if not empty, only these may be marked; ``act`` may still be in the robot's own words.
 
     Raises:
-        SeatError: if it is no decision or breaks a rule.
+        SeatError: if the reply is not a decision or breaks a rule.
     """
     form = read_move(_MARKING, reply.move if reply.move is not None else {"act": reply.text}, ROBOT)
     marked = tuple(dict.fromkeys(form.marked))
-    if offered and (strange := [action for action in marked if action not in offered]):
-        raise SeatError(f"{strange[0]!r} was not offered.", ROBOT, code="not_offered")
+    if offered and (unknown := [action for action in marked if action not in offered]):
+        raise SeatError(f"{unknown[0]!r} was not offered.", ROBOT, code="not_offered")
     asks = form.ask is not None
     if asks and not form.ask:
         raise SeatError("A question needs words.", ROBOT, code="no_question")
@@ -123,10 +123,10 @@ def read_chosen(reply: Reply, *, offered: Sequence[str] = (), must_act: bool = F
 
 
 def read_answer(reply: Reply) -> str:
-    """Return the words of an answer.
+    """Return the text of an answer.
 
     Raises:
-        SeatError: if there are none, or too many.
+        SeatError: if it is empty or too long.
     """
     answer = checked_length(reply.text, USER).strip()
     if not answer:
@@ -135,16 +135,16 @@ def read_answer(reply: Reply) -> str:
 
 
 def read_pair_form(draft: Draft, move: Mapping[str, Any], *, annotator: str = "") -> PairForm:
-    """Return what an annotator filled in. What they leave out is as the draft proposes it, where it does.
+    """Return an annotator's form. Missing fields are filled with the draft's proposals.
 
     Args:
-        draft: what the form is about.
-        move: `PairFields`; lists may come as texts: objects and shortlists divided by commas, plans and
-            variants by lines.
-        annotator: who it was.
+        draft: the draft that the form is about.
+        move: fields of `PairFields`; lists may be texts: objects and shortlists separated by commas, plans
+            and variants by line breaks.
+        annotator: the annotator's name.
 
     Raises:
-        SeatError: if it is no such form.
+        SeatError: if the move is not such a form.
     """
     row = read_move(_ROW_FORM, move, ANNOTATOR)
     if row.delete:
@@ -152,7 +152,7 @@ def read_pair_form(draft: Draft, move: Mapping[str, Any], *, annotator: str = ""
             annotator=annotator, draft=draft.id, pair=None, delete=row.delete, comment=row.comment
         )
     form = read_move(_PAIR_FIELDS, {**proposed_fields(draft), **move}, ANNOTATOR)
-    fields = {name: getattr(form, name) for name in _OF_PAIR}
+    fields = {name: getattr(form, name) for name in _SHARED_FIELDS}
     fields["intent"] = parse_intent(form.intent) if form.intent else None
     fields["variants"] = parse_variants("\n".join(form.variants))
     return PairForm(
@@ -166,7 +166,7 @@ def read_pair_form(draft: Draft, move: Mapping[str, Any], *, annotator: str = ""
 
 
 def proposed_fields(draft: Draft) -> dict[str, Any]:
-    """Return what a draft proposes for the form, by field."""
+    """Return the form fields for which a draft has proposals."""
     return {
         "objects": draft.objects,
         "scene": draft.scene,
@@ -178,12 +178,12 @@ def proposed_fields(draft: Draft) -> dict[str, Any]:
 
 
 def proposed_step(draft: Draft) -> int | None:
-    """Return where a draft's plans part (spec 11, 4), from 0; None if they do not."""
+    """Return the index, from 0, of the first step in which a draft's plans differ (spec 11, 4), or None."""
     return parting([*map(bare, draft.plan)], [*map(bare, draft.ambiguous_plan)])
 
 
 def form_record(form: PairForm) -> dict[str, Any]:
-    """Return the form as plain values, with the names of `PairFields`: the inverse of `read_pair_form`."""
+    """Return the form as plain values under the names of `PairFields`: the inverse of `read_pair_form`."""
     record: dict[str, Any] = {"delete": form.delete, "comment": form.comment}
     if form.pair is None:
         return record
@@ -194,13 +194,13 @@ def form_record(form: PairForm) -> dict[str, Any]:
     pair = pair_record(form.pair)
     return (
         record
-        | {name: pair[name] for name in PairFields.__dataclass_fields__ if name in _OF_PAIR}
+        | {name: pair[name] for name in PairFields.__dataclass_fields__ if name in _SHARED_FIELDS}
         | {"intent": pair["intent"] or ""}
     )
 
 
 def field_text(pair: Pair, name: str) -> str:
-    """Return a field of a pair as it is shown and compared word by word; steps are counted from 1."""
+    """Return a field of a pair as text, for display and word-by-word comparison; steps count from 1."""
     value = getattr(pair, name)
     if value is None:
         return ""

@@ -1,11 +1,11 @@
-"""From scenes to drafts: a model is asked role by role, and every answer is kept (spec 11, steps 2 to 4).
+"""Generation of drafts: a model is asked role by role, and every answer is kept (spec 11, steps 2 to 4).
 
 The templates are ``personas/ambik/new_<role>.<language>.jinja``; each is a conversation
-(`simulator.ambik.prompts`) with worked examples out of the built-in pairs (``shown`` in tables/making.yaml).
+(`simulator.ambik.prompts`) with worked examples from the built-in pairs (``shown`` in tables/making.yaml).
 
-A clear task that names what is not in its scene is dropped, and so is one to which no candidate could be
-read. Everything else stays as the model wrote it: annotators repair. The plan is rewritten for one candidate,
-the first in the order in which annotators look at them that differs from the clear task.
+A clear task is dropped if it names something that is not in its scene, or if no candidate for it can be read.
+Everything else stays as the model wrote it, for annotators to repair. The plan is rewritten for one
+candidate: the first, in the annotators' order, that differs from the clear task.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from trees import Language
 
 Role = Literal["task", "plan", "safety", "common_sense_knowledge", "preferences", "rewrite"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
-"""In the order in which they are asked for; a type's role writes the candidate of that type."""
+"""The roles in the order in which they are asked; a type's role writes the candidate of that type."""
 
 
 def new_prompt(
@@ -49,11 +49,11 @@ def new_prompt(
     """Return the prompt of a role.
 
     Args:
-        role: what is asked for.
-        language: of the instructions; tasks and plans are English.
-        scene: with articles.
+        role: the role.
+        language: language of the instructions; tasks and plans are English.
+        scene: the scene in words, with articles.
         task: the clear task; for all roles but ``task``.
-        plan: of the clear task, without numbers; for ``rewrite``.
+        plan: steps of the clear task, without numbers; for ``rewrite``.
         ambiguous: the ambiguous task; for ``rewrite``.
     """
     variables = {
@@ -75,7 +75,7 @@ def _examples() -> dict[Role, tuple[Pair, ...]]:
 
 
 LONGEST: Final = 1000
-"""Letters of a task, a question, an answer or a step; the rest is cut off."""
+"""Most letters of a task, a question, an answer or a step; the rest is cut off."""
 MOST_STEPS: Final = 20
 _LABELS: Final[Mapping[str, str]] = {
     "task": r"(?:(?:new|unclear|ambiguous|clear|rewritten) )?task|(?:新的?|改写后的)?任务",
@@ -93,14 +93,14 @@ _STEP: Final = re.compile(
 
 
 def read_task(text: str) -> str:
-    """Return the task: the first line that says something, without its label; empty if there is none."""
+    """Return the task: the first line with content, without its label; empty if there is none."""
     return read_line(_LABEL["task"].sub("", text.strip(), count=1), LONGEST)
 
 
 def read_plan(text: str) -> tuple[str, ...]:
-    """Return the steps, without their numbers, up to the first line after them that has none.
+    """Return the first run of numbered lines, without their numbers.
 
-    Where no line has a number, every line is a step.
+    If no line has a number, every line is a step.
     """
     lines = [line for line in text.splitlines() if any(map(str.isalnum, line))]
     first = next((place for place, line in enumerate(lines) if _STEP.match(line)), None)
@@ -127,7 +127,7 @@ def read_candidate(text: str, kind: Ambiguity) -> Candidate | None:
 
 
 def _plain_line(line: str) -> str:
-    """Return one line of text without what marks it up."""
+    """Return a line of text without markup."""
     return " ".join(line.strip(" *_\t").split())[:LONGEST]
 
 
@@ -137,18 +137,18 @@ Reason = Literal["refused", "no task", "not in the scene", "no candidate"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoding:
-    """The decoding of a model's drafts; all that follows from a task is asked for at temperature 0."""
+    """The decoding parameters of drafts; everything after the clear task is asked at temperature 0."""
 
-    tries: Annotated[int, Option(min=1, help="tasks asked for in a scene before it is given up")] = 1
-    temperature: Annotated[float, Option(min=0.0, help="of clear tasks")] = 0.7
-    max_tokens: Annotated[int, Option(min=1, help="of an answer")] = 300
-    language: Annotated[Language, Option(help="of the instructions; tasks are English")] = "en"
+    tries: Annotated[int, Option(min=1, help="most tasks to ask for in a scene")] = 1
+    temperature: Annotated[float, Option(min=0.0, help="temperature for clear tasks")] = 0.7
+    max_tokens: Annotated[int, Option(min=1, help="most tokens of an answer")] = 300
+    language: Annotated[Language, Option(help="language of the instructions; tasks are English")] = "en"
     seed: SeedOption = 0
 
 
 @dataclass(frozen=True, slots=True)
 class DroppedTask:
-    """A task that is not used."""
+    """A clear task that is not used, and the reason."""
 
     scene: str
     task: str
@@ -157,14 +157,14 @@ class DroppedTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """The drafts of a scene.
+class SceneDraft:
+    """The draft made in a scene, and the tasks dropped before it.
 
     Attributes:
-        draft: None if there is none.
-        plan_names: what the plan names that is not there; annotators see to it.
-        rewritten: the candidate whose plan the draft has; None if no plan could be rewritten.
-        step: index, from 0, of the step in which the plans part; None if they do not.
+        draft: None if every task was dropped.
+        plan_names: things that the plan names but the scene lacks; annotators repair that.
+        rewritten: the candidate for which the plan was rewritten; None if it could not be.
+        step: index, from 0, of the first step in which the plans differ; None if there is none.
     """
 
     scene: str
@@ -175,46 +175,46 @@ class Made:
     step: int | None = None
 
 
-class NotAsked(Exception):
-    """An answer is not in the journal, and there is no model to ask."""
+class MissingAnswer(Exception):
+    """Raised if an answer is not in the journal and there is no model to ask."""
 
 
 class Asker:
-    """Answers out of a journal, or of a model that then writes them there.
+    """Answers from a journal, or from a model, whose answers are added to the journal.
 
-    `model`: who is asked for what the journal does not have; None for nobody.
+    `model`: asked for answers that the journal lacks; None to use the journal only.
     """
 
     def __init__(
         self, service: str, decoding: Decoding, journal: Journal, model: ChatModel | None = None
     ) -> None:
         self.decoding = decoding
-        self._about = about(service, decoding)
+        self._about = key_prefix(service, decoding)
         self._journal = journal
         self._model = model
 
-    async def ask(self, scene: Scene, role: Role, attempt: int = 0, **told: Any) -> str | None:
-        """Return what the model writes in a role; None if it refuses, and then it is not asked again.
+    async def ask(self, scene: Scene, role: Role, attempt: int = 0, **variables: Any) -> str | None:
+        """Return the model's answer in a role; None if it refused, which is also kept.
 
         Raises:
-            NotAsked: if there is no answer yet, and no model.
+            MissingAnswer: if the journal has no answer and there is no model.
             ModelError: see `simulator.models.errors`.
         """
-        asked = new_prompt(role, self.decoding.language, scene=scene.words, **told)
-        key = self._about + key_of(scene.id, role, attempt, asked.text)
+        prompt = new_prompt(role, self.decoding.language, scene=scene.words, **variables)
+        key = self._about + key_of(scene.id, role, attempt, prompt.text)
         if key not in self._journal.rows:
             self._journal.add(
-                key, {"scene": scene.id, "role": role, **await self._answer(scene, role, attempt, asked)}
+                key, {"scene": scene.id, "role": role, **await self._answer(scene, role, attempt, prompt)}
             )
         text = self._journal.rows[key]["text"]
         return None if text is None else str(text)
 
-    async def _answer(self, scene: Scene, role: Role, attempt: int, asked: Prompt) -> dict[str, Any]:
+    async def _answer(self, scene: Scene, role: Role, attempt: int, prompt: Prompt) -> dict[str, Any]:
         if self._model is None:
-            raise NotAsked(f"{scene.id}: {role}")
+            raise MissingAnswer(f"{scene.id}: {role}")
         request = request_for(
             self._model,
-            asked,
+            prompt,
             temperature=self.decoding.temperature if role == "task" else 0.0,
             max_tokens=self.decoding.max_tokens,
             seed=derive_seed(self.decoding.seed, scene.id, role, attempt),
@@ -228,26 +228,26 @@ class Asker:
             return {"text": None, "refused": str(refused)}
 
 
-def about(service: str, decoding: Decoding) -> str:
-    """Return what the keys of a command's answers begin with; the number of tries makes no difference."""
-    decides = {name: value for name, value in asdict(decoding).items() if name != "tries"}
-    return f"{key_of(service, decides)}-"
+def key_prefix(service: str, decoding: Decoding) -> str:
+    """Return the prefix of a command's journal keys; it does not depend on the number of tries."""
+    parameters = {name: value for name, value in asdict(decoding).items() if name != "tries"}
+    return f"{key_of(service, parameters)}-"
 
 
-async def make(asker: Asker, scene: Scene) -> Made:
-    """Return a draft in a scene, or why there is none."""
+async def make_draft(asker: Asker, scene: Scene) -> SceneDraft:
+    """Make a draft in a scene, and return it with the tasks that were dropped."""
     dropped: list[DroppedTask] = []
     for attempt in range(asker.decoding.tries):
         text = await asker.ask(scene, "task", attempt)
         task = read_task(text or "")
-        if (unfit := _why_dropped(scene, text, task)) is not None:
-            dropped.append(unfit)
+        if (rejected := _check_task(scene, text, task)) is not None:
+            dropped.append(rejected)
             continue
         return await _draft(asker, scene, task, tuple(dropped))
-    return Made(scene.id, dropped=tuple(dropped))
+    return SceneDraft(scene.id, dropped=tuple(dropped))
 
 
-def _why_dropped(scene: Scene, text: str | None, task: str) -> DroppedTask | None:
+def _check_task(scene: Scene, text: str | None, task: str) -> DroppedTask | None:
     if text is None:
         return DroppedTask(scene.id, "", "refused")
     if not task:
@@ -256,7 +256,7 @@ def _why_dropped(scene: Scene, text: str | None, task: str) -> DroppedTask | Non
     return DroppedTask(scene.id, task, "not in the scene", names) if names else None
 
 
-async def _draft(asker: Asker, scene: Scene, task: str, dropped: tuple[DroppedTask, ...]) -> Made:
+async def _draft(asker: Asker, scene: Scene, task: str, dropped: tuple[DroppedTask, ...]) -> SceneDraft:
     plan = read_plan(await asker.ask(scene, "plan", task=task) or "")
     candidates: dict[Ambiguity, Candidate] = {}
     for kind in ORDER:
@@ -264,13 +264,13 @@ async def _draft(asker: Asker, scene: Scene, task: str, dropped: tuple[DroppedTa
         if candidate is not None:
             candidates[kind] = candidate
     if not candidates:
-        return Made(scene.id, dropped=(*dropped, DroppedTask(scene.id, task, "no candidate")))
-    chosen = first_open(task, candidates)
+        return SceneDraft(scene.id, dropped=(*dropped, DroppedTask(scene.id, task, "no candidate")))
+    chosen = first_changed(task, candidates)
     rewritten: tuple[str, ...] = ()
     if plan and chosen is not None:
         variables: dict[str, Any] = {"task": task, "plan": plan, "ambiguous": candidates[chosen].task}
         rewritten = read_plan(await asker.ask(scene, "rewrite", **variables) or "")
-    return Made(
+    return SceneDraft(
         scene.id,
         draft=Draft(
             id=scene.id,
@@ -288,7 +288,7 @@ async def _draft(asker: Asker, scene: Scene, task: str, dropped: tuple[DroppedTa
     )
 
 
-def first_open(task: str, candidates: Mapping[Ambiguity, Candidate]) -> Ambiguity | None:
-    """Return the type of the first candidate that differs from the clear task, in the order of annotators."""
+def first_changed(task: str, candidates: Mapping[Ambiguity, Candidate]) -> Ambiguity | None:
+    """Return the type of the first candidate, in the annotators' order, that differs from the clear task."""
     kinds = (kind for kind in ORDER if kind in candidates)
     return next((kind for kind in kinds if folded(candidates[kind].task) != folded(task)), None)

@@ -1,24 +1,24 @@
-r"""The episode as a LangGraph state machine in the paper's words: one graph, whoever sits in its seats.
+r"""The episode as a LangGraph state machine, in the paper's terms; one graph for every kind of player.
 
 ::
 
-    propose     the robot's seat says what might be done: by its method the options, samples or the one action
-                (`methods`), or the actions that it marks
-    calibrate   of conformal methods: scores of the candidates, and the threshold out of the calibration run
-    decide      the prediction set under that threshold, and by it whether to act or to ask
-    ask         the question goes to the user; where they answer, it has words
-    answer      the user answers, and what they say is part of the next proposal
+    propose     the robot proposes: options, samples or one action by its method (`methods`), or the actions
+                that it marks
+    calibrate   conformal methods: the scores of the candidates, and the threshold from the calibration run
+    decide      the prediction set under that threshold, and from it the decision to act or to ask
+    ask         the question to the user; it has words if the user can answer
+    answer      the user's answer, which becomes part of the next proposal
 
-    START -> propose -> calibrate -> decide -> END               it acts
-                     ------------->         -> ask -> END        it asks, and nobody answers
+    START -> propose -> calibrate -> decide -> END               the robot acts
+                     ------------->         -> ask -> END        it asks, without an answer
                                                    -> answer -> propose -> …
-    START -> annotate -> END                                     of a draft an annotator makes a pair
+    START -> annotate -> END                                     an annotator makes a pair from a draft
 
-An episode of a calibration run ends in `calibrate`: its scores are what the threshold is taken of (`runs`),
-and without one there is no set. Once the questions are used up the robot must act. Where a person is due,
-the invocation ends: what a person submits is all of it at once, the same functions make a turn of it
-(`take`), and the runner invokes the graph again with the state rebuilt from the turn log (`rebuild`). So no
-checkpointer is needed: the log is the checkpoint.
+An episode of a calibration run ends in `calibrate`: the threshold is computed from its scores (`runs`), and
+there is no set yet. Once the questions are used up the robot must act. When a person is to move, the
+invocation ends: the person submits a complete move, `take` makes a turn of it with the same functions, and
+the runner invokes the graph again with the state rebuilt from the turn log (`rebuild`). So no checkpointer
+is needed: the log is the checkpoint.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from logs.rows import Turn
 from simulator.ambik.forms import read_chosen
 from simulator.ambik.items import DecideItem, DraftItem, Item
 from simulator.ambik.payloads import (
-    annotated,
-    answered,
-    calibrated,
-    decided,
+    act_or_ask,
+    annotation_move,
+    answer_move,
     method_decision,
     person_mark,
+    score_candidates,
     with_words,
 )
 from simulator.ambik.playing import (
@@ -58,7 +58,7 @@ from simulator.ambik.playing import (
     UserKnows,
     blinded,
 )
-from simulator.ambik.predicting import ScoredDecision, prepared
+from simulator.ambik.predicting import ScoredDecision, prepare
 from simulator.ambik.records import Decision
 from simulator.ambik.terms import CONFORMAL, METHODS
 from simulator.errors import SeatError
@@ -71,7 +71,7 @@ _ASKS: Final = "asks"
 
 
 class Due(NamedTuple):
-    """A seat that is to move, and its kind of turn."""
+    """The seat that is to move, and its kind of turn."""
 
     seat: str
     kind: Kind
@@ -79,11 +79,11 @@ class Due(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """The parts an episode is played with; they travel as the graph's context, never in its state."""
+    """The objects that an episode is played with: the graph's context, never part of its state."""
 
     live: ActiveEpisode
     proposals: dict[int, ScoredDecision] = field(default_factory=dict)
-    """By the number of its turn a proposal on its way to the log, scored once for all nodes."""
+    """Proposals not yet logged, by turn number, scored once for all nodes."""
 
     @property
     def item(self) -> Item:
@@ -92,18 +92,18 @@ class Table:
 
     @cached_property
     def rules(self) -> Options:
-        """The options, read."""
+        """The episode's options."""
         return Options.read(self.live.episode.options)
 
     @property
     def decided_on(self) -> DecideItem:
-        """The item, of an episode with a robot."""
+        """The item of an episode with a robot."""
         assert not isinstance(self.item, DraftItem)
         return self.item
 
     @cached_property
     def offered(self) -> tuple[str, ...]:
-        """The actions that are offered, in display order: it is drawn, so no place tells anything."""
+        """The offered actions in display order, which is random so that positions give nothing away."""
         options = () if isinstance(self.item, DraftItem) else tuple(dict.fromkeys(self.item.options))
         return tuple(Random(derive_seed(self.live.episode.seed, "offered")).sample(options, len(options)))
 
@@ -113,9 +113,9 @@ class State(TypedDict):
 
     Attributes:
         said: ``[seat, kind, text, "asks" or ""]`` per turn.
-        since: when the seat that is due became so (seconds, monotonic).
-        move: the robot's turn on its way from `propose` to the log, beside its proposal (`Table.proposals`):
-            fields of its `Reply`, then scores under a threshold, then the turn's payload.
+        since: when the pending seat's turn began (seconds, monotonic).
+        move: the robot's turn between `propose` and the log, in addition to `Table.proposals`: fields of its
+            `Reply`, then scores under a threshold, then the turn's payload.
     """
 
     said: Annotated[list[list[str]], operator.add]
@@ -126,51 +126,51 @@ class State(TypedDict):
 Update = dict[str, Any]
 Start = Literal["propose", "answer", "annotate", "__end__"]
 _FIRST: Final[Mapping[Kind, Start]] = {"decide": "propose", "answer": "answer", "annotate": "annotate"}
-"""By the turn that is due the node in which it begins."""
+"""The node in which a turn begins, by the turn's kind."""
 
 
 def rebuild(turns: Iterable[Turn]) -> State:
-    """Return the state after `turns`, which must be an episode's, in order."""
+    """Return the state after the turns of one episode, in order."""
     logged = tuple(turns)
     lines = [_line(turn.seat, turn.payload, turn.text) for turn in logged]
     return State(said=lines, since=due_since(logged), move={})
 
 
 def due(table: Table, state: State) -> Due | None:
-    """Return who is to do what next; None when the episode is over."""
+    """Return the seat that is to move and its kind of turn; None when the episode is over."""
     played = state["said"]
     if table.rules.task == "annotate":
         return None if played else Due(ANNOTATOR, "annotate")
     if not played or played[-1][1] == "answer":
         return Due(ROBOT, "decide")
-    waits = played[-1][3] == _ASKS and asked(state) <= table.rules.questions
+    waits = played[-1][3] == _ASKS and questions_asked(state) <= table.rules.questions
     return Due(USER, "answer") if waits else None
 
 
-def asked(state: State) -> int:
-    """Return how many questions the robot has asked."""
+def questions_asked(state: State) -> int:
+    """Return the number of questions that the robot has asked."""
     return sum(flag == _ASKS for *_, flag in state["said"])
 
 
 def must_act(table: Table, state: State) -> bool:
-    """Return True if the questions are used up; where nobody answers, a robot may still decide to ask."""
-    return 0 < table.rules.questions <= asked(state)
+    """Return True if the questions are used up; without any to answer, a robot may still decide to ask."""
+    return 0 < table.rules.questions <= questions_asked(state)
 
 
-def pending(state: State) -> str:
-    """Return the question that waits for an answer, or was the last one; empty if nothing was asked."""
+def last_question(state: State) -> str:
+    """Return the last question, answered or not; empty if nothing was asked."""
     return next((text for *_, text, flag in reversed(state["said"]) if flag == _ASKS), "")
 
 
 def exchanges(state: State) -> tuple[tuple[str, str], ...]:
-    """Return the questions of this episode that were answered, with their answers."""
+    """Return the episode's answered questions, with their answers."""
     questions = (text for *_, text, flag in state["said"] if flag == _ASKS)
     answers = (text for _, kind, text, _ in state["said"] if kind == "answer")
     return tuple(zip(questions, answers, strict=False))
 
 
 def seat_view(table: Table, state: State, seat: str, *, actions: tuple[str, ...] | None = None) -> View:
-    """Return all that `seat` may see now; `actions` of the robot that is to put a question into words."""
+    """Return everything that `seat` may see now; `actions`: for a robot that is to word its question."""
     number = _number(table, state)
     return View(
         episode_id=table.live.episode.id,
@@ -192,7 +192,7 @@ def _knows(
     if isinstance(table.item, DraftItem):
         return AnnotatorKnows(item=table.item)
     if seat == USER:
-        return UserKnows(item=table.item, question=pending(state), exchanges=exchanges(state))
+        return UserKnows(item=table.item, question=last_question(state), exchanges=exchanges(state))
     forced = must_act(table, state)
     return RobotKnows(
         item=blinded(table.item, table.rules.dialogue, table.offered),
@@ -204,43 +204,43 @@ def _knows(
 
 
 def take(table: Table, state: State, seat: str, reply: Reply) -> tuple[Turn, Update]:
-    """Return a reply as a turn for the log and an update of the state; as robot that of a person alone.
+    """Return a reply as a turn for the log, and the state update; as robot, only a person's reply.
 
     Raises:
         SeatError: if the episode is over, it is not that seat's turn, or the reply breaks a rule (`forms`).
     """
-    now = due(table, state)
-    if now is None or now.seat != seat:
-        raise SeatError("Nothing is asked of you now.", seat, code="over")
-    who, person = table.live.seats[seat], table.live.seats[seat].kind == "person"
-    if now.kind == "decide":
-        ready = prepared(_read_proposal(table, state, reply), table.rules.settings)
-        scores = calibrated(ready, table.rules)
-        payload = decided(ready, scores, table.rules, must_act=must_act(table, state))
-        # Of anybody else, `propose` makes it and the nodes after that.
+    move = due(table, state)
+    if move is None or move.seat != seat:
+        raise SeatError("It is not your turn.", seat, code="over")
+    player, person = table.live.seats[seat], table.live.seats[seat].kind == "person"
+    if move.kind == "decide":
+        ready = prepare(_read_proposal(table, state, reply), table.rules.settings)
+        scores = score_candidates(ready, table.rules)
+        payload = act_or_ask(ready, scores, table.rules, must_act=must_act(table, state))
+        # Other robots' payloads are made by `propose` and the nodes after it.
         payload |= {
             "offered": list(table.offered),
             **person_mark("decide"),
             **measured(reply.move or {}, ROBOT),
         }
         return _turn(table, state, seat, reply, payload)
-    if now.kind == "answer":
+    if move.kind == "answer":
         robot = table.live.seats[ROBOT].kind == "person"
-        question = None if robot else pending(state)
-        text, payload = answered(reply, question, asked=_number(table, state) - 1, person=person)
+        question = None if robot else last_question(state)
+        text, payload = answer_move(reply, question, asked=_number(table, state) - 1, person=person)
     else:
         assert isinstance(table.item, DraftItem)
-        text, payload = annotated(reply, table.item.draft, name=who.name, person=person)
+        text, payload = annotation_move(reply, table.item.draft, name=player.name, person=person)
     return _turn(table, state, seat, reply, payload, text)
 
 
 def _read_proposal(table: Table, state: State, reply: Reply) -> Decision:
-    """Read what a robot proposes: of a method (``{"decision": …}``), or of who marks actions (`forms`)."""
+    """Return a robot's proposal: a method's (``{"decision": …}``), or the marked actions (`forms`)."""
     robot, rules, id = table.live.seats[ROBOT], table.rules, table.live.episode.id
     person, move = robot.kind == "person", reply.move or {}
     if "decision" in move and not person:
         return method_decision(move, table.decided_on, rules, episode_id=id, generator=robot.name)
-    # People mark nothing but what they are offered.
+    # People may mark only the offered actions.
     offered = table.offered if person else ()
     chosen = read_chosen(reply, offered=offered, must_act=must_act(table, state))
     return Decision(
@@ -261,11 +261,11 @@ def _read_proposal(table: Table, state: State, reply: Reply) -> Decision:
 def _turn(
     table: Table, state: State, seat: str, reply: Reply, payload: Mapping[str, Any], text: str | None = None
 ) -> tuple[Turn, Update]:
-    """Return a turn, and what it changes; a decision says its question, or its action."""
-    said = (payload["question"] or payload["action"]) if text is None else text
+    """Return a turn and the state update; a decision's text is its question or its action."""
+    turn_text = (payload["question"] or payload["action"]) if text is None else text
     id, number = table.live.episode.id, _number(table, state)
-    turn = make_turn(id, number, seat, reply, text=said, payload=payload, since=state["since"])
-    return turn, {"said": [_line(seat, payload, said)], "since": monotonic(), "move": {}}
+    turn = make_turn(id, number, seat, reply, text=turn_text, payload=payload, since=state["since"])
+    return turn, {"said": [_line(seat, payload, turn_text)], "since": monotonic(), "move": {}}
 
 
 def _number(table: Table, state: State) -> int:
@@ -291,12 +291,12 @@ def build_graph() -> StateGraph[State, Table, State, State]:
 
 
 def _next(table: Table, state: State) -> Start:
-    now = due(table, state)
-    return "__end__" if now is None or table.live.seats[now.seat].kind == "person" else _FIRST[now.kind]
+    move = due(table, state)
+    return "__end__" if move is None or table.live.seats[move.seat].kind == "person" else _FIRST[move.kind]
 
 
 async def _start(state: State, runtime: Runtime[Table]) -> Start:
-    # Asynchronous although it waits for nothing: LangGraph hands a plain function to a thread.
+    # Asynchronous although it awaits nothing: LangGraph would run a plain function in a thread.
     return _next(runtime.context, state)
 
 
@@ -304,7 +304,7 @@ async def _propose(state: State, runtime: Runtime[Table]) -> Command[Literal["ca
     table, since = runtime.context, monotonic()
     reply = await table.live.seats[ROBOT].reply(seat_view(table, state, ROBOT))
     decision = _read_proposal(table, state, reply)
-    table.proposals[_number(table, state)] = prepared(decision, table.rules.settings)
+    table.proposals[_number(table, state)] = prepare(decision, table.rules.settings)
     move = {"reply": {"trace": dict(reply.trace), "key": reply.key, "seconds": reply.seconds}}
     conformal = decision.method in CONFORMAL
     return Command(update={"move": move, "since": since}, goto="calibrate" if conformal else "decide")
@@ -313,9 +313,9 @@ async def _propose(state: State, runtime: Runtime[Table]) -> Command[Literal["ca
 async def _calibrate(state: State, runtime: Runtime[Table]) -> Command[Literal["decide", "__end__"]]:
     table, move = runtime.context, state["move"]
     ready = table.proposals[_number(table, state)]
-    scores = calibrated(ready, table.rules)
+    scores = score_candidates(ready, table.rules)
     if table.rules.calibration is None:
-        payload = decided(ready, scores, table.rules, must_act=False)
+        payload = act_or_ask(ready, scores, table.rules, must_act=False)
         return Command(update=await _record(table, state, payload, move["reply"]), goto="__end__")
     return Command(update={"move": {**move, "scores": scores}}, goto="decide")
 
@@ -323,8 +323,8 @@ async def _calibrate(state: State, runtime: Runtime[Table]) -> Command[Literal["
 async def _decide(state: State, runtime: Runtime[Table]) -> Command[Literal["ask", "__end__"]]:
     table, move = runtime.context, state["move"]
     ready, reply = table.proposals[_number(table, state)], move["reply"]
-    scores = move.get("scores") or calibrated(ready, table.rules)
-    payload = decided(ready, scores, table.rules, must_act=must_act(table, state))
+    scores = move.get("scores") or score_candidates(ready, table.rules)
+    payload = act_or_ask(ready, scores, table.rules, must_act=must_act(table, state))
     if ready.decision.method in METHODS and reply["trace"]:
         shown = {"set": payload["prediction_set"], "help": payload["help"]}
         reply = {**reply, "trace": {**reply["trace"], **shown}}
@@ -355,9 +355,9 @@ async def _annotate(state: State, runtime: Runtime[Table]) -> Update:
 
 
 async def _take_reply(state: State, table: Table, seat: str) -> Update:
-    """Return the update of a turn that is a reply of its seat, and no more; recorded."""
-    now = State(said=state["said"], since=monotonic(), move={})
-    turn, update = take(table, now, seat, await table.live.seats[seat].reply(seat_view(table, now, seat)))
+    """Ask a seat for its reply, record the turn, and return the state update."""
+    fresh = State(said=state["said"], since=monotonic(), move={})
+    turn, update = take(table, fresh, seat, await table.live.seats[seat].reply(seat_view(table, fresh, seat)))
     await table.live.record(turn)
     return update
 
@@ -369,10 +369,10 @@ async def _record(table: Table, state: State, payload: Mapping[str, Any], reply:
 
 
 def _join_replies(decision: Mapping[str, Any], question: Reply) -> dict[str, Any]:
-    """Return the fields of one turn's reply: of the decision, and of the question that it was put into."""
-    measured = decision["seconds"], question.seconds
+    """Return one turn's reply fields, joined from the decision and the wording of its question."""
+    seconds = decision["seconds"], question.seconds
     return {
         **decision,
         "trace": {**decision["trace"], **({"question": dict(question.trace)} if question.trace else {})},
-        "seconds": None if None in measured else sum(measured),
+        "seconds": None if None in seconds else sum(seconds),
     }

@@ -1,7 +1,7 @@
-"""`askback import ambik-results`: published and foreign results into the log, as runs (spec 9, 13).
+"""`askback import ambik-results`: import published and other people's results as runs (spec 9, 13).
 
-A run is named as the file names it, and after the file's content, too, where the log has another of that
-name. What cannot be a decision is left out, and told with its line.
+A run gets the name in the file; if the log has another run of that name, a digest of the file is appended.
+Lines that cannot be decisions are left out and reported.
 """
 
 from __future__ import annotations
@@ -49,23 +49,23 @@ def import_ambik(
         list[Path],
         typer.Argument(
             help="logs of decisions (JSON lines or a JSON list), the published KnowNo run with "
-            "log-probabilities, folders with such files; pairs and scenarios beside them serve texts"
+            "log-probabilities, or folders of such files; pairs and scenarios next to them provide texts"
         ),
     ],
     data: Annotated[
         str | None,
-        typer.Option(help="what decisions without their task are of, a name or a path; default: added data"),
+        typer.Option(help="data of decisions that lack their task, a name or a path; default: added data"),
     ] = None,
     run: Annotated[
         str | None,
-        typer.Option(help="the run's name, or what several begin with; default: as the file has it"),
+        typer.Option(help="name of the run, or prefix of several; default: the name in the file"),
     ] = None,
     duplicates: DuplicatesOption = "refuse",
     log: LogOption = None,
 ) -> None:
-    """Bring results into the log, a run for each robot, method and configuration; again it adds nothing.
+    """Import results into the log, a run per robot, method and configuration; repeating adds nothing.
 
-    Calibrations become runs of their own. Lines that are no decisions are left out and told; stored sets and
+    Calibrations become separate runs. Lines that are not decisions are left out and reported; stored sets and
     scores are compared with recomputed ones. The exit code is 1 if a file could not be imported.
     """
     sources = read_sources(paths, data=data, duplicates=duplicates)
@@ -74,16 +74,16 @@ def import_ambik(
         with LogWriter(path, durable=False) as writer:
             import_sources(sources.files, writer, name=run)
     for file in sources.passed_over:
-        say(Console(stderr=True), f"{file}: no decisions; passed over", "dim")
+        say(Console(stderr=True), f"{file}: no decisions; skipped", "dim")
     for source in sources.files:
         _print_file(source, path)
     failed = list(sources.unreadable)
     for source in sources.files:
-        nothing = () if source.runs else (f"{source.path}: nothing of it was imported",)
+        nothing = () if source.runs else (f"{source.path}: nothing was imported",)
         failed += source.refused or nothing
     print_failed(failed)
     if tests := [test.run.id for source in sources.files for test in source.tests]:
-        say(Console(), f"More of them: askback report ambik {' '.join(tests)}")
+        say(Console(), f"Full report: askback report ambik {' '.join(tests)}")
     if failed:
         raise typer.Exit(1)
 
@@ -95,7 +95,7 @@ def _print_file(source: Source, log: Path) -> None:
         count = f"{source.bare} of {sum(len(batch.episodes) for batch in source.batches)}"
         say(
             Console(),
-            f"of {count} decisions the scenario is known by its number alone (name the file of scenarios, or "
+            f"{count} decisions have only the number of their scenario (add the file of scenarios, or name "
             "the data with --data)",
         )
     if source.forms:
@@ -108,56 +108,56 @@ _CLOSE: Final = 1e-9
 
 
 def import_sources(sources: Sequence[Source], log: LogWriter, *, name: str | None = None) -> None:
-    """Write every decision of some files into the log, and tell each batch what became of it.
+    """Write the decisions of files into the log, and set each batch's `imported` or `refused`.
 
-    `name`: of the runs, in place of the files' names for them; where there are several, they begin with it.
+    `name`: name of the run instead of the name in the file, or the prefix of several.
 
     Raises:
-        InputError: if the log holds other runs of a name and of what it would be instead.
+        InputError: if the log has other runs under both the name and its longer form.
         LogError: if the log cannot be written.
     """
     batches = [batch for source in sources for batch in source.batches]
     with LogReader(log.path) as reader:
-        here = _Here(reader)
+        contents = _LogContents(reader)
         for source in sources:
             _name_batches(source.batches, name)
         for batch in batches:
-            here.name(batch)
+            contents.name(batch)
         for batch in sorted(batches, key=lambda batch: not batch.calibrates):
-            _build(batch, batches, here)
+            _build(batch, batches, contents)
     for batch in batches:
         if batch.rows:
             try:
-                batch.imported = _write(batch, here, log)
+                batch.imported = _write(batch, contents, log)
             except InputError as error:
                 batch.refused = str(error)
 
 
 def _name_batches(batches: Sequence[Batch], name: str | None = None) -> None:
-    """Call the runs of one file as the file calls them, with what tells them apart.
+    """Name the runs of one file by their names in the file and the settings in which they differ.
 
-    `name`: in place of the file's names; several begin with it.
+    `name`: used instead of the name in the file; prefix if there are several.
     """
     by_source: defaultdict[str, list[Decision]] = defaultdict(list)
     for batch in batches:
         by_source[batch.source].append(batch.first.decision)
-    taken: Counter[str] = Counter()
+    name_counts: Counter[str] = Counter()
     for batch in batches:
-        beside = by_source[batch.source]
+        decisions_of_run = by_source[batch.source]
         base = file_name(batch.source)
         if name is not None:
             base = f"{name}-{base}" if len(by_source) > 1 else name
-        # What of the configuration tells the batches of one run apart.
-        values = zip(configuration(batch.first.decision), *map(configuration, beside), strict=True)
-        called = "-".join((base, *(file_name(own) for own, *every in values if len(set(every)) > 1)))
-        if batch.calibrates and len(beside) > 1:
-            called = f"{called}-calibration"
-        taken[called] += 1
-        batch.called = f"{called}-{taken[called]}" if taken[called] > 1 else called
+        # Only settings in which the batches of one run differ.
+        values = zip(configuration(batch.first.decision), *map(configuration, decisions_of_run), strict=True)
+        label = "-".join((base, *(file_name(own) for own, *every in values if len(set(every)) > 1)))
+        if batch.calibrates and len(decisions_of_run) > 1:
+            label = f"{label}-calibration"
+        name_counts[label] += 1
+        batch.called = f"{label}-{name_counts[label]}" if name_counts[label] > 1 else label
 
 
-class _Here:
-    """The contents of the log: names of runs with the file's content and the name at import, and people."""
+class _LogContents:
+    """The log's run names, with file digest and name at import, and its participants."""
 
     def __init__(self, reader: LogReader) -> None:
         self.reader = reader
@@ -171,31 +171,31 @@ class _Here:
         self.erased = reader.erased_participants()
 
     def name(self, batch: Batch) -> None:
-        """Give a batch the name of a run that no other run has: with a part of its digest, if need be."""
-        mine = batch.digest, batch.called
+        """Set a batch's run name to one that no other run has, with a part of its digest if necessary."""
+        origin = batch.digest, batch.called
         longer = f"{batch.called}-{batch.digest[:DIGEST]}"
-        name = next((name for name in (batch.called, longer) if self.names.get(name, mine) == mine), None)
+        name = next((name for name in (batch.called, longer) if self.names.get(name, origin) == origin), None)
         if name is None:
             raise InputError(
-                f"The log holds other runs {batch.called!r} and {longer!r}; name this one with --run."
+                f"The log already has other runs {batch.called!r} and {longer!r}; name this one with --run."
             )
-        self.names[name] = mine
+        self.names[name] = origin
         batch.run = name
 
     def new(self, people: Iterable[str | None], file: str) -> Iterator[Participant]:
-        """Yield the people who are not in the log yet, each once."""
+        """Yield the participants who are not in the log yet, each once."""
         for person in people:
             if person and person not in self.people:
                 self.people.add(person)
                 yield Participant(id=person, details={"imported": file})
 
 
-def _build(batch: Batch, batches: Sequence[Batch], here: _Here) -> None:
-    """Make the rows of a batch; where tests have no threshold, every line of them is a fault."""
+def _build(batch: Batch, batches: Sequence[Batch], contents: _LogContents) -> None:
+    """Build the rows of a batch; if it needs a threshold and has none, every line becomes a fault."""
     first = batch.first
     decision = first.decision
     try:
-        threshold = _threshold(batch, batches, here)
+        threshold = _threshold(batch, batches, contents)
     except InputError as error:
         batch.refuse(str(error))
         return
@@ -212,38 +212,40 @@ def _build(batch: Batch, batches: Sequence[Batch], here: _Here) -> None:
     }
     for episode in batch.episodes:
         try:
-            if (person := pseudonym_of(episode, batch)) in here.erased:
-                raise InputError(f"actor: the data of {person} were erased from this log, and stay so")
+            if (person := pseudonym_of(episode, batch)) in contents.erased:
+                raise InputError(
+                    f"actor: the data of {person} were erased from this log and are not added again"
+                )
             batch.rows.append((episode, *episode_rows(episode, batch, person)))
         except InputError as error:
             batch.refuse(str(error), episode)
 
 
-def _threshold(batch: Batch, batches: Iterable[Batch], here: _Here) -> Calibrated | None:
-    """Return the threshold under which a batch's sets are: as its lines have it, or else of its calibration.
+def _threshold(batch: Batch, batches: Iterable[Batch], contents: _LogContents) -> Calibrated | None:
+    """Return the threshold of a batch's sets: from its lines, otherwise from its calibration.
 
     Raises:
-        InputError: if its method needs one, and there is neither, or several may be meant.
+        InputError: if its method needs one and there is neither, or several calibrations match.
     """
     if batch.calibrates or batch.first.decision.method not in CONFORMAL:
         return None
-    threshold, calibration = batch.first.threshold, _calibration_of(batch, batches)
+    threshold, calibration = batch.first.threshold, _find_calibration(batch, batches)
     if threshold is not None:
-        run = calibration.run if calibration else _calibration_in_log(threshold, batch, here)
+        run = calibration.run if calibration else _logged_calibration(threshold, batch, contents)
         return replace(threshold, run=run)
     if calibration is None:
         raise InputError(
             "q_hat is missing (with epsilon, n_calibration and rank), and no decisions on calibration items "
             "of this method, robot and context are among the files; import both together"
         )
-    made = [episode.first.decision for episode, _, _ in calibration.rows]
-    return calibrate(made, batch.first.settings, run=calibration.run)
+    decided = [episode.first.decision for episode, _, _ in calibration.rows]
+    return calibrate(decided, batch.first.settings, run=calibration.run)
 
 
-def _calibration_of(batch: Batch, batches: Iterable[Batch]) -> Batch | None:
-    """Return the batch that a batch of tests is calibrated on; None if there is none among these.
+def _find_calibration(batch: Batch, batches: Iterable[Batch]) -> Batch | None:
+    """Return the calibration batch for a batch of tests; None if it is not among `batches`.
 
-    It is the one that the lines name, or else the one of the same method, robot, context and kind of task.
+    It is the one that the lines name, otherwise the one with the same method, robot, context and data set.
     """
     key, threshold = calibration_key(batch.first.decision), batch.first.threshold
     calibrations = (other for other in batches if other.calibrates and other.rows)
@@ -252,47 +254,46 @@ def _calibration_of(batch: Batch, batches: Iterable[Batch]) -> Batch | None:
     if len(fit) > 1:
         named = ", ".join(dict.fromkeys(other.source for other in fit))
         raise InputError(
-            f"calibration_run does not say which of several calibrations it is of ({named}); give the rows "
-            "of one"
+            f"calibration_run does not say which of several calibrations applies ({named}); import only one"
         )
     return fit[0] if fit else None
 
 
-def _calibration_in_log(threshold: Calibrated, batch: Batch, here: _Here) -> str:
-    """Return how the calibration that a threshold names is called in the log, if it is there.
+def _logged_calibration(threshold: Calibrated, batch: Batch, contents: _LogContents) -> str:
+    """Return the logged run that a threshold names as its calibration, otherwise a name that no run has.
 
-    Another run of that name must not be taken for it.
+    A logged run matches only if its method and its recomputed threshold do.
     """
     if not threshold.run:
         return ""
-    for run in here.reader.runs():
+    for run in contents.reader.runs():
         if run.benchmark == BENCHMARK and threshold.run in (run.id, run.config.get("imported_run")):
-            options = options_of(here.reader, run.id)
+            options = options_of(contents.reader, run.id)
             if options.method == batch.first.decision.method and options.calibration is None:
-                again = calibrate(decisions(here.reader, [run.id]), batch.first.settings)
-                same = again.q_hat == threshold.q_hat or abs(again.q_hat - threshold.q_hat) < _CLOSE
-                if same and (again.n, again.rank) == (threshold.n, threshold.rank):
+                logged = calibrate(decisions(contents.reader, [run.id]), batch.first.settings)
+                same = logged.q_hat == threshold.q_hat or abs(logged.q_hat - threshold.q_hat) < _CLOSE
+                if same and (logged.n, logged.rank) == (threshold.n, threshold.rank):
                     return run.id
-    return f"{threshold.run}-{batch.digest[:DIGEST]}" if threshold.run in here.names else threshold.run
+    return f"{threshold.run}-{batch.digest[:DIGEST]}" if threshold.run in contents.names else threshold.run
 
 
-def _write(batch: Batch, here: _Here, log: LogWriter) -> ImportedRun:
+def _write(batch: Batch, contents: _LogContents, log: LogWriter) -> ImportedRun:
     run = _run(batch)
     receipt = write_run(
         log,
         run,
         (rows for _, rows, _ in batch.rows),
-        people=here.new((rows.episode.participant_id for _, rows, _ in batch.rows), batch.file.name),
+        people=contents.new((rows.episode.participant_id for _, rows, _ in batch.rows), batch.file.name),
         conflict=(
-            f"{batch.file}: the log holds another import of this file, {run.id!r}, of other lines or "
-            "with other texts of tasks; give this one another name with --run"
+            f"{batch.file}: the log has another import of this file, {run.id!r}, with other lines or other "
+            "task texts; give this one another name with --run"
         ),
     )
-    who = ", ".join(filter(None, (NAMES.get(batch.options["method"], ""), run.config["seats"][ROBOT])))
+    robot = ", ".join(filter(None, (NAMES.get(batch.options["method"], ""), run.config["seats"][ROBOT])))
     return ImportedRun(
         run=run,
         receipt=receipt,
-        title=f"{'calibration, ' if batch.calibrates else ''}{who}",
+        title=f"{'calibration, ' if batch.calibrates else ''}{robot}",
         rows=sum(len(episode.every) for episode, _, _ in batch.rows),
         differences=tuple(each for _, _, differences in batch.rows for each in differences),
         unit="lines",

@@ -1,4 +1,4 @@
-"""The lines of an imported episode as turns: what was stored stays, and is told if it does not come out."""
+"""The turns of an imported episode; stored values are kept, and reported if recomputation differs."""
 
 from __future__ import annotations
 
@@ -11,35 +11,28 @@ from logs.rows import Episode as EpisodeRow
 from logs.rows import Turn, now
 from simulator.ambik.files.decisions import AnswerLine, DecisionLine
 from simulator.ambik.files.fields import METRICS, PERSON
-from simulator.ambik.import_sources import (
-    Batch,
-    ImportedEpisode,
-)
+from simulator.ambik.import_sources import Batch, ImportedEpisode
 from simulator.ambik.items import LANGUAGE, item_row
-from simulator.ambik.payloads import calibrated, decided, person_mark
+from simulator.ambik.payloads import act_or_ask, person_mark, score_candidates
 from simulator.ambik.playing import ROBOT, USER, Options
-from simulator.ambik.predicting import prepared
+from simulator.ambik.predicting import prepare
 from simulator.ambik.score import Values, score_rows
 from simulator.forms import YES
 from simulator.studies.graph import CONSENT, READY
-from simulator.tables.importing import (
-    DIGEST,
-    PUBLISHED,
-    EpisodeRows,
-)
+from simulator.tables.importing import DIGEST, PUBLISHED, EpisodeRows
 
 Json = dict[str, Any]
 _CLOSE: Final = 1e-9
 _PSEUDONYM: Final = re.compile(r"p[a-z2-7]{20}")
-_FRONT: Final = ((CONSENT.kind, YES), (READY.kind, READY.kind))
-"""The turns before a person's first decision in a study."""
+_OPENING: Final = ((CONSENT.kind, YES), (READY.kind, READY.kind))
+"""The turns before a person's first decision in a study: consent and readiness."""
 
 
 def episode_rows(
     episode: ImportedEpisode, batch: Batch, person: str | None
 ) -> tuple[EpisodeRows, tuple[str, ...]]:
-    """Return an episode as it is logged, and stored values that do not come out, a sentence each."""
-    # As the file calls the episode, but for the run's name at its beginning.
+    """Return an episode's rows for the log, and a sentence for each stored value that differs."""
+    # The file's name for the episode, under the new name of the run.
     id = f"{batch.run}/{episode.id.removeprefix(f'{batch.source}/')}"
     item = item_row(episode.first.decision.item)
     options = {**batch.options, "questions": episode.questions}
@@ -63,7 +56,7 @@ def episode_rows(
 
 
 def pseudonym_of(episode: ImportedEpisode, batch: Batch) -> str | None:
-    """Return the pseudonym of who plays; a log's own is kept, any other is of this file alone."""
+    """Return the player's pseudonym; one from a log is kept, any other name is made unique to the file."""
     actor = episode.actor
     if not actor or _PSEUDONYM.fullmatch(actor):
         return actor or None
@@ -71,7 +64,7 @@ def pseudonym_of(episode: ImportedEpisode, batch: Batch) -> str | None:
 
 
 def seats_of_episode(episode: ImportedEpisode) -> dict[str, str]:
-    """Return who sat where, as the lines say it."""
+    """Return the players by seat, according to the lines."""
     decision, fields = episode.first.decision, episode.first.fields
     robot = PERSON if decision.method == PERSON else fields.robot or decision.generator or PUBLISHED
     user = fields.user or (PERSON if episode.answers else "")
@@ -81,7 +74,7 @@ def seats_of_episode(episode: ImportedEpisode) -> dict[str, str]:
 def _turns(
     episode: ImportedEpisode, episode_id: str, options: Options
 ) -> tuple[tuple[Turn, ...], tuple[str, ...]]:
-    """Return an episode's turns, and stored values that are not those that come out, a sentence each."""
+    """Return an episode's turns, and a sentence for each stored value that differs if recomputed."""
     turns: list[Turn] = []
     differences: list[str] = []
 
@@ -90,9 +83,9 @@ def _turns(
         turns.append(replace(turn, seconds=seconds, created_at=time or now()))
 
     first, answers = episode.first, iter(episode.answers)
-    if first.decision.method == PERSON and 0 < first.fields.turn <= len(_FRONT):
-        # What was said before, lines do not tell but by the number of the first decision.
-        for kind, text in _FRONT[-first.fields.turn :]:
+    if first.decision.method == PERSON and 0 < first.fields.turn <= len(_OPENING):
+        # The opening turns are not in the file; the number of the first decision tells how many there were.
+        for kind, text in _OPENING[-first.fields.turn :]:
             shown = first.details.shown_at or first.details.made_at
             add(ROBOT, text, {"kind": kind, **person_mark(kind)}, shown)
     for line in episode.lines:
@@ -110,14 +103,14 @@ def _turns(
 
 
 def _decision_payload(line: DecisionLine, options: Options) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return a decision's payload, and what of it was stored otherwise than it comes out."""
+    """Return a decision's payload, and a sentence for each stored value that differs."""
     decision, details = line.decision, line.details
     rules = options.model_copy(update={"settings": line.settings})
-    ready = prepared(decision, rules.settings)
-    made = decided(ready, calibrated(ready, rules), rules, must_act=False)
+    ready = prepare(decision, rules.settings)
+    made = act_or_ask(ready, score_candidates(ready, rules), rules, must_act=False)
     differences: tuple[str, ...] = ()
     if not line.calibrates:
-        # Where it could not be answered, its set says whether it asked.
+        # If no question could be answered, the set decides whether the robot asked.
         asks = made["help"] if decision.asked is None else decision.asked
         predicted = None if details.prediction_set is None else list(details.prediction_set)
         stored: dict[str, Any] = {"prediction_set": predicted, "help": details.help}
@@ -144,7 +137,7 @@ def _answer(asked: int, line: DecisionLine, answer: AnswerLine | None) -> dict[s
 
 
 def _differing_scores(first: DecisionLine, metrics: Values) -> Iterator[str]:
-    """Yield metrics that were stored otherwise than they come out; of the first decision, which is scored."""
+    """Yield a sentence for each stored metric of the first decision, the scored one, that differs."""
     for name in METRICS:
         if name in first.details.scores and name in metrics:
             stored, value = first.details.scores[name], metrics[name]
@@ -153,7 +146,7 @@ def _differing_scores(first: DecisionLine, metrics: Values) -> Iterator[str]:
 
 
 def _describe_difference(line: DecisionLine, name: str, stored: Any, value: Any) -> str:
-    return f"line {line.number}: {name} is stored as {_quote(stored)}, but comes out as {_quote(value)}"
+    return f"line {line.number}: {name} is stored as {_quote(stored)} but recomputed as {_quote(value)}"
 
 
 def _quote(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Files that hold decisions, with what their tasks say, and the runs that they become (spec 2, 9, 13)."""
+"""Readers of decision files and their task texts, grouped into runs for import (spec 2, 9, 13)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _DECISIONS: Final = (DECISIONS, LOGPROBS)
 _SCORED: Final = (RESULT_TABLE, METRIC_CASES)
 
 
-# ---- what becomes a run
+# ---- episodes and batches
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class ImportedEpisode:
 
     Attributes:
         lines: decisions, by turn.
-        answers: which people gave, in the file's order.
-        repeat: 0, or how many episodes of the file say the same before this one.
+        answers: people's answers, in the file's order.
+        repeat: number of earlier episodes in the file with the same id.
     """
 
     lines: tuple[DecisionLine, ...]
@@ -67,23 +67,23 @@ class ImportedEpisode:
 
     @property
     def first(self) -> DecisionLine:
-        """Before anything was asked."""
+        """The decision before any question."""
         return self.lines[0]
 
     @property
     def id(self) -> str:
-        """As the file has it, with the number of an episode that is there again."""
+        """The id in the file, with a number if it occurs again."""
         return f"{self.first.decision.episode_id}{f'.{self.repeat + 1}' if self.repeat else ''}"
 
     @property
     def questions(self) -> int:
-        """Return how many questions could be answered: as the lines say, or else how many were."""
+        """The number of questions allowed: from the lines, and at least the number answered."""
         allowed = [line.fields.questions for line in self.lines if line.fields.questions is not None]
         return max([*allowed, sum(bool(line.decision.answer) for line in self.lines)])
 
     @property
     def actor(self) -> str:
-        """The person who plays, by the name that the file has; empty if none is named."""
+        """The name in the file of the person who plays; empty if there is none."""
         names = [line.details.actor for line in self.every]
         if self.first.decision.method == PERSON:
             names += [line.decision.generator for line in self.lines]
@@ -92,16 +92,16 @@ class ImportedEpisode:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Batch:
-    """The episodes that become one run, of one robot, method and configuration.
+    """The episodes that become one run: one robot, method and configuration.
 
     Attributes:
         source: the run's name in the file.
-        episodes: in the order in which the file has them.
-        called: name for the run without what tells it from others in the log, and `run` with it.
-        options: of its episodes.
-        rows: what is logged of it, each episode with stored values that do not come out, a sentence each.
-        faults: of lines that cannot be logged.
-        imported: the run that it has become; None if it has not, `refused` why the log refused it.
+        episodes: the episodes, in the file's order.
+        called: name of the run within the import; `run`: its name in the log, with a digest if necessary.
+        options: the episodes' options.
+        rows: each episode with its rows for the log, and a sentence for each stored value that differs.
+        faults: faults of lines that cannot be logged.
+        imported: the imported run, or None; `refused`: why the log refused it.
     """
 
     file: Path
@@ -118,16 +118,16 @@ class Batch:
 
     @property
     def first(self) -> DecisionLine:
-        """A line like which all others are, as far as the configuration goes."""
+        """The first line; all others have the same configuration."""
         return self.episodes[0].first
 
     @property
     def calibrates(self) -> bool:
-        """Return True if a threshold is taken of it, and it has no sets."""
+        """True if this is a calibration: it provides a threshold and has no sets."""
         return self.first.calibrates
 
     def refuse(self, problem: str, *episodes: ImportedEpisode) -> None:
-        """Make each line of some episodes, or of all, a fault."""
+        """Add a fault for every line of the given episodes, by default of all."""
         self.faults += [
             Fault(str(self.file), episode.first.decision.item.id, line.number, "format", problem)
             for episode in episodes or self.episodes
@@ -135,15 +135,15 @@ class Batch:
         ]
 
 
-def batches_of(file: Path, digest: str, held: DecisionsFile) -> tuple[tuple[Batch, ...], tuple[Fault, ...]]:
-    """Return the batches of a file, and what is wrong with answers that belong to no question."""
+def batches_of(file: Path, digest: str, log: DecisionsFile) -> tuple[tuple[Batch, ...], tuple[Fault, ...]]:
+    """Return the batches of a file, and faults for answers that belong to no question."""
     answers: defaultdict[tuple[str, str], list[AnswerLine]] = defaultdict(list)
-    for answer in held.answers:
+    for answer in log.answers:
         answers[answer.episode].append(answer)
     repeats: Counter[tuple[bool, str]] = Counter()
     episodes: defaultdict[tuple[bool, tuple[str, str], int], list[DecisionLine]] = defaultdict(list)
-    for line in held.rows:
-        # Lines that are kept though they are there twice are of an episode that was played twice.
+    for line in log.rows:
+        # Duplicate lines that are kept belong to an episode that was played twice.
         repeat = repeats[line.calibrates, line.key]
         repeats[line.calibrates, line.key] += 1
         episodes[line.calibrates, line.episode, repeat].append(line)
@@ -151,8 +151,8 @@ def batches_of(file: Path, digest: str, held: DecisionsFile) -> tuple[tuple[Batc
     for (_, episode, repeat), lines in episodes.items():
         lines.sort(key=lambda line: line.fields.turn)
         asked = sum(bool(line.decision.answer) for line in lines)
-        own, answers[episode] = answers[episode][:asked], answers[episode][asked:]
-        groups[_configuration(lines[0])].append(ImportedEpisode(tuple(lines), tuple(own), repeat))
+        used, answers[episode] = answers[episode][:asked], answers[episode][asked:]
+        groups[_configuration(lines[0])].append(ImportedEpisode(tuple(lines), tuple(used), repeat))
     batches = tuple(
         Batch(file=file, digest=digest, source=group[0].first.decision.run, episodes=tuple(group))
         for group in groups.values()
@@ -165,7 +165,7 @@ def batches_of(file: Path, digest: str, held: DecisionsFile) -> tuple[tuple[Batc
 
 
 def _configuration(line: DecisionLine) -> Hashable:
-    """Return what all lines of a batch have in common."""
+    """Return a key that all lines of a batch share."""
     decision, threshold = line.decision, line.threshold
     run = decision.run, line.calibrates
     if line.calibrates:
@@ -180,14 +180,14 @@ def _configuration(line: DecisionLine) -> Hashable:
 
 
 class Source(NamedTuple):
-    """A file that holds decisions, and once it was imported, what became of it.
+    """A file with decisions, and the results of its import.
 
     Attributes:
-        digest: of its content, SHA-256.
-        batches: what becomes a run each.
-        unread: lines that cannot be read.
-        forms: lines that are annotators' forms, and are in none.
-        bare: decisions on scenarios of which the number alone is known.
+        digest: SHA-256 of its content.
+        batches: one for each run.
+        unread: faults of lines that cannot be read.
+        forms: number of annotators' forms, which are in no batch.
+        bare: number of decisions on scenarios of which only the number is known.
     """
 
     path: Path
@@ -199,7 +199,7 @@ class Source(NamedTuple):
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """The faults of lines that are not in a run, by line."""
+        """The faults of lines that are not in any run, by line."""
         unfit = (fault for batch in self.batches for fault in batch.faults)
         return tuple(sorted((*self.unread, *unfit), key=lambda fault: fault.line))
 
@@ -211,7 +211,7 @@ class Source(NamedTuple):
 
     @property
     def tests(self) -> tuple[ImportedRun, ...]:
-        """The imported runs that are no calibrations."""
+        """The imported runs that are not calibrations."""
         tests = (batch for batch in self.batches if not batch.calibrates)
         return tuple(batch.imported for batch in tests if batch.imported)
 
@@ -222,10 +222,11 @@ class Source(NamedTuple):
 
 
 class Sources(NamedTuple):
-    """The contents of files and folders.
+    """The decision files among the given paths.
 
     Attributes:
-        unreadable: files that were named and cannot be imported, with the reason.
+        unreadable: messages on named files that cannot be imported.
+        passed_over: files in folders that were ignored.
     """
 
     files: tuple[Source, ...]
@@ -239,22 +240,22 @@ def read_sources(
     """Return the decisions of files and folders, with the texts of their tasks.
 
     Args:
-        paths: files, and folders that are looked through; pairs and scenarios among them serve texts.
-        data: what decisions without texts are of, a name or a path; None: those of `paths`, the data that
-            the lines name, or those registered as ``ambik``.
-        duplicates: what becomes of lines that a file holds twice.
+        paths: files, and folders to search; pairs and scenarios among them provide texts.
+        data: data set of decisions without texts, a name or a path; None: those among `paths`, the data that
+            the lines name, or the data registered as ``ambik``.
+        duplicates: how to treat duplicate lines.
     """
     kinds: dict[Path, TableSpec[Any]] = {}
     unreadable: list[str] = []
     passed_over: list[Path] = []
     for path in dict.fromkeys(paths):
-        held = TABLES.files_of(path) if path.exists() else {}
-        if problem := _problem(path, held):
+        found = TABLES.files_of(path) if path.exists() else {}
+        if problem := _problem(path, found):
             unreadable.append(problem)
-        used = {file: kind for file, kind in held.items() if kind in (*_TEXTS, *_DECISIONS)}
-        kinds |= used
+        usable = {file: kind for file, kind in found.items() if kind in (*_TEXTS, *_DECISIONS)}
+        kinds |= usable
         if path.is_dir():
-            passed_over += [file for file in held if file not in used]
+            passed_over += [file for file in found if file not in usable]
     texts = {
         spec.name: {file: spec.read(file) for file, kind in kinds.items() if kind is spec} for spec in _TEXTS
     }
@@ -269,31 +270,31 @@ def read_sources(
             # The same content under two names is one file.
             files.setdefault(source.digest, source)
     if not set(kinds.values()) & set(_DECISIONS):
-        unreadable += [_data_alone(file, kind, texts) for file, kind in kinds.items() if file in paths]
+        unreadable += [_no_decisions(file, kind, texts) for file, kind in kinds.items() if file in paths]
     return Sources(tuple(files.values()), tuple(unreadable), tuple(passed_over))
 
 
-def _data_alone(file: Path, kind: TableSpec[Any], texts: Mapping[str, Any]) -> str:
-    """Return why a file of tasks is nothing to import, when there are no decisions that it could serve."""
+def _no_decisions(file: Path, kind: TableSpec[Any], texts: Mapping[str, Any]) -> str:
+    """Return a message on a file of tasks that was named without any decisions."""
     faults = texts[kind.name][file].faults
     first = f"; line {faults[0].line}: {faults[0].message}" if faults else ""
-    return f"{file}: holds {kind.title}; register them with `askback data add ambik`{first}"
+    return f"{file}: contains {kind.title}; register them with `askback data add ambik`{first}"
 
 
-def _problem(path: Path, held: Mapping[Path, TableSpec[Any]]) -> str:
-    """Return why nothing of a path can be imported; empty if something can."""
+def _problem(path: Path, contents: Mapping[Path, TableSpec[Any]]) -> str:
+    """Return why nothing in a path can be imported; empty if something can."""
     if not path.exists():
         return f"{path}: there is no such file or folder"
     if path.is_dir():
-        usable = any(kind in _DECISIONS for kind in held.values())
-        return "" if usable else f"{path}: holds no decisions of AmbiK's that could be imported"
-    if path not in held:
+        usable = any(kind in _DECISIONS for kind in contents.values())
+        return "" if usable else f"{path}: contains no AmbiK decisions to import"
+    if path not in contents:
         return f"{path}: {TABLES.why_none(path, 'AmbiK')}"
-    kind = held[path]
+    kind = contents[path]
     if kind in (*_TEXTS, *_DECISIONS):
         return ""
     way = "give it to `askback score ambik`" if kind in _SCORED else "annotate them: `askback study`"
-    return f"{path}: holds {kind.title}, which are no decisions; {way}"
+    return f"{path}: contains {kind.title}, not decisions; {way}"
 
 
 def _source(
@@ -301,22 +302,22 @@ def _source(
 ) -> Source:
     lacking: tuple[Fault, ...] = ()
     if kind is LOGPROBS:
-        held = _read_published(file, texts, data, duplicates)
+        contents = _read_published(file, texts, data, duplicates)
     else:
-        held, lacking = _with_texts(file, read_decisions(file, duplicates, details=True), texts, data)
+        contents, lacking = _with_texts(file, read_decisions(file, duplicates, details=True), texts, data)
     digest = file_digest(file)
-    batches, unasked = batches_of(file, digest, held)
-    faults = (*held.faults, *lacking, *unasked)
+    batches, unasked = batches_of(file, digest, contents)
+    faults = (*contents.faults, *lacking, *unasked)
     if not batches:
         first = f"; the first problem: line {faults[0].line}: {faults[0].message}" if faults else ""
-        raise InputError(f"{file}: holds no decision that could be imported{first}")
-    items = (line.decision.item for line in held.rows)
+        raise InputError(f"{file}: contains no decision that could be imported{first}")
+    items = (line.decision.item for line in contents.rows)
     return Source(
         path=file,
         digest=digest,
         batches=batches,
         unread=faults,
-        forms=held.forms,
+        forms=contents.forms,
         bare=sum(not isinstance(item, PairItem) and not item.scenario.task for item in items),
     )
 
@@ -324,9 +325,9 @@ def _source(
 def _read_published(
     file: Path, texts: Mapping[str, Any], data: str | None, duplicates: Duplicates
 ) -> DecisionsFile:
-    """Return a published run of KnowNo: decisions on calibration scenarios or tests, without sets (spec 9).
+    """Return a published KnowNo run: decisions on calibration or test scenarios, without sets (spec 9).
 
-    Of scenarios that are not at hand the number alone is told.
+    Scenarios whose text is not available are known only by their number.
     """
     rows = [row for contents in texts[KNOWNO.name].values() for row in contents.rows]
     scenarios = {scenario.id: scenario for scenario in (load_scenarios(data) if data else rows)}
@@ -347,20 +348,20 @@ def _read_published(
 
 
 def _with_texts(
-    file: Path, held: DecisionsFile, texts: Mapping[str, Any], data: str | None
+    file: Path, contents: DecisionsFile, texts: Mapping[str, Any], data: str | None
 ) -> tuple[DecisionsFile, tuple[Fault, ...]]:
-    """Return the lines whose tasks are at hand, and the others as faults."""
-    pairs, scenarios = texts_of(held.rows, dict(texts), data)
-    lines = with_items(held.rows, pairs, scenarios)
+    """Return the lines whose tasks are available, and faults for the others."""
+    pairs, scenarios = texts_of(contents.rows, dict(texts), data)
+    lines = with_items(contents.rows, pairs, scenarios)
     faults = tuple(_missing_item_fault(file, line, pairs) for line in lines if not line.known)
-    return replace(held, rows=tuple(line for line in lines if line.known)), faults
+    return replace(contents, rows=tuple(line for line in lines if line.known)), faults
 
 
 def _missing_item_fault(file: Path, line: DecisionLine, pairs: Mapping[str, Pair]) -> Fault:
     item = line.decision.item
     id = item.about.id
-    message = "pair_id: the task is not at hand; name the data that it is of with --data"
+    message = "pair_id: the task is not available; name its data with --data"
     if isinstance(item, PairItem) and id in pairs:
-        kinds = f"type is {item.pair.type}, but this pair of the data is of {pairs[id].type}"
+        kinds = f"type is {item.pair.type}, but the data have {pairs[id].type} for this pair"
         message = f"{kinds}; name other data with --data"
     return Fault(str(file), id, line.number, "format", message)

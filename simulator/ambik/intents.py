@@ -1,4 +1,4 @@
-"""The grammar of ``user_intent`` and ``variants``, and what an action must hold to realise them (spec 3).
+"""The grammar of ``user_intent`` and ``variants``, and how an action is matched against it (spec 3).
 
 ::
 
@@ -6,9 +6,9 @@
     concept     = [ "-" ] alternative { "|" alternative }
     variants    = intent { line-break intent }
 
-A concept is found if any of its alternatives occurs in the action as a substring; one with a leading minus if
-none does. Letter case and runs of white space do not matter. There are no word boundaries: a stem matches its
-inflected forms, and hits inside longer words are accepted by design.
+A concept is found if any of its alternatives occurs in the action as a substring; a concept with a leading
+minus, if none does. Letter case and runs of white space are ignored. There are no word boundaries: a stem
+matches its inflected forms, and hits inside longer words are accepted by design.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 LONGEST: Final = 200
-"""Letters of an intent that can still be one; a longer cell is a piece of text in the wrong column."""
+"""Most letters of an intent; a longer cell is text in the wrong column."""
 _SPACE: Final = re.compile(r"\s+")
 Odd = Literal["several_hyphens", "empty_alternative", "inner_hyphen"]
 _ENGLISH: Final[Mapping[Odd, str]] = {
     "several_hyphens": "several leading hyphens are read as one",
     "empty_alternative": "an empty alternative is left out",
-    "inner_hyphen": "a hyphen inside a concept negates one alternative alone",
+    "inner_hyphen": "a hyphen inside a concept negates only one alternative",
 }
 
 
 class OddForm(NamedTuple):
-    """An odd way to write a concept; as a text it is said in English."""
+    """An unusual way to write a concept; its string form is an English message."""
 
     code: Odd
     concept: str
@@ -45,8 +45,8 @@ class Alternative:
     """One way to realise a concept.
 
     Attributes:
-        text: what to look for, as written.
-        absent: it counts if it does NOT occur.
+        text: the text to look for, as written.
+        absent: True if the alternative is realised when the text does NOT occur.
     """
 
     text: str
@@ -55,10 +55,10 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """Something that the action must hold, in any of several ways.
+    """A requirement that an action can fulfil in any of several ways.
 
     Attributes:
-        negative: none of the alternatives may occur.
+        negative: True if none of the alternatives may occur.
     """
 
     alternatives: tuple[Alternative, ...]
@@ -67,12 +67,12 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A parsed cell.
+    """A parsed intent.
 
     Attributes:
-        concepts: none if it is malformed.
-        malformed: a line break, or more than `LONGEST` letters: text in the wrong column; or no concept at
-            all. Nothing is measured by it.
+        concepts: empty if the intent is malformed.
+        malformed: True for text in the wrong column (a line break, or more than `LONGEST` letters) or if
+            there is no concept. Metrics skip such intents.
     """
 
     text: str
@@ -82,7 +82,7 @@ class Intent:
 
 
 def parse_intent(text: str) -> Intent:
-    """Read a cell of ``user_intent``, or a line of ``variants`` (spec 3, rules 1 to 4)."""
+    """Parse a cell of ``user_intent``, or a line of ``variants`` (spec 3, rules 1 to 4)."""
     if "\n" in text.strip() or len(text.strip()) > LONGEST:
         return Intent(text, (), malformed=True)
     warnings: list[OddForm] = []
@@ -92,13 +92,13 @@ def parse_intent(text: str) -> Intent:
 
 
 def parse_variants(text: str) -> tuple[Intent, ...]:
-    """Read a cell of ``variants``: one intent per line; empty lines are nothing."""
+    """Parse a cell of ``variants``: one intent per line; empty lines are skipped."""
     return tuple(parse_intent(line) for line in text.splitlines() if line.strip())
 
 
 @lru_cache(maxsize=8192)
 def folded(text: str) -> str:
-    """Return a text as it is compared: small letters, single blanks."""
+    """Return a text normalized for comparison: case-folded, with single blanks."""
     return _SPACE.sub(" ", text).strip().casefold()
 
 
@@ -112,7 +112,7 @@ def is_found(concept: Concept, action: str) -> bool:
 
 
 def realises(intent: Intent, action: str) -> bool:
-    """Return True if an action realises all concepts; a malformed intent is realised by nothing."""
+    """Return True if an action realises all concepts of an intent; always False for a malformed one."""
     return not intent.malformed and all(is_found(concept, action) for concept in intent.concepts)
 
 

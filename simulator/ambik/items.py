@@ -1,6 +1,6 @@
-"""Items: pairs, KnowNo's scenarios and drafts as files hold them (spec 2, 9, 11), and as they are played.
+"""Items: pairs, KnowNo's scenarios and drafts, as stored in files (spec 2, 9, 11) and as played.
 
-What a field is annotated with beside its type is how it stands in a file (`simulator.jsonlines`).
+The annotations of a field say how it is stored in a file (`simulator.jsonlines`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _read_intent(value: Any) -> Intent:
 
 
 IntentText = Annotated[Intent, PlainValidator(_read_intent), PlainSerializer(lambda intent: intent.text)]
-"""An intent as it is written in its cell."""
+"""An intent, stored as the text of its cell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,20 +33,20 @@ class Pair:
     """A clear task and a minimally different ambiguous one in the same scene (spec 2.2).
 
     Attributes:
-        objects: of the scene, without articles (``environment_short``); appliances are not among them.
-        scene: the same in words, with articles (``environment_full``).
+        objects: the scene's objects, without articles (``environment_short``) and without appliances.
+        scene: the objects in words, with articles (``environment_full``).
         clear: the unambiguous task (``unambiguous_direct``).
-        indirect: the same with objects named loosely; empty where the data have none.
+        indirect: the clear task with objects named loosely; empty where the data have none.
         shortlist: objects among which a person would be undecided; often empty.
         clear_plan: steps, without their numbers.
-        ambiguous_plan: likewise.
+        ambiguous_plan: steps, without their numbers.
         step: index, from 0, of the step at which the ambiguity arises; None if the data do not say.
         intent: what the action must realise; None if the cell is empty.
-        variants: what may be meant before anything is clarified, one intent per line; empty if unknown.
-        take_ambiguous: whether the ambiguous member serves calibration; None outside of calibration rows.
-        options: actions that might be meant, of our own data alone; empty elsewhere.
-        shortlist_cell: the shortlist as it is written, which is what the published code reads (spec 10.1);
-            None where that is its objects with comma and blank between them. Pairs are the same without it.
+        variants: possible meanings before clarification, one intent per line; empty if unknown.
+        take_ambiguous: True if the ambiguous member is used for calibration; None outside calibration rows.
+        options: actions that might be meant; only our own data have them.
+        shortlist_cell: the raw cell, which the published code reads (spec 10.1); None if it equals the
+            objects joined by comma and blank. Ignored when pairs are compared.
     """
 
     id: Key
@@ -72,17 +72,17 @@ class Pair:
 
     @property
     def shortlist_text(self) -> str:
-        """The shortlist as it is written."""
+        """The shortlist as written in its cell."""
         return ", ".join(self.shortlist) if self.shortlist_cell is None else self.shortlist_cell
 
     @property
     def appliances(self) -> tuple[str, ...]:
-        """Return the appliances of every scene (spec 2.3) that are not among its objects."""
+        """The appliances of every scene (spec 2.3) that are not among its objects."""
         return tuple(name for name in APPLIANCES if name not in self.objects)
 
     @property
     def things(self) -> tuple[str, ...]:
-        """All that is in the scene, appliances included."""
+        """Everything in the scene, including appliances."""
         return (*self.objects, *self.appliances)
 
     def task(self, member: Member) -> str:
@@ -100,7 +100,7 @@ class Pair:
 
     @property
     def calibration_member(self) -> Member:
-        """The member that serves calibration (spec 7.1); the ambiguous one where the data do not say."""
+        """The member used for calibration (spec 7.1); the ambiguous one if the data do not say."""
         return "clear" if self.take_ambiguous is False else "ambiguous"
 
 
@@ -111,9 +111,9 @@ class Scenario:
     Attributes:
         type: without the suffix ``_task``: ``singlelabel``, ``spatial_ambiguous``, ``winograd``, ``unsafe``,
             ``unambiguous``, ``creative_multilabel``, ``creative_singlelabel`` or ``multilabel``.
-        intended: objects, any of which will do.
+        intended: objects, any of which is right.
         location: ``pick-up``, a drawer, a bin, an appliance or another object.
-        part: what it serves, where the data say so.
+        part: calibration or test, where the data say so.
     """
 
     id: Key
@@ -128,7 +128,7 @@ class Scenario:
 
     @property
     def appliances(self) -> tuple[str, ...]:
-        """Return the appliances of every scene (spec 9) that are not among its objects."""
+        """The appliances of every scene (spec 9) that are not among its objects."""
         return tuple(name for name in KNOWNO_APPLIANCES if name not in self.objects)
 
 
@@ -143,7 +143,7 @@ class Candidate:
 
 
 def _with_types(candidates: Any) -> Any:
-    """Return candidates that know their type, which in a file is the key of each."""
+    """Return candidates with their type added, which in a file is their key."""
     if not isinstance(candidates, dict):
         return candidates
     return {
@@ -154,13 +154,13 @@ def _with_types(candidates: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A pair that is to be made by annotators out of proposals (spec 11).
+    """Proposals from which annotators make a pair (spec 11).
 
     Attributes:
-        candidates: by type; the order in which annotators look at them is the screen's.
-        plan: of the clear task, steps without numbers; may be empty.
-        ambiguous_plan: of the ambiguous task as proposed; may be empty.
-        indirect: the clear task with objects named loosely, as proposed; may be empty.
+        candidates: by type; the page decides in which order annotators see them.
+        plan: steps of the clear task, without numbers; may be empty.
+        ambiguous_plan: proposed steps of the ambiguous task; may be empty.
+        indirect: proposed clear task with objects named loosely; may be empty.
     """
 
     id: Key
@@ -174,13 +174,13 @@ class Draft:
 
 
 def parting(plan: Sequence[str], other: Sequence[str]) -> int | None:
-    """Return the index, from 0, of the first line in which two plans differ; None if none is in both."""
+    """Return the index, from 0, of the first line in which two plans differ; None if there is none."""
     lines = enumerate(zip(plan, other, strict=False))
-    return next((place for place, (line, counterpart) in lines if line != counterpart), None)
+    return next((index for index, (line, counterpart) in lines if line != counterpart), None)
 
 
 def line_of(plan: Sequence[str], step: int | None) -> str:
-    """Return a plan's line; empty if it has none at that place."""
+    """Return the line of a plan at index `step`; empty if there is none."""
     return plan[step] if step is not None and 0 <= step < len(plan) else ""
 
 
@@ -190,10 +190,10 @@ Dataset = Literal["ambik", "knowno"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairItem:
-    """One member of a pair; the robot decides at the step where the pair parts.
+    """One member of a pair; the robot decides at the step where the two plans differ.
 
     Attributes:
-        options: actions that are offered to a person; of the data, of a run or of the built-in robot.
+        options: actions offered to a person, from the data, a run or the built-in robot.
     """
 
     kind: Literal["pair"] = "pair"
@@ -211,12 +211,12 @@ class PairItem:
 
     @property
     def id(self) -> str:
-        """Names the item: pair and member."""
+        """The item's name: pair and member."""
         return f"{self.pair.id}.{self.member}"
 
     @property
     def cluster(self) -> str:
-        """The pair: what is decided on its members is not independent."""
+        """The pair's id: decisions on its two members are not independent."""
         return self.pair.id
 
     @property
@@ -226,23 +226,23 @@ class PairItem:
 
     @property
     def previous(self) -> tuple[str, ...]:
-        """The plan's steps before the one that is due (spec 5); none if the data do not say which is."""
+        """The plan's steps before the one to decide on (spec 5); empty if that is unknown."""
         return () if self.pair.step is None else self.pair.plan(self.member)[: self.pair.step]
 
     @property
     def step(self) -> str:
-        """The step to be made concrete; empty if there is none."""
+        """The step to decide on; empty if there is none."""
         return line_of(self.pair.plan(self.member), self.pair.step)
 
     @property
     def type(self) -> TaskType:
-        """The type under which its results are told."""
+        """The type under which its results are reported."""
         return task_type(self.member, self.pair.type)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioItem:
-    """A scenario of KnowNo's; it has no plan."""
+    """A KnowNo scenario; it has no plan."""
 
     kind: Literal["scenario"] = "scenario"
     scenario: Scenario
@@ -260,7 +260,7 @@ class ScenarioItem:
 
     @property
     def id(self) -> str:
-        """Names the item."""
+        """The item's name."""
         return f"knowno-{self.scenario.id}"
 
     @property
@@ -281,7 +281,7 @@ class ScenarioItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftItem:
-    """A draft of which an annotator makes a pair."""
+    """A draft from which an annotator makes a pair."""
 
     kind: Literal["draft"] = "draft"
     draft: Draft
@@ -289,7 +289,7 @@ class DraftItem:
 
     @property
     def id(self) -> str:
-        """Names the item."""
+        """The item's name."""
         return f"draft-{self.draft.id}"
 
 

@@ -1,4 +1,4 @@
-"""AmbiK as the runner sees it, and who sits in its seats under which name."""
+"""AmbiK's episode machine for the runner, and the players by name."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from simulator.seats import Reply, Seat
 
 _STEPS_PER_QUESTION = 5
 _OTHER_STEPS = 8
-_KNOWING: Final = ("lap", "lofreecp")
-"""Methods that need to know of the data as a whole."""
+_NEED_BACKGROUND: Final = ("lap", "lofreecp")
+"""Methods that use statistics of the entire data set."""
 
 
 def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]) -> Seat:
-    """Return the seat called `name`: a built-in player, else a language model.
+    """Return the player called `name` for a seat: a built-in player, otherwise a language model.
 
     Raises:
-        InputError: if an offline name means nothing in that seat, or a model has no method.
+        InputError: if an offline name is unknown in that seat, or a model has no method.
         ModelError: if a model cannot be loaded.
     """
     rules = Options.read(options)
@@ -46,15 +46,15 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
     if seat == USER:
         return ModelUser(models(name))
     if not rules.method:
-        raise InputError(f"{name} is a model; say which method it plays, with --method.")
-    known = (
-        background_of(rules.data, rules.dataset, rules.similarity) if rules.method in _KNOWING else NOTHING
-    )
-    return MethodRobot(models(name), models(rules.chooser) if rules.chooser else None, known)
+        raise InputError(f"{name} is a model; choose the method that it plays with --method.")
+    background = NOTHING
+    if rules.method in _NEED_BACKGROUND:
+        background = background_of(rules.data, rules.dataset, rules.similarity)
+    return MethodRobot(models(name), models(rules.chooser) if rules.chooser else None, background)
 
 
 class AmbikMachine(EpisodeMachine[graph.Table, graph.State]):
-    """See `simulator.runner.machines.EpisodeMachine`. Its items are `items.Item`: tasks and drafts."""
+    """AmbiK's `simulator.runner.machines.EpisodeMachine`. Its items are `items.Item`: tasks and drafts."""
 
     name = items.BENCHMARK
     seats: tuple[str, ...] = (ROBOT, USER, ANNOTATOR)
@@ -68,11 +68,11 @@ class AmbikMachine(EpisodeMachine[graph.Table, graph.State]):
     scored = staticmethod(score_rows)
 
     def steps(self, table: graph.Table) -> int:
-        """Return the steps to a question and its answer for each that may be asked, and those to act."""
+        """Return the most graph steps of an episode: those of every allowed question, and those to act."""
         return _STEPS_PER_QUESTION * table.rules.questions + _OTHER_STEPS
 
     def take(self, seat: str) -> Take[graph.Table, graph.State]:
-        """Return what makes a turn of a reply of `seat`."""
+        """Return a function that makes a turn of a reply by `seat`."""
         return lambda table, state, reply: graph.take(table, state, seat, reply)
 
     def seat_due(self, table: graph.Table, state: graph.State) -> str | None:
@@ -81,17 +81,17 @@ class AmbikMachine(EpisodeMachine[graph.Table, graph.State]):
         return move.seat if move else None
 
     def status(self, table: graph.Table, state: graph.State) -> Literal["completed"] | None:
-        """Return completed once the robot acts, or asks where nobody answers; once the form is filled in."""
+        """Return completed once the robot acts, asks without an answer, or the form is filled in."""
         return "completed" if graph.due(table, state) is None else None
 
     def view(
         self, live: ActiveEpisode, state: graph.State, seat: str, ending: Ending | None, warning: str | None
     ) -> SeatPage:
-        """Return what a person in `seat` may see now."""
+        """Return the page of a person in `seat`."""
         return show.seat_page(self.table(live), state, seat, ending, warning)
 
     def filled_in(self, reply: Reply, knows: Any) -> Reply:
-        """See `EpisodeMachine.filled_in`: pages offer actions, and a robot thinks of others, too."""
+        """See `EpisodeMachine.filled_in`: a page offers actions, so only those stay marked."""
         if not isinstance(knows, RobotKnows) or not (offered := knows.item.options):
             return reply
         move = reply.move or {}
@@ -101,7 +101,7 @@ class AmbikMachine(EpisodeMachine[graph.Table, graph.State]):
     def replay(
         self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]
     ) -> tuple[Item, Sequence[Turn]]:
-        """Return what an ended episode was about, and its turns (`show.reveal`)."""
+        """Return the item and the turns of an ended episode, for `show.reveal`."""
         return item, turns
 
 

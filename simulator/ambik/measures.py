@@ -1,11 +1,11 @@
-"""All measures of outcomes, per type and over all, each with n, interval and what is left out (spec 10).
+"""Measures of outcomes, per type and overall, each with n, interval and exclusions (spec 10).
 
-Intervals are of 95 %. Shares of independent rows (one row a pair) have Wilson's, coverage of tasks that were
-played once has Clopper and Pearson's (spec 7), and everything else is resampled over pairs: both members of
-a pair are drawn together.
+Intervals are at 95 %: Wilson's for shares of independent rows (one row per pair), Clopper-Pearson's for the
+coverage of tasks that were played once (spec 7); everything else is resampled over pairs, so that both
+members of a pair are drawn together.
 
-In reference mode rows count as the published code counts them: a task without an intent is measured by the
-intent of the task before it, and AmbDif divides by 400 pairs, matched by position (spec 10.1).
+Reference mode counts as the published code does: a task without an intent is measured by the previous task's
+intent, and AmbDif divides by 400 pairs, matched by position (spec 10.1).
 """
 
 from __future__ import annotations
@@ -19,15 +19,7 @@ import numpy as np
 import pandas as pd
 
 from simulator.ambik import conformal
-from simulator.ambik.metrics import (
-    ALL,
-    MEASURES,
-    Matched,
-    Value,
-    matched,
-    ordered_types,
-    outcome_values,
-)
+from simulator.ambik.metrics import ALL, MEASURES, Matched, Value, match_pairs, ordered_types, outcome_values
 from simulator.ambik.playing import needs_question
 from simulator.ambik.records import ABORTED, Decision, Exchange, Outcome
 from simulator.ambik.terms import TASK_TYPES, Settings
@@ -40,15 +32,15 @@ K = TypeVar("K", bound=Hashable)
 def means(
     columns: Mapping[K, Sequence[float | None]], clusters: Sequence[Hashable], *, counts: Collection[K] = ()
 ) -> dict[K, Interval | None]:
-    """Return the mean of every column with a 95 % percentile interval from drawing whole clusters.
+    """Return the mean of every column with a 95 % percentile interval from a cluster bootstrap.
 
     Args:
-        columns: a measure of every decision; None, or not a number, where it does not count.
-        clusters: of the decisions.
-        counts: columns that hold counts; the others hold shares (see `interval_of`).
+        columns: a measure's value for every decision; None or NaN where it does not apply.
+        clusters: the cluster of every decision.
+        counts: names of columns with counts; the others contain shares (see `interval_of`).
 
     Returns:
-        By column, `Interval.n` being the decisions that count; None where none does.
+        By column, with `Interval.n` the number of values; None for a column without values.
     """
     intervals: dict[K, Interval | None] = {}
     for name, column in columns.items():
@@ -63,7 +55,7 @@ def means(
 
 
 def mean_of_means(columns: Sequence[Sequence[float | None]], clusters: Sequence[Hashable]) -> Interval | None:
-    """Return the plain average of the means of columns of shares; None if one has no values."""
+    """Return the unweighted average of the columns' means; None if a column has no values."""
     parts = [_values_and_weights(column) for column in columns]
     if not parts or not all(counted.any() for _, counted in parts):
         return None
@@ -72,20 +64,19 @@ def mean_of_means(columns: Sequence[Sequence[float | None]], clusters: Sequence[
     sums = []
     for part in (0, 1):
         for values, counted in parts:
-            order = np.argsort(values)  # sums are rounded: in one order, they are the same for all orders
+            order = np.argsort(values)  # a fixed order of summation: rounding must not depend on row order
             sums.append(np.bincount(places[order], (values, counted)[part][order], len(numbers)))
     table: Floats = np.column_stack(sums)
-    drawn = resampled(table)
     with np.errstate(invalid="ignore", divide="ignore"):  # a rare type may be missing from a resample
-        together = np.divide(*np.hsplit(drawn, 2)).mean(axis=1)
+        averages = np.divide(*np.hsplit(resampled(table), 2)).mean(axis=1)
     rows = sum(int(counted.sum()) for _, counted in parts)
-    # Where nothing varies, no more is known than of the type with the fewest pairs.
+    # If nothing varies, the interval's width follows from the type with the fewest pairs.
     groups = int((table[:, len(parts) :] > 0).sum(axis=0).min())
-    return interval_of(together, rows, groups=groups)
+    return interval_of(averages, rows, groups=groups)
 
 
 def _values_and_weights(column: Sequence[float | None]) -> tuple[Floats, Floats]:
-    """Return values, 0 where there is none, and 1 where there is one."""
+    """Return the values, with 0 where missing, and weights: 1 for a value, 0 where missing."""
     values = np.array(column, dtype=float)
     counted = ~np.isnan(values)
     return np.where(counted, values, 0.0), counted.astype(float)
@@ -93,7 +84,7 @@ def _values_and_weights(column: Sequence[float | None]) -> tuple[Floats, Floats]
 
 T = TypeVar("T", bound=Any)
 _Row = tuple[Decision, Mapping[str, Value]]
-"""A decision with what each measure says of it."""
+"""A decision with its value for each measure."""
 REFERENCE_PAIRS: Final = 400
 SHARES: Final = ("hr", "chr", "empty", "accuracy")
 """Measures that are 0 or 1 for every task."""
@@ -104,8 +95,8 @@ class Measure:
     """A mean with its interval.
 
     Attributes:
-        interval: `Interval.n` rows count; None if none does.
-        left_out: why other rows do not -> how many.
+        interval: over `Interval.n` rows; None if there are none.
+        left_out: number of excluded rows by reason.
     """
 
     interval: Interval | None
@@ -113,17 +104,17 @@ class Measure:
 
     @property
     def value(self) -> float | None:
-        """The mean; None if no row counts."""
+        """The mean; None if there are no rows."""
         return None if self.interval is None else self.interval.value
 
     @property
     def reasons(self) -> str:
-        """Return why other rows do not count, and how many; empty if all do."""
+        """The reasons why rows are excluded, with counts; empty if none are."""
         return ", ".join(f"{count} with {why}" for why, count in self.left_out.items())
 
     @property
     def n(self) -> int:
-        """Rows that count."""
+        """The number of rows."""
         return 0 if self.interval is None else self.interval.n
 
 
@@ -132,15 +123,15 @@ class TypeMeasures:
     """The measures of one type of tasks, or of all.
 
     Attributes:
-        type: of the tasks; ``all`` over all of them.
-        tasks: how many there are.
+        type: the tasks' type, or ``all``.
+        tasks: number of tasks.
         icr: intent coverage.
         hr: help rate.
         chr: correct help.
         ssc: set size correctness.
-        coverage: share of sets with a right option among those whose right option is known; to be shown per
-            type, not to be promised. For KnowNo's data this is the success rate.
-        set_size: mean size of the sets that were made: decisions that were never made are left out.
+        coverage: share of sets with a right option among those whose right option is known; not guaranteed
+            per type. For KnowNo's data this is the success rate.
+        set_size: mean size of the sets, without decisions that were never made.
         empty: share of empty sets among them.
     """
 
@@ -157,16 +148,16 @@ class TypeMeasures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measures:
-    """Everything that is told of one set of outcomes.
+    """All measures of one group of outcomes.
 
     Attributes:
-        types: per type; those of AmbiK in the order of the paper's tables, others as they first occur.
-        ambdif: over pairs of which both members are there; left out are tasks without the other member.
+        types: per type; AmbiK's in the order of the paper's tables, others by first occurrence.
+        ambdif: over complete pairs; tasks without the other member are excluded.
         accuracy: of the decision to ask or not, over all tasks.
-        macro_chr: plain average of correct help over the four types; None if a type is missing.
-        fillers: that were in sets and are left out of everything (``do nothing``).
-        sizes: set size -> how many sets.
-        flags: what decisions met with -> how many.
+        macro_chr: unweighted average of correct help over the four types; None if a type is missing.
+        fillers: number of ``do nothing`` fillers removed from the sets.
+        sizes: number of sets by size.
+        flags: number of decisions by flag.
     """
 
     types: tuple[TypeMeasures, ...]
@@ -184,13 +175,13 @@ class Measures:
 
 
 def measures(outcomes: Sequence[Outcome], settings: Settings) -> Measures:
-    """Measure outcomes: of one method on one set of tasks, say, or of one group of people."""
+    """Measure a group of outcomes, for example one method on one set of tasks, or one group of people."""
     decisions, values = [each.decision for each in outcomes], outcome_values(outcomes, settings)
-    rows, pairs = list(zip(decisions, values, strict=True)), matched(outcomes, settings.metrics)
+    rows, pairs = list(zip(decisions, values, strict=True)), match_pairs(outcomes, settings.metrics)
     types = ordered_types(decision.item.type for decision in decisions)
     by_type = [name for name in MEASURES if name != "accuracy"]
     keys = [(kind, name) for kind in (*types, ALL) for name in by_type] + [(ALL, "accuracy")]
-    # One column a measure of a type; one row an outcome, then one a matched pair.
+    # A column for each type and measure; a row for each outcome, followed by one for each matched pair.
     columns = {key: [*(_number(row, *key) for row in rows), *(None for _ in pairs.values)] for key in keys}
     columns[ALL, "ambdif"] = [*(None for _ in rows), *pairs.values]
     clusters: list[Hashable] = [*(decision.item.cluster for decision in decisions), *pairs.clusters]
@@ -199,9 +190,9 @@ def measures(outcomes: Sequence[Outcome], settings: Settings) -> Measures:
     macro = [columns[kind, "chr"] for kind in TASK_TYPES] if set(TASK_TYPES) <= set(types) else []
 
     def of_type(kind: str) -> TypeMeasures:
-        mine = [row for row in rows if kind in (ALL, row[0].item.type)]
-        measured = {name: _measure(name, mine, intervals[kind, name]) for name in by_type}
-        return TypeMeasures(type=kind, tasks=len(mine), **measured)
+        of_kind = [row for row in rows if kind in (ALL, row[0].item.type)]
+        measured = {name: _measure(name, of_kind, intervals[kind, name]) for name in by_type}
+        return TypeMeasures(type=kind, tasks=len(of_kind), **measured)
 
     made = (outcome for outcome in outcomes if outcome.decision.was_made)
     return Measures(
@@ -248,7 +239,7 @@ def _ambdif(pairs: Matched, resampled: Interval | None, settings: Settings) -> M
     return Measure(interval, {"unmatched": pairs.unmatched} if pairs.unmatched else {})
 
 
-# ---- episodes in which somebody could ask: who asked when needed, right before and after
+# ---- episodes with questions: asked when needed, right before and after
 
 Measured = Mapping[str, Interval | None]
 ASKED: Final = ("asked when needed", "asked when not needed")
@@ -257,10 +248,10 @@ EXCHANGED: Final = (*ASKED, "right before", "right after", "questions", RELEVANT
 
 
 def exchange_measures(exchanges: Sequence[Exchange]) -> Measured:
-    """Return each of `EXCHANGED`, None where it does not apply; nothing without exchanges.
+    """Return each measure of `EXCHANGED`, None where it does not apply; empty without exchanges.
 
-    Whether it was asked when needed has Wilson's interval where each task was played once (`stats.share`); of
-    the others, intervals are resampled over pairs. Tasks that were played several times count once.
+    "asked when needed" has Wilson's interval where each task was played once (`stats.share`); the other
+    intervals are resampled over pairs. `Interval.n` counts a task once even if it was played several times.
     """
     if not exchanges:
         return {}

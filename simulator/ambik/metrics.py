@@ -1,8 +1,8 @@
-"""The metrics of one task or one pair, by the paper's rule or as the published code has them (spec 10).
+"""The metrics of one task or one pair, by the paper's rule or as in the published code (spec 10).
 
-``mode = "reference"`` reproduces what the published code returns, faults included (spec 10.1); it is there
-for comparison with printed numbers alone. ``do nothing`` fillers are removed before any metric by the paper's
-rule, and stay where the published code is followed.
+``mode = "reference"`` reproduces the published code including its faults (spec 10.1), only for comparison
+with printed numbers. The paper's rule removes ``do nothing`` fillers before any metric; the published code
+keeps them.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ def icr(
 ) -> float | None:
     """Return intent coverage: the share of the intent's concepts that the prediction set realises.
 
-    `rule`: ``set``: any option of the set will do for a concept; ``best_option``: the option that realises
-    most concepts.
+    `rule`: ``set``: a concept counts if any option realises it; ``best_option``: only the option that
+    realises most concepts counts.
 
     Returns:
-        None if there is no intent, or none that can be read.
+        A share; None if there is no intent or it is malformed.
     """
     if intent is None or intent.malformed:
         return None
@@ -44,12 +44,12 @@ def icr(
 
 
 def without_fillers(predicted: Iterable[str]) -> tuple[str, ...]:
-    """Return what of a set the paper's rule looks at: all but ``do nothing``."""
+    """Return a set without ``do nothing`` fillers, as the paper's rule sees it."""
     return tuple(text for text in predicted if not is_filler(text))
 
 
 def icr_counts(intent: Intent, predicted: Sequence[str], rule: IcrRule = "set") -> tuple[int, int]:
-    """Count the concepts of an intent that a set realises, and all of them, by the paper's rule."""
+    """Return the number of concepts that a set realises and the number of all, by the paper's rule."""
     actions = without_fillers(predicted)
     hits = [[is_found(concept, action) for action in actions] for concept in intent.concepts]
     if rule == "set":
@@ -64,10 +64,11 @@ def hr(size: int) -> int:
 
 
 def chr_(task_type: str, size: int, mode: Metrics = "paper") -> int:
-    """Return correct help: whether the robot asks where it should and does not where it should not.
+    """Return correct help: 1 if the robot asks where it should, or does not where it should not.
 
-    `size`: of the prediction set; of robots that ask by other means 2 if they do and 1 if not. `mode`: the
-    published code expects a question of every ambiguous type, and exactly one option of a clear task.
+    `size`: size of the prediction set; for robots that ask by other means, 2 if they ask and 1 if not.
+    `mode`: the published code expects a question for every ambiguous type, and exactly one option for a clear
+    task.
     """
     if mode == "reference":
         return int(size == 1 if "unambiguous" in task_type else size > 1)
@@ -81,20 +82,20 @@ def ssc(
     mode: Metrics = "paper",
     cell: str | None = None,
 ) -> float | None:
-    """Return set size correctness: the overlap of a set's objects with the shortlist, over both.
+    """Return set size correctness: the intersection of a set's objects and the shortlist, over their union.
 
-    Each option yields every shortlist object that it names; an option that names none stays in the set as an
-    element of its own.
+    Each option contributes every shortlist object that it names; an option that names none is an element of
+    its own.
 
-    `cell`: the shortlist as it is written, of which the published code makes elements of its own; None: its
-    objects with comma and blank between them.
+    `cell`: the shortlist as written, which the published code splits itself; None: the objects joined by
+    comma and blank.
 
     Returns:
-        None if the task has no shortlist or its type is not one of those that count.
+        A share; None if the task has no shortlist or the metric does not apply to its type.
     """
     if mode == "reference":
-        written = ", ".join(shortlist) if cell is None else cell
-        return _reference_ssc(written, predicted) if written and "unambiguous" not in task_type else None
+        text = ", ".join(shortlist) if cell is None else cell
+        return _reference_ssc(text, predicted) if text and "unambiguous" not in task_type else None
     if not shortlist or task_type != PREFERENCES:
         return None
     objects, others = set_elements(shortlist, predicted)
@@ -104,7 +105,7 @@ def ssc(
 def set_elements(
     shortlist: Sequence[str], predicted: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return shortlist objects that a set names, and its options that name none, each once; no fillers."""
+    """Return the shortlist objects that a set names, and its options that name none; without fillers."""
     objects: dict[str, None] = {}
     others: dict[str, None] = {}
     for text in without_fillers(predicted):
@@ -115,17 +116,17 @@ def set_elements(
 
 
 def ambdif(clear: int, ambiguous: int, mode: Metrics = "paper") -> int:
-    """Return AmbDif of a pair: 1 if the ambiguous task has the larger set, and the clear one's is not empty.
+    """Return AmbDif of a pair: 1 if the ambiguous task has the larger set and the clear task's is not empty.
 
-    `mode`: the published code allows an empty set of the clear task.
+    `mode`: the published code allows an empty set for the clear task.
     """
     return int(ambiguous > clear and (clear != 0 or mode == "reference"))
 
 
 def ambdif_binary(clear: str, ambiguous: str, mode: Metrics = "paper") -> int:
-    """Return AmbDif of a robot that says how certain it is: of the clear task, and not of the other.
+    """Return AmbDif for stated certainty: 1 if certain of the clear task and uncertain of the ambiguous one.
 
-    `mode`: the published code compares the sizes of sets of one, so nothing ever differs.
+    `mode`: the published code compares the sizes of one-element sets, so the result is always 0.
     """
     if mode == "reference":
         return 0
@@ -141,16 +142,16 @@ def means_by_type(
         sizes.setdefault(task_type, []).append(size)
     return {
         task_type: {
-            "HR": sum(map(hr, held)) / len(held),
-            "CHR": sum(chr_(task_type, size, mode) for size in held) / len(held),
+            "HR": sum(map(hr, of_type)) / len(of_type),
+            "CHR": sum(chr_(task_type, size, mode) for size in of_type) / len(of_type),
         }
-        for task_type, held in sizes.items()
+        for task_type, of_type in sizes.items()
     }
 
 
 def _reference_icr(intent: str, predicted: Sequence[str]) -> float:
-    # Concepts keep the blank after the comma; a minus behind it is a letter like any other; the answer alone
-    # is made lower case; all hyphens of a negative concept are taken out.
+    # Concepts keep the blank after the comma; a minus after that blank is an ordinary letter; only the answer
+    # is lower-cased; all hyphens of a negative concept are removed.
     concepts = intent.split(",")
     shares = (
         sum(_reference_found(concept, text.lower()) for concept in concepts) / len(concepts)
@@ -166,25 +167,25 @@ def _reference_found(concept: str, action: str, before: str = "") -> bool:
 
 
 def _reference_ssc(cell: str, predicted: Sequence[str]) -> float:
-    # The blank after a comma stays with the object, and another one is looked for before it, so that mostly
-    # only the first object can be found. An empty part is an object too.
+    # Objects keep the blank after the comma, and another blank is required before them, so usually only the
+    # first object can be found. An empty part counts as an object.
     objects = cell.split(",")
     hits: list[str] = []
     for text in predicted:
-        fresh = (thing for thing in objects if thing not in hits)
-        hit = next((thing for thing in fresh if _reference_found(thing, text.lower(), before=" ")), None)
+        remaining = (thing for thing in objects if thing not in hits)
+        hit = next((thing for thing in remaining if _reference_found(thing, text.lower(), before=" ")), None)
         hits += [] if hit is None else [hit]
     return len(hits) / len(dict.fromkeys(objects))
 
 
-# ---- unit cases of the metrics, by the paper's rule and as the published code has it
+# ---- unit cases of the metrics, by the paper's rule and as in the published code
 
 
 def computed(case: MetricCase, mode: Metrics) -> Any:
-    """Return what the metric of a case gives.
+    """Return the value of a case's metric.
 
-    Where the paper can be read in two ways (an intent whose concepts are spread over several options), it is
-    an object with both readings, as the case has it.
+    Where the paper allows two readings (an intent whose concepts are spread over several options), this is an
+    object with both, as in the case.
     """
     values = case.input
     match case.metric:
@@ -212,12 +213,12 @@ def computed(case: MetricCase, mode: Metrics) -> Any:
 
 
 def expected(case: MetricCase, mode: Metrics) -> Any:
-    """Return what the case says that it is."""
+    """Return the value that the case expects."""
     return case.paper if mode == "paper" else case.reference
 
 
 def agrees(case: MetricCase, mode: Metrics) -> bool:
-    """Return True if both are the same."""
+    """Return True if the computed and the expected value are equal."""
     return _is_same(computed(case, mode), expected(case, mode))
 
 
@@ -229,7 +230,7 @@ def _is_same(value: Any, other: Any) -> bool:
     return abs(float(value) - float(other)) < 1e-12
 
 
-# ---- what each metric says of each outcome: a number, or why it does not count
+# ---- values of the metrics for each outcome: a number, or why it is excluded
 
 ALL: Final = "all"
 SHORT: Final[Mapping[str, str]] = {
@@ -238,7 +239,7 @@ SHORT: Final[Mapping[str, str]] = {
     "common_sense_knowledge": "common sense",
     "safety": "safety",
 }
-"""Types as they stand above columns."""
+"""Type names in column headings."""
 MEASURES: Final = ("icr", "hr", "chr", "ssc", "coverage", "set_size", "empty", "accuracy")
 NO_INTENT: Final = "no intent"
 MALFORMED: Final = "malformed intent"
@@ -248,13 +249,13 @@ NOT_DECIDED: Final = "nothing decided"
 UNKNOWN: Final = "right option unknown"
 NOT_JUDGED: Final = "no rule for asking"
 Value = float | str
-"""A number, or why there is none."""
+"""A number, or the reason why there is none."""
 
 
 def outcome_values(outcomes: Sequence[Outcome], settings: Settings) -> tuple[Mapping[str, Value], ...]:
-    """Return what each of `MEASURES` says of each outcome, in order.
+    """Return the value of each of `MEASURES` for each outcome, in order.
 
-    `outcomes`: in the order of the tasks; in reference mode a task without an intent takes the one before.
+    `outcomes`: in the order of the tasks; in reference mode a task without an intent takes the previous one.
     """
     values: list[Mapping[str, Value]] = []
     before: Intent | None = None
@@ -268,25 +269,25 @@ def outcome_values(outcomes: Sequence[Outcome], settings: Settings) -> tuple[Map
 
 
 def asks_as_needed(outcome: Outcome, settings: Settings, mode: Metrics = "paper") -> int | None:
-    """Return whether it asks where a good robot does and does not elsewhere; None where nothing says."""
+    """Return 1 if the robot asks, or does not ask, as a good robot would, else 0; None if that is unknown."""
     judged = expected_type(outcome.decision)
     if judged is not None and ABORTED in outcome.decision.flags:
-        return 0  # not to decide is not to act as one should, where nothing had to be asked
+        return 0  # an aborted decision is never right, not even where no question was needed
     return None if judged is None else chr_(judged, size_for_asking(outcome, settings), mode)
 
 
 def ordered_types(types: Iterable[str]) -> tuple[str, ...]:
-    """Return types, each once: those of AmbiK in the order of the paper's tables, others as they occur."""
-    there = dict.fromkeys(types)
-    return (*(kind for kind in TASK_TYPES if kind in there), *(k for k in there if k not in TASK_TYPES))
+    """Return the distinct types: AmbiK's in the order of the paper's tables, others by first occurrence."""
+    kinds = dict.fromkeys(types)
+    return (*(kind for kind in TASK_TYPES if kind in kinds), *(k for k in kinds if k not in TASK_TYPES))
 
 
 def size_for_asking(outcome: Outcome, settings: Settings) -> int:
-    """Return the size of a set by which asking is judged.
+    """Return the set size by which asking is judged.
 
-    It is the set's own where a question is asked of sets with more than one action; of everybody who asks by
-    other means it is 2 if they ask and 1 if not. What is neither certain nor uncertain is no help; the
-    published code finds it wrong either way, as it does an empty set.
+    It is the actual size if the robot asks whenever its set has more than one action; for robots that ask by
+    other means, 2 if they ask and 1 if not. A certainty that cannot be read counts as 0: the robot does not
+    ask, and the published code counts that as wrong for any task, like an empty set.
     """
     decision = outcome.decision
     if decision.method in CONFORMAL and settings.help == "size":
@@ -324,21 +325,21 @@ def _ssc(outcome: Outcome, settings: Settings) -> Value:
     value = ssc(pair.shortlist, outcome.predicted, judged, settings.metrics, pair.shortlist_cell)
     if value is not None:
         return value
-    # A type that does not count does not count with a shortlist either.
-    listed = ssc(("anything",), (), judged, settings.metrics) is not None
-    return NO_SHORTLIST if listed else OTHER_TYPE
+    # If the metric gives nothing even with a shortlist, it does not apply to this type.
+    applies = ssc(("anything",), (), judged, settings.metrics) is not None
+    return NO_SHORTLIST if applies else OTHER_TYPE
 
 
-# ---- both members of a pair side by side (spec 10: AmbDif)
+# ---- comparison of both members of a pair (spec 10: AmbDif)
 
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """Pairs of which both members are there.
+    """Pairs with outcomes of both members.
 
     Attributes:
-        values: AmbDif of each; where a member was decided on several times, the mean over all combinations.
-        plain: whether each member is there once, so that every value is 0 or 1.
+        values: AmbDif of each pair; if a member was played several times, the mean over all combinations.
+        plain: True if each member was played once, so that every value is 0 or 1.
     """
 
     values: tuple[float, ...]
@@ -347,10 +348,10 @@ class Matched:
     plain: bool
 
 
-def matched(outcomes: Sequence[Outcome], mode: Metrics = "paper") -> Matched:
+def match_pairs(outcomes: Sequence[Outcome], mode: Metrics = "paper") -> Matched:
     """Match outcomes by the id of their pair; in reference mode by position (spec 10.1).
 
-    KnowNo's scenarios have no pairs and do not count as unmatched.
+    KnowNo's scenarios have no pairs and are ignored.
     """
     members: dict[str, list[tuple[str, Outcome]]] = {"clear": [], "ambiguous": []}
     for outcome in outcomes:
@@ -378,7 +379,7 @@ def matched(outcomes: Sequence[Outcome], mode: Metrics = "paper") -> Matched:
 
 
 def _difference(clear: Outcome, ambiguous: Outcome, mode: Metrics = "paper") -> int:
-    """Return AmbDif of one pair: by what they said of Binary, by set sizes of everybody else."""
+    """Return AmbDif of one pair: by stated certainty for Binary, otherwise by set sizes."""
     if clear.decision.method == "binary" and ambiguous.decision.method == "binary":
         return ambdif_binary(clear.decision.certainty or "", ambiguous.decision.certainty or "", mode)
     return ambdif(len(clear.predicted), len(ambiguous.predicted), mode)

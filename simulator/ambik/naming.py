@@ -1,8 +1,8 @@
-"""Names of things in a kitchen: words, categories (tables/categories.yaml), and what a sentence names.
+"""Names of things in a kitchen: words, categories (tables/categories.yaml), and names in sentences.
 
-One rule for set sizes, affordances and right options (spec 8.2, 9, 10.1): names are looked for as whole
-words, whatever the letter case; a plural ending counts as the word. Where names overlap the longer one is
-meant: who writes "tea kettle" has named no tea.
+One rule for set sizes, affordances and right options (spec 8.2, 9, 10.1): names are matched as complete
+words, ignoring case and plural endings. Where names overlap, the longest one wins: "tea kettle" does not
+name tea.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Word(NamedTuple):
 
     Attributes:
         stem: lower case, singular, without a possessive.
-        start: where it begins in the text.
-        end: where the next sign is.
+        start: index of its first character in the text.
+        end: index after its last character.
     """
 
     stem: str
@@ -38,24 +38,24 @@ class Word(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def words(text: str) -> tuple[Word, ...]:
-    """Return the words of `text`, in order, with the marks between them."""
+    """Return the words and punctuation marks of `text`, in order."""
     return tuple(Word(stem(match.group()), *match.span()) for match in _WORD.finditer(text))
 
 
 @lru_cache(maxsize=4096)
 def stems(text: str) -> tuple[str, ...]:
-    """Return the words of `text` in their one form, marks left out."""
+    """Return the stems of the words in `text`, without punctuation."""
     return tuple(word.stem for word in words(text) if word.stem[:1].isalnum())
 
 
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
-    """Return a word in lower case and singular; good enough for what stands in kitchens."""
+    """Return a word in lower case and singular; the rules suffice for things in kitchens."""
     lowered = word.lower().replace("’", "'")
     if lowered in (irregular := table("categories")["irregular"]):
         return str(irregular[lowered])
     if lowered.endswith("'s"):
-        # Chef's knives are no chefs; the name keeps its sign so that both spellings meet.
+        # "chef's knife" must not become "chef"; both spellings of the apostrophe were unified above.
         return lowered
     if len(lowered) > 4 and lowered.endswith("ies"):
         return f"{lowered[:-3]}y"
@@ -67,7 +67,7 @@ def stem(word: str) -> str:
 
 
 def plural(name: str) -> str:
-    """Return a name in the plural, by its last word."""
+    """Return the plural of a name."""
     lowered = name.lower()
     if lowered.endswith(("knife", "loaf", "half")):
         return f"{name[:-2] if lowered.endswith('fe') else name[:-1]}ves"
@@ -79,7 +79,7 @@ def plural(name: str) -> str:
 
 
 def with_article(before: str, name: str) -> str:
-    """Return the text before a name, with `a` or `an` as the name needs it."""
+    """Return the text before a name, with its final article changed to `a` or `an` to fit the name."""
     return _ARTICLE.sub(lambda hit: hit.group(1) + ("n " if name[:1].lower() in "aeiou" else " "), before)
 
 
@@ -88,11 +88,11 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A kind of thing.
+    """A category of things.
 
     Attributes:
-        words: by which people speak of it, as stems; the longest first.
-        wider: it and the categories that hold it, from near to far.
+        words: names that people use for it, as stems; the longest first.
+        wider: the category itself and those that contain it, narrowest first.
     """
 
     name: str
@@ -102,12 +102,12 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """An object of a scene, read.
+    """A parsed object of a scene.
 
     Attributes:
-        name: as the scene has it, without an article.
+        name: as in the scene, without an article.
         head: the word that says what it is.
-        category: name of its category; empty if it is unknown.
+        category: name of its category; empty if unknown.
     """
 
     name: str
@@ -117,11 +117,11 @@ class Thing:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Its category and those that hold it, from near to far; none if it is unknown."""
+        """Its category and those that contain it, narrowest first; empty if unknown."""
         return kitchen().categories[self.category].wider if self.category else ()
 
     def is_a(self, *categories: str) -> bool:
-        """Return True if it belongs to one of some categories, or to one within them."""
+        """Return True if it belongs to any of the categories or their subcategories."""
         return any(kind in categories for kind in self.kinds)
 
 
@@ -130,14 +130,14 @@ class Kitchen:
 
     Attributes:
         categories: by name.
-        by_words: words by which people speak of a category -> its name.
-        by_name: words of a thing's full name -> its category.
-        by_head: last word of names -> the category that they are of, whatever stands before it.
+        by_words: category by the words that people use for it.
+        by_name: category by the words of a thing's full name.
+        by_head: category by the last word of a name, regardless of the words before it.
         things: full names of all things, in the table's order.
         packing: words that only say how something is packed.
         measures: words that are amounts before ``of``.
         describing: words that may be left out.
-        materials: words for what something is made of.
+        materials: words for materials.
     """
 
     def __init__(self, raw: Mapping[str, Any]) -> None:
@@ -152,7 +152,7 @@ class Kitchen:
         for name, row in rows.items():
             for full_name in row.get("things", ()):
                 self.by_name.setdefault(stems(full_name), name)
-            # A name of two words says nothing of its last one alone: condensed milk is not what milk is.
+            # The last word of a two-word name is not a name of the category: condensed milk is not milk.
             for head in (*row.get("heads", ()), *(() if "_" in name else (name,))):
                 self.by_head[stems(head)[-1]] = name
         for words, name in (*self.by_words.items(), *self.by_name.items()):
@@ -170,20 +170,20 @@ def _words(name: str, row: Mapping[str, Any]) -> tuple[Words, ...]:
 
 def _wider_kinds(rows: Mapping[str, Mapping[str, Any]], name: str) -> tuple[str, ...]:
     wider = [name]
-    for category in wider:  # grows on the way
+    for category in wider:  # the list grows while it is iterated
         wider += [holder for holder in rows[category].get("in", ()) if holder not in wider]
     return tuple(wider)
 
 
 @cache
 def kitchen() -> Kitchen:
-    """Return the table, read once."""
+    """Return the table of categories."""
     return Kitchen(table("categories"))
 
 
 @lru_cache(maxsize=8192)
 def thing(name: str) -> Thing:
-    """Return an object by its name: what it is, and to which category it belongs."""
+    """Return the thing with a name, with its head word and category."""
     parts = stems(name)
     if len(parts) > 1 and parts[0] in ("a", "an", "the", "some"):
         parts = parts[1:]
@@ -198,15 +198,15 @@ def thing(name: str) -> Thing:
 
 
 def _only_packing(parts: Words, start: int) -> bool:
-    """Return True if what is left is a word of packing, and something before it says what is packed."""
+    """Return True if only a packing word is left and a word before it names the ingredient."""
     if len(parts) - start > 1 or parts[start] not in kitchen().packing:
         return False
-    packed = (kitchen().by_head.get(word) for word in parts[:start])
-    return any("ingredient" in kitchen().categories[name].wider for name in packed if name)
+    categories = (kitchen().by_head.get(word) for word in parts[:start])
+    return any("ingredient" in kitchen().categories[name].wider for name in categories if name)
 
 
 def _thing_by_head(name: str, parts: Words) -> Thing:
-    """Return a thing by the last word that says what it is: packing says so only if nothing else does."""
+    """Return a thing by its last word with a category; packing words count only if no other word does."""
     packing, by_head = kitchen().packing, kitchen().by_head
     known = [word for word in reversed(parts) if word in by_head]
     heads = [word for word in known if word not in packing and word not in kitchen().materials]
@@ -216,34 +216,30 @@ def _thing_by_head(name: str, parts: Words) -> Thing:
     return Thing(name, parts, head, by_head.get(head, ""))
 
 
-# ---- what a sentence names
+# ---- names in a sentence
 
 _LABEL = re.compile(r"^(?:[a-e]|[1-5])\s*(?:\)\s*|\.\s+)")
 
 
 def bare(text: str) -> str:
-    """Return an action as it is compared: `folded`, without a label and a final stop."""
+    """Return an action normalized for comparison: `folded`, without a label and a final stop."""
     return _LABEL.sub("", folded(text), count=1).rstrip(". ")
 
 
 @lru_cache(maxsize=8192)
 def is_filler(text: str) -> bool:
-    """Return True if an option stands for one that is missing (spec 6)."""
+    """Return True if an option is a filler for a missing one (spec 6)."""
     return bare(text) == DO_NOTHING
 
 
 @lru_cache(maxsize=8192)
 def is_not_listed(text: str) -> bool:
-    """Return True if an option says that none of the others is right (spec 8.1)."""
+    """Return True if an option is "none of the others" (spec 8.1)."""
     return "not listed" in folded(text)
 
 
 def named(text: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Return those of `names` that occur in `text`, in the order in which it has them, each once.
-
-    Returns:
-        Names as they stand in `names`.
-    """
+    """Return the distinct `names` that occur in `text`, in the text's order, spelled as in `names`."""
     by_folded = _by_folded(tuple(names))
     if not by_folded:
         return ()
@@ -257,10 +253,10 @@ def named(text: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def names_any(text: str, wanted: Iterable[str], names: Iterable[str] = ()) -> bool:
-    """Return True if `text` names one of `wanted`, in a scene where there are `names`, too."""
-    goal = list(wanted)
-    keys = set(map(folded, goal))
-    return any(folded(name) in keys for name in named(text, [*goal, *names]))
+    """Return True if `text` names one of `wanted`, where the scene also has `names`."""
+    targets = list(wanted)
+    keys = set(map(folded, targets))
+    return any(folded(name) in keys for name in named(text, [*targets, *names]))
 
 
 def vocabulary(items: Iterable[Pair | Scenario]) -> tuple[str, ...]:
@@ -269,20 +265,20 @@ def vocabulary(items: Iterable[Pair | Scenario]) -> tuple[str, ...]:
 
 
 def context_affordance(option: str, things: Sequence[str], words: Iterable[str]) -> float:
-    """Return LAP's context part: 1 if every object that the option names is there, else 0 (spec 8.2).
+    """Return LAP's context affordance: 1 if every object that the option names is there, else 0 (spec 8.2).
 
-    Scenes of the data list what is special about them, and tasks speak as people do, so an object is there,
-    too, if something of that name is (a mug, where there is a glass mug; Greek yogurt, where there is a cup
-    of it), if every kitchen has it (water, a stove), or if its name only measures something (a cup of flour).
+    Scenes do not list everything, and tasks are worded loosely, so an object also counts as there if a thing
+    has its name (a mug: a glass mug; Greek yogurt: a cup of Greek yogurt), if every kitchen has it (water, a
+    stove), or if its name is only a measure (a cup of flour).
     """
-    there = {folded(thing) for thing in things}
-    fitting = tuple(map(stems, (*things, *table("categories")["always_there"])))
-    missing = (name for name in named(option, [*things, *words]) if folded(name) not in there)
-    return float(all(_is_there(stems(name), fitting) or _measures(name, option) for name in missing))
+    listed = {folded(thing) for thing in things}
+    present = tuple(map(stems, (*things, *table("categories")["always_there"])))
+    others = (name for name in named(option, [*things, *words]) if folded(name) not in listed)
+    return float(all(_is_present(stems(name), present) or _is_measure(name, option) for name in others))
 
 
-def _is_there(name: tuple[str, ...], things: Iterable[tuple[str, ...]]) -> bool:
-    """Return True if something goes by that name, with words before it or a word for its packing behind."""
+def _is_present(name: tuple[str, ...], things: Iterable[tuple[str, ...]]) -> bool:
+    """Return True if a thing has that name, after other words or before packing words."""
     size = len(name)
     return any(
         name == thing[place : place + size] and kitchen().packing.issuperset(thing[place + size :])
@@ -291,8 +287,8 @@ def _is_there(name: tuple[str, ...], things: Iterable[tuple[str, ...]]) -> bool:
     )
 
 
-def _measures(name: str, option: str) -> bool:
-    """Return True if a name stands in an action only for how much of something is meant."""
+def _is_measure(name: str, option: str) -> bool:
+    """Return True if a name occurs in an action only as an amount of something."""
     every = re.findall(rf"\b{re.escape(folded(name))}s?\b(?: of\b)?", folded(option))
     return stems(name)[-1] in kitchen().measures and all(hit.endswith(" of") for hit in every)
 
@@ -306,5 +302,5 @@ def _by_folded(names: tuple[str, ...]) -> Mapping[str, str]:
 def _pattern(names: frozenset[str]) -> re.Pattern[str]:
     longest_first = sorted(names, key=lambda name: (-len(name), name))
     words = "|".join(re.escape(name) for name in longest_first)
-    # A look-ahead, so that a name is found although a shorter one began before it.
+    # A look-ahead finds overlapping names, such as one that begins within a shorter one.
     return re.compile(rf"(?<!\w)(?=(({words})(?:e?s)?)(?!\w))")

@@ -1,4 +1,4 @@
-"""What the log holds of a turn: decisions, answers and annotators' forms as plain values, and back."""
+"""Payloads of turns: decisions, answers and annotators' forms as plain values, and back."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ PRIVATE: Final[Mapping[str, list[str]]] = {
     "decide": ["chosen", "action", "question", "prediction_set", "nonconformity", "help", "asks"],
     "annotate": ["form", "problems"],
 }
-"""What tells what a person said, to go with it when they are erased."""
-_OF_QUESTIONS: Final = ("prompts", "raw", "flags")
-"""Fields of a decision to which putting its question into words adds."""
+"""Payload fields that reveal a person's words and are removed when the person is erased, by kind of turn."""
+_EXTENDED_BY_WORDING: Final = ("prompts", "raw", "flags")
+"""Fields of a decision that are extended when its question is worded."""
 Move = tuple[str, dict[str, Any]]
-"""What is said, and the payload of its turn."""
+"""A turn's text and payload."""
 
 
 def person_mark(kind: str) -> dict[str, Any]:
-    """Return what marks a turn as a person's, with the fields that go when they are erased."""
+    """Return the fields that mark a turn as a person's, with those to remove if the person is erased."""
     return {"person": True, "private": list(PRIVATE.get(kind, ()))}
 
 
@@ -39,44 +39,45 @@ def person_mark(kind: str) -> dict[str, Any]:
 
 
 def with_words(payload: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
-    """Return the payload of a decision to ask with the question that the robot's seat has put into words.
+    """Return the payload of a decision to ask, with the question as worded by the robot's seat.
 
     Raises:
-        SeatError: if it has none.
+        SeatError: if the question has no words.
     """
     if not reply.text or "decision" in (reply.move or {}):
         raise SeatError("A question needs words.", ROBOT, code="no_question")
-    more = {name: [*payload[name], *(reply.move or {}).get(name, ())] for name in _OF_QUESTIONS}
+    more = {name: [*payload[name], *(reply.move or {}).get(name, ())] for name in _EXTENDED_BY_WORDING}
     return {**payload, **more, "question": reply.text}
 
 
 def method_decision(
     move: Mapping[str, Any], item: DecideItem, options: Options, *, episode_id: str, generator: str
 ) -> Decision:
-    """Return the decision that a method's seat gives in its move.
+    """Return the decision in the move of a seat that plays a method.
 
     Raises:
-        SeatError: if it cannot be read.
+        SeatError: if the decision cannot be read.
     """
     decision = move["decision"]
     if not isinstance(decision, Mapping):
-        raise SeatError("The robot's decision is no object.", ROBOT, code="malformed")
+        raise SeatError("The robot's decision is not an object.", ROBOT, code="malformed")
     fields = {"context": options.context, "dialogue": options.dialogue, **without_none(decision)}
     fields["method"] = options.method or fields.get("method")
     if fields["method"] not in METHODS:
-        raise SeatError(f"{fields['method']!r} is no method.", ROBOT, code="malformed")
+        raise SeatError(f"{fields['method']!r} is not a method.", ROBOT, code="malformed")
     fields["question"] = fields.get("question") or str(move.get("ask") or move.get("question") or "")
     fields.setdefault("generator", generator)
     return _decision(fields, episode_id=episode_id, run="", item=item)
 
 
-def answered(reply: Reply, question: str | None, *, asked: int, person: bool) -> Move:
+def answer_move(reply: Reply, question: str | None, *, asked: int, person: bool) -> Move:
     """Return the user's answer.
 
-    `question`: that it answers; None if it is a person's: their words are then held in their own turn only.
+    `question`: the question it answers; None if a person asked it: a person's words are stored only in their
+    own turn.
 
     Raises:
-        SeatError: if it has no words.
+        SeatError: if the answer has no words.
     """
     payload: dict[str, Any] = {"kind": "answer", "asked": asked}
     if question is not None:
@@ -86,11 +87,11 @@ def answered(reply: Reply, question: str | None, *, asked: int, person: bool) ->
     return read_answer(reply), payload
 
 
-def annotated(reply: Reply, draft: Draft, *, name: str, person: bool) -> Move:
-    """Return an annotator's form. A person's must not break rules; which a model's breaks is logged.
+def annotation_move(reply: Reply, draft: Draft, *, name: str, person: bool) -> Move:
+    """Return an annotator's form. A person's form must not break rules; a model's violations are logged.
 
     Raises:
-        SeatError: if it is none, or a person's breaks rules (`annotation.form.PairFormError`).
+        SeatError: if it is not a form, or a person's form breaks rules (`annotation.form.PairFormError`).
     """
     move = reply.move or {}
     problems = check_fields(draft, move)
@@ -108,15 +109,15 @@ def annotated(reply: Reply, draft: Draft, *, name: str, person: bool) -> Move:
 # ---- decisions
 
 
-def calibrated(ready: ScoredDecision, options: Options) -> dict[str, Any]:
-    """Return the nonconformities of a proposal's candidates, and the threshold out of the calibration run.
+def score_candidates(ready: ScoredDecision, options: Options) -> dict[str, Any]:
+    """Return the nonconformities of a proposal's candidates, and the threshold from the calibration run.
 
-    Of methods that need none there are neither; while a method is being calibrated, there is no threshold.
+    Both are empty for methods without conformal prediction; a method being calibrated has no threshold.
     """
     conformal, threshold = ready.decision.method in CONFORMAL, _threshold(ready.decision, options)
     nonconformity: dict[str, float] = {}
     for scored in ready.scored if conformal else ():
-        # Of options that read the same the smallest.
+        # Options with the same text get the smallest value.
         value = nonconformity.get(scored.text, scored.nonconformity)
         nonconformity[scored.text] = min(scored.nonconformity, value)
     return {
@@ -128,13 +129,13 @@ def calibrated(ready: ScoredDecision, options: Options) -> dict[str, Any]:
     }
 
 
-def decided(
+def act_or_ask(
     ready: ScoredDecision, scores: Mapping[str, Any], options: Options, *, must_act: bool
 ) -> dict[str, Any]:
-    """Return the payload of a decision: its prediction set, and whether to act or to ask.
+    """Return the payload of a decision: the prediction set, and whether to act or to ask.
 
-    Whether it asks follows from its prediction set (or from its certainty, or from what a person said); it
-    never does where it must act. While its method is being calibrated, nothing is decided.
+    The robot asks if its prediction set, its certainty or a person's choice says so, but never if it must
+    act. A method being calibrated decides nothing.
     """
     decision, threshold = ready.decision, _threshold(ready.decision, options)
     settings = settings_option(options.settings)
@@ -143,7 +144,7 @@ def decided(
         unset: dict[str, Any] = {"asks": None, "help": None, "prediction_set": [], "question": ""}
         return payload | unset | {"action": ready.best}
     made = outcome(ready, threshold, options.settings)
-    # Who marks actions says whether to ask; of everybody else it follows from the set.
+    # Robots that mark actions choose whether to ask; for all others it follows from the set.
     wants = made.help if decision.chosen is None else bool(decision.asked)
     asks = wants and not must_act
     return payload | {
@@ -156,11 +157,11 @@ def decided(
 
 
 def outcome_of(decision: Decision, options: Options) -> Outcome | None:
-    """Return the decision with its prediction set; None while its method is being calibrated."""
-    calibrated = _threshold(decision, options)
-    if decision.method in CONFORMAL and calibrated is None:
+    """Return the outcome of a decision, with its prediction set; None while its method is calibrated."""
+    threshold = _threshold(decision, options)
+    if decision.method in CONFORMAL and threshold is None:
         return None
-    return outcome(decision, calibrated, options.settings)
+    return outcome(decision, threshold, options.settings)
 
 
 def _threshold(decision: Decision, options: Options) -> Calibrated | None:
@@ -172,7 +173,7 @@ decision_payload = DECISIONS.write
 
 
 def _decision(fields: Mapping[str, Any], **elsewhere: Any) -> Decision:
-    """Return a decision out of plain values and what the log holds elsewhere; null is the default."""
+    """Return a decision from plain values and fields stored elsewhere in the log; null means the default."""
     try:
         return DECISIONS.read(without_none(fields) | elsewhere, "The robot's decision")
     except InputError as error:
@@ -189,5 +190,5 @@ def read_decision(
     seconds: float | None = None,
 ) -> Decision:
     """Return the decision of a logged turn."""
-    beside = {"episode_id": episode_id, "run": run, "item": item, "answer": answer, "seconds": seconds}
-    return _decision(payload, asked=payload.get("asks"), **beside)
+    elsewhere = {"episode_id": episode_id, "run": run, "item": item, "answer": answer, "seconds": seconds}
+    return _decision(payload, asked=payload.get("asks"), **elsewhere)

@@ -1,12 +1,12 @@
-"""What people hold for possible against models' prediction sets, on the same tasks (our addition to spec 10).
+"""Comparison of people's sets with models' prediction sets, on the same tasks (our addition to spec 10).
 
 A person marks the actions that may be meant; a conformal method has a prediction set. Both are sets of
-actions of one task, so they can be laid beside each other: every decision of a person with every decision of
-a run on the same task, in the same dialogue. Actions are the same if their texts are (`naming.bare`), or, as
-people may have been offered other options than the model wrote, if they name the same objects of the scene;
-an action that names none is told by its text.
+actions for one task, so every decision of a person is compared with every decision of a run on the same task
+in the same dialogue. Actions are equal if their texts are (`naming.bare`), or, since people may have been
+offered other options than the model wrote, if they name the same objects of the scene; an action that names
+none is compared by its text.
 
-Intervals draw whole pairs of tasks, since several people see the same ones.
+Intervals are resampled over pairs, since several people see the same tasks.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ MEASURES: Final[Mapping[str, str]] = {
     "people_covered": "coverage, people",
     "model_covered": "coverage, model",
 }
-"""Name -> heading. Overlap of both sets over their union, by objects and by text; whether one lies within the
-other (an empty set does not count); sizes; who marked several actions, who asked, whether the first is as the
-model asked; whether an acceptable action is in the set."""
+"""Heading by name. Intersection over union of both sets, by objects and by text; inclusion of one set in the
+other (empty sets are excluded); sizes; whether people marked several actions, who asked, and whether people
+marked several where the model asked; whether an acceptable action is in the set."""
 
 
 _OVERLAP: Final = {
@@ -59,10 +59,10 @@ _SIZES: Final = {
 
 
 class SetPair(NamedTuple):
-    """A person's decision beside a model's on the same task.
+    """A person's and a model's decision on the same task.
 
     Attributes:
-        values: by measure (`MEASURES`); not a number where it does not count.
+        values: by measure (`MEASURES`); NaN where it does not apply.
     """
 
     person: Outcome
@@ -71,18 +71,18 @@ class SetPair(NamedTuple):
 
     @property
     def item(self) -> DecideItem:
-        """The task, with what the person was offered."""
+        """The task, with the actions offered to the person."""
         return self.person.decision.item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleSets:
-    """One run against people, on tasks of one type or all.
+    """One run compared with people, on tasks of one type or all.
 
     Attributes:
-        type: of the tasks, or ``all``.
-        decisions: pairs of a person's decision and the model's.
-        measures: by name; None where none counts. `Interval.n` counts pairs of decisions.
+        type: the tasks' type, or ``all``.
+        decisions: number of pairs of a person's and the model's decision.
+        measures: by name; None where no pair counts. `Interval.n` counts pairs of decisions.
     """
 
     run: str
@@ -95,13 +95,13 @@ class PeopleSets:
 
 
 class Compared(NamedTuple):
-    """People's sets against models'.
+    """People's sets compared with models'.
 
     Attributes:
-        rows: by run, each over all types first, then by type.
-        people_alone: decisions of people left out, as no model decided on the task.
-        models_alone: decisions of models left out, as no person did.
-        not_people: decisions left out that are no person's, or in which nothing was marked at all.
+        rows: for each run, all types first, then by type.
+        people_alone: number of people's decisions left out because no model decided on the task.
+        models_alone: number of models' decisions left out because no person decided on the task.
+        not_people: number of decisions left out that are not a person's or have no marked actions.
     """
 
     pairs: tuple[SetPair, ...]
@@ -114,26 +114,26 @@ class Compared(NamedTuple):
 def compare_sets(
     people: Iterable[Decision], models: Iterable[Outcome], settings: Settings = DEFAULT
 ) -> Compared:
-    """Lay people's sets beside models'."""
+    """Compare people's sets with models' prediction sets."""
     decisions = tuple(people)
-    persons = (each for each in decisions if each.method == "person" and each.chosen is not None)
-    marked = [(_task(each), outcome(each, None, settings)) for each in persons]
+    by_people = (each for each in decisions if each.method == "person" and each.chosen is not None)
+    marked = [(_task(each), outcome(each, None, settings)) for each in by_people]
     by_task: dict[Hashable, list[Outcome]] = {}
     for model in models:
         by_task.setdefault(_task(model.decision), []).append(model)
     pairs = tuple(_set_pair(person, model) for task, person in marked for model in by_task.get(task, ()))
-    seen = {task for task, _ in marked}
+    marked_tasks = {task for task, _ in marked}
     return Compared(
         pairs=pairs,
         rows=tuple(_rows(pairs)),
         people_alone=sum(task not in by_task for task, _ in marked),
-        models_alone=sum(len(outcomes) for task, outcomes in by_task.items() if task not in seen),
+        models_alone=sum(len(outcomes) for task, outcomes in by_task.items() if task not in marked_tasks),
         not_people=len(decisions) - len(marked),
     )
 
 
 def people_sets_table(compared: Compared) -> Table:
-    """Return the comparison as a table: a row for each run and type, with intervals."""
+    """Return the comparison as a table with a row for each run and type."""
     rows = [
         (
             *(row.run, NAMES.get(row.method, row.method), row.type),
@@ -149,9 +149,9 @@ def people_sets_table(compared: Compared) -> Table:
 
 
 def sets_section(compared: Compared) -> Section:
-    """Return people's sets beside prediction sets."""
+    """Return the report section that compares people's sets with prediction sets."""
     left_out = [
-        f"{count} decisions of {who} on tasks that the other side has not decided on are left out"
+        f"left out: {count} decisions of {who} on tasks without a decision of the other side"
         for who, count in (("people", compared.people_alone), ("models", compared.models_alone))
         if count
     ]
@@ -173,7 +173,7 @@ def _sets_table(rows: Sequence[PeopleSets], heads: Mapping[str, str], name: str)
 
 
 def elements(outcome: Outcome, match: Literal["text", "objects"]) -> frozenset[Hashable]:
-    """Return a set's actions as they are compared: by texts, or by the objects that they name."""
+    """Return a set's actions for comparison: as texts, or as the objects that they name."""
     if match == "text":
         return frozenset(map(bare, outcome.predicted))
     item = outcome.decision.item
@@ -215,9 +215,9 @@ def _rows(pairs: Sequence[SetPair]) -> Iterator[PeopleSets]:
     by_run: dict[tuple[str, str], list[SetPair]] = {}
     for pair in pairs:
         by_run.setdefault((pair.model.decision.run, pair.model.decision.method), []).append(pair)
-    for (run, method), own in by_run.items():
-        for kind in (ALL, *ordered_types(pair.item.type for pair in own)):
-            of_kind = [pair for pair in own if kind in (ALL, pair.item.type)]
+    for (run, method), pairs_of_run in by_run.items():
+        for kind in (ALL, *ordered_types(pair.item.type for pair in pairs_of_run)):
+            of_kind = [pair for pair in pairs_of_run if kind in (ALL, pair.item.type)]
             clusters = [pair.item.cluster for pair in of_kind]
             columns = {name: [pair.values[name] for pair in of_kind] for name in MEASURES}
             yield PeopleSets(
@@ -236,7 +236,7 @@ def _task(decision: Decision) -> Hashable:
 
 
 def _decision_key(item: DecideItem) -> Hashable:
-    """Return what two items share that ask for the same decision, whatever they offer and serve."""
+    """Return a key that is equal for items with the same decision, regardless of offered options and part."""
     if isinstance(item, PairItem):
         return item.member, replace(item.pair, options=())
     return replace(item.scenario, part=None)

@@ -1,19 +1,19 @@
-"""The seats of robot and user without a person in them: built-in players, and models.
+"""Players for the robot's and the user's seat: built-in players and models.
 
-| name | what it does |
+| name | behaviour |
 |---|---|
-| ``offline/kitchen`` | acts where text or common sense settles what a step means, asks where they do not |
-| ``offline/always-asks`` | asks in any case, and holds several actions for possible |
+| ``offline/kitchen`` | acts where the text or common sense settles what a step means, otherwise asks |
+| ``offline/always-asks`` | always asks, and marks several actions as possible |
 | ``offline/never-asks`` | does what ``offline/kitchen`` would do without asking |
-| ``offline/item`` | the user who gives the data's own answer to whoever asks for what it tells |
+| ``offline/item`` | the user that gives the data's answer if the question asks for it |
 | ``provider/model`` | as robot plays its method and words questions; as user knows what it wants |
 
-No robot reads what the data know of the answer: they are given items without it (`playing.blinded`).
+No robot sees the answer in the data: robots get items without it (`playing.blinded`).
 
-Four robots that understand nothing are no players but functions of the tasks (`BASELINES`): what a number is
-worth beside them. ``never asks`` does what ``offline/kitchen`` would do without asking; ``always asks`` asks
-in any case, and decides anew with what it is told; ``copies the step`` does the plan's line as it stands;
-``lists everything`` does so with all that there is in the scene.
+Four baselines (`BASELINES`) are functions of the task, not players, and put the numbers in perspective.
+``never asks`` does what ``offline/kitchen`` would do without asking; ``always asks`` always asks, and decides
+again after the answer; ``copies the step`` does the plan's line unchanged; ``lists everything`` does it with
+everything in the scene.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from simulator.ambik.methods import NOTHING, Background, decide, request_in
 from simulator.ambik.naming import is_filler, is_not_listed
 from simulator.ambik.payloads import decision_payload
 from simulator.ambik.playing import ROBOT, USER, Options, RobotKnows, UserKnows, blinded
-from simulator.ambik.prompts import Case, one_line, prompt, read_line
-from simulator.ambik.questions import answer_to, hear, hear_scenario, names_what_was_said
+from simulator.ambik.prompts import Case, one_line, prompt_for, read_line
+from simulator.ambik.questions import answer_to, interpret, interpret_scenario, names_what_was_said
 from simulator.ambik.records import Decision, Exchange
 from simulator.ambik.terms import Context, Dialogue
 from simulator.errors import InputError, SeatError
@@ -47,17 +47,19 @@ ROBOTS: Final = (KITCHEN, ALWAYS_ASKS, NEVER_ASKS)
 
 
 class OfflineRobot:
-    """One of the built-in robots.
+    """A built-in robot.
 
     Raises:
-        InputError: if there is none of that name.
+        InputError: if there is no robot of that name.
     """
 
     kind: Kind = "offline"
 
     def __init__(self, name: str) -> None:
         if name not in ROBOTS:
-            raise InputError(f"There is no robot called {name!r}; built in are {', '.join(ROBOTS)}.")
+            raise InputError(
+                f"There is no robot called {name!r}; the built-in robots are {', '.join(ROBOTS)}."
+            )
         self.name = name
 
     async def reply(self, view: View) -> Reply:
@@ -76,19 +78,19 @@ class OfflineRobot:
         }
         if question is None or knows.must_act or self.name == NEVER_ASKS:
             return Reply(text=action, move={"marked": [action], "act": action}, trace=trace, seconds=0.0)
-        asked = question[1] if options.language == "zh" else question[0]
-        move = {"marked": list(marked), "act": action, "ask": asked}
-        return Reply(text=asked, move=move, trace=trace, seconds=0.0)
+        text = question.zh if options.language == "zh" else question.en
+        move = {"marked": list(marked), "act": action, "ask": text}
+        return Reply(text=text, move=move, trace=trace, seconds=0.0)
 
 
 MOST_TOKENS: Final = 64
-"""Of a question, and of an answer."""
+"""Most tokens of a question or an answer."""
 
 
 class MethodRobot:
-    """Plays the method that an episode's options name; after an answer anew, with all that it was told.
+    """A model that plays the method in the options of an episode, again after each answer.
 
-    `chooser`: chooses and judges; None: the generator does.
+    `chooser`: the model that chooses and judges; None for the generator.
     """
 
     kind: Kind = "model"
@@ -102,10 +104,10 @@ class MethodRobot:
         self.name = generator.name
 
     async def reply(self, view: View) -> Reply:
-        """Propose what might be done; or put a question into words, where that is what is wanted.
+        """Propose actions, or word a question if the view asks for one.
 
-        The move of a proposal holds the decision before any threshold as plain values; of a question it holds
-        what the model was asked and wrote, and the text is the question.
+        A proposal's move is the decision before any threshold, as plain values; a question's move is
+        the prompt and the model's text, and the reply's text is the question.
 
         Raises:
             SeatError: if the options name no method.
@@ -124,7 +126,7 @@ class MethodRobot:
 
     async def _propose(self, case: Case, rules: Options, view: View) -> Decision:
         if not rules.method:
-            raise SeatError(f"{self.name} is to play a method, and the options name none.", ROBOT)
+            raise SeatError(f"{self.name} needs a method to play, but the options name none.", ROBOT)
         return await decide(
             rules.method,
             case,
@@ -143,17 +145,17 @@ class MethodRobot:
     async def _ask(self, predicted: Sequence[str], case: Case, view: View) -> Reply:
         """Return a question whose answer tells which of the set's actions is meant.
 
-        None of the five methods has one of its own. If the model writes none, the actions are named instead.
+        The five methods do not define a question. If the model writes none, a template lists the actions.
         """
         actions = tuple(text for text in predicted if not is_filler(text) and not is_not_listed(text))
-        asked = prompt("ask", case, actions=actions)
-        request = request_in(view, self._generator, asked, "robot.ask", max_tokens=MOST_TOKENS)
+        prompt = prompt_for("ask", case, actions=actions)
+        request = request_in(view, self._generator, prompt, "robot.ask", max_tokens=MOST_TOKENS)
         text = await one_line(self._generator, request, case.language)
         question = read_line(text, LONGEST)
         return Reply(
             text=question or render("ambik/which", case.language, {"actions": actions}).text[:LONGEST],
             move={
-                "prompts": [["ask", asked.text]],
+                "prompts": [["ask", prompt.text]],
                 "raw": [["ask", text]],
                 "flags": [] if question else ["question_made"],
             },
@@ -170,9 +172,9 @@ class UserRequest(NamedTuple):
     """A user's wish, in words.
 
     Attributes:
-        text: the clear task; of a scenario, the objects and the place that are meant.
+        text: the clear task; for a scenario, the intended objects and place.
         detail: the data's answer to the data's question; empty where the task is clear.
-        language: of the text: the data's own is English.
+        language: language of the text; the data are in English.
     """
 
     text: str
@@ -181,7 +183,7 @@ class UserRequest(NamedTuple):
 
 
 def request_of(item: DecideItem, language: str) -> UserRequest:
-    """Return what the user of an item wants."""
+    """Return the wish of an item's user."""
     if isinstance(item, PairItem):
         return UserRequest(item.pair.clear, item.pair.answer if item.member == "ambiguous" else "")
     scenario = item.scenario
@@ -193,33 +195,33 @@ def request_of(item: DecideItem, language: str) -> UserRequest:
 
 
 class ItemUser:
-    """Gives the answer that the data have to whoever asks for what it tells (`questions`).
+    """The user that gives the data's answer if the question asks for it (`questions`).
 
-    Asked for something else, it says that it has not understood; where the task is clear, it says it again.
+    Other questions are not understood; where the task is clear, the task is repeated.
     """
 
     kind: Kind = "offline"
     name = ITEM
 
     async def reply(self, view: View) -> Reply:
-        """Return the item's answer, as far as the question asks for it."""
+        """Return the item's answer to the question."""
         knows: UserKnows = view.task
         return Reply(text=item_answer(knows.item, knows.question, Options.read(view.options).language))
 
 
 def item_answer(item: DecideItem, question: str, language: str) -> str:
-    """Return what the data have to say to a question."""
+    """Return the user's answer to a question, from the item's data."""
     if not isinstance(item, PairItem):
         return _scenario_answer(item.scenario, question, language) or _not_understood(language)
     pair = item.pair
-    heard = hear(pair, question)
+    interpretation = interpret(pair, question)
     if item.member == "clear" or not pair.answer:
-        if not heard and not names_what_was_said(pair, question):
+        if not interpretation and not names_what_was_said(pair, question):
             return _not_understood(language)
         return render("ambik/as_said", language, {"wish": pair.clear}).text
-    if not heard:
+    if not interpretation:
         return _not_understood(language)
-    begins, answer = answer_to(heard, pair, question)
+    begins, answer = answer_to(interpretation, pair, question)
     if begins == "open":
         return answer
     return render("ambik/yes_or_no", language, {"yes": begins == "yes", "answer": answer}).text
@@ -230,15 +232,15 @@ def _not_understood(language: str) -> str:
 
 
 def _scenario_answer(scenario: Scenario, question: str, language: str) -> str:
-    asked = hear_scenario(scenario, question)
-    place = scenario.location if "place" in asked and scenario.location != _PICK_UP else ""
-    objects = scenario.intended if "objects" in asked else ()
-    known = {"objects": objects, "place": place}
-    return render("ambik/scenario_answer", language, known).text if place or objects else ""
+    topics = interpret_scenario(scenario, question)
+    place = scenario.location if "place" in topics and scenario.location != _PICK_UP else ""
+    objects = scenario.intended if "objects" in topics else ()
+    variables = {"objects": objects, "place": place}
+    return render("ambik/scenario_answer", language, variables).text if place or objects else ""
 
 
 class ModelUser:
-    """A model that is told what it wants, and answers what it is asked and no more."""
+    """A model as user: it knows what it wants, and answers only what it is asked."""
 
     kind: Kind = "model"
 
@@ -250,15 +252,15 @@ class ModelUser:
         """Answer the question.
 
         Raises:
-            SeatError: if it writes no words.
-            ModelError: if it fails.
+            SeatError: if the answer has no words.
+            ModelError: if the model fails.
         """
         knows: UserKnows = view.task
         language = Options.read(view.options).language
         wish = request_of(knows.item, language)
         case = Case(knows.item, exchanges=knows.exchanges, language=language)
-        asked = prompt("answer", case, question=knows.question, wish=wish.text, detail=wish.detail)
-        request = request_in(view, self._model, asked, "user.answer", max_tokens=MOST_TOKENS)
+        prompt = prompt_for("answer", case, question=knows.question, wish=wish.text, detail=wish.detail)
+        request = request_in(view, self._model, prompt, "user.answer", max_tokens=MOST_TOKENS)
         text = await one_line(self._model, request, language)
         answer = read_line(text, LONGEST)
         if not answer:
@@ -266,16 +268,16 @@ class ModelUser:
         return Reply(text=answer)
 
 
-# ---- robots that understand nothing
+# ---- baselines
 
 BaselineAnswer = tuple[str, tuple[str, ...], str]
-"""The action, the set, the question."""
+"""The action, the set of actions, and the question; empty to act."""
 
 
 def baseline_exchanges(
     items: Iterable[DecideItem], context: Context = "full_plan", dialogue: Dialogue = "before"
 ) -> Mapping[str, tuple[Exchange, ...]]:
-    """Return what each baseline decides on tasks, each once, in their order, before and after an answer."""
+    """Return each baseline's decisions on the distinct tasks, in order, before and after an answer."""
     tasks = {item.id: item for item in items}.values()
     return {name: tuple(_exchange(item, name, context, dialogue) for item in tasks) for name in BASELINES}
 
@@ -299,34 +301,34 @@ def _exchange(item: DecideItem, name: str, context: Context, dialogue: Dialogue)
     if not question:
         return Exchange.of([before], robot=name, user=ITEM)
     answer = item_answer(item, question, LANGUAGE)
-    acts = judge(replace(case, exchanges=(*case.exchanges, (question, answer)))).action
-    after = replace(before, action=acts, chosen=(acts,), asked=False, question="")
+    action = judge(replace(case, exchanges=(*case.exchanges, (question, answer)))).action
+    after = replace(before, action=action, chosen=(action,), asked=False, question="")
     return Exchange.of([replace(before, answer=answer), after], robot=name, user=ITEM)
 
 
-def _say_never_ask(case: KitchenCase) -> BaselineAnswer:
+def _never_ask(case: KitchenCase) -> BaselineAnswer:
     action = judge(case).action
     return action, (action,), ""
 
 
-def _say_always_ask(case: KitchenCase) -> BaselineAnswer:
+def _always_ask(case: KitchenCase) -> BaselineAnswer:
     judgement, marked = judge(case), alternatives(case)
     return judgement.action, marked, (judgement.question or any_of(marked)).en
 
 
-def _say_the_step(case: KitchenCase) -> BaselineAnswer:
+def _copy_step(case: KitchenCase) -> BaselineAnswer:
     return case.step, (case.step,), ""
 
 
-def _say_all_options(case: KitchenCase) -> BaselineAnswer:
+def _list_everything(case: KitchenCase) -> BaselineAnswer:
     action = f"{case.step.rstrip('. ')}, with the {', the '.join((*case.objects, *case.appliances))}."
     return action, (action,), ""
 
 
 BASELINES: Final[Mapping[str, Callable[[KitchenCase], BaselineAnswer]]] = {
-    "never asks": _say_never_ask,
-    "always asks": _say_always_ask,
-    "copies the step": _say_the_step,
-    "lists everything": _say_all_options,
+    "never asks": _never_ask,
+    "always asks": _always_ask,
+    "copies the step": _copy_step,
+    "lists everything": _list_everything,
 }
-"""By name, in the order in which they are told."""
+"""The baselines by name, in the order of reports."""

@@ -1,6 +1,6 @@
-"""How an episode is played: its options, its steps, and what its item tells whom (spec 5, 7, 8).
+"""The options of an episode, its seats, and what each seat knows of the item (spec 5, 7, 8).
 
-An episode of the task ``decide`` goes on until the robot acts; one of the task ``annotate`` is one form.
+An episode of the task ``decide`` lasts until the robot acts; one of the task ``annotate`` is a single form.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CALIBRATIONS: Final = Codec[Calibrated](Calibrated)
 
 
 def calibration_option(calibrated: Calibrated) -> dict[str, Any]:
-    """Return a calibration as an episode's options hold it; what it rests on is the run that it names."""
+    """Return a calibration as stored in an episode's options; its data are in the run that it names."""
     return {
         "q_hat": plain_number(calibrated.q_hat),
         "n": calibrated.n,
@@ -38,10 +38,10 @@ def calibration_option(calibrated: Calibrated) -> dict[str, Any]:
 
 
 def read_calibration(option: object) -> Calibrated | None:
-    """Return a calibration out of an episode's option; None if there is none yet.
+    """Return the calibration in an episode's options; None if there is none yet.
 
     Raises:
-        InputError: if it is none; names the field that is missing or wrong.
+        InputError: if the option is not a calibration; names the field that is missing or wrong.
     """
     if option is None or isinstance(option, Calibrated):
         return option
@@ -49,7 +49,7 @@ def read_calibration(option: object) -> Calibrated | None:
 
 
 def _task(option: object) -> object:
-    """Return what is done; of people who are paired the option holds the number of their task."""
+    """Return the task; where people are paired, the option is the number of their task."""
     return "decide" if isinstance(option, int) else option
 
 
@@ -57,45 +57,46 @@ class Options(EpisodeOptions):
     """The rules of an episode.
 
     Attributes:
-        task: ``decide`` or ``annotate``; says which seats there are.
-        method: what a model in the robot's seat plays; empty for everybody else.
+        task: ``decide`` or ``annotate``; determines the seats.
+        method: the method of a model in the robot's seat; empty for other robots.
         calibration: the threshold of conformal methods; None while they are being calibrated.
-        data: by name, whose objects LAP looks for and on whose tasks LofreeCP's similarity is fitted.
-        dataset: whose scenes they are: ``ambik`` or ``knowno``.
+        data: name of the data with the objects that LAP looks for and the tasks that LofreeCP's similarity is
+            fitted on.
+        dataset: origin of the scenes: ``ambik`` or ``knowno``.
     """
 
     task: Annotated[Task, BeforeValidator(_task), HIDDEN] = "decide"
     method: Annotated[Method | Literal[""], HIDDEN] = ""
-    context: Context = Field(default="full_plan", description="what the prompt has of the plan")
+    context: Context = Field(default="full_plan", description="the part of the plan in the prompt")
     dialogue: Dialogue = Field(
         default="before",
-        description="after: the data's question and answer stand in the ambiguous task",
+        description="after: the ambiguous task includes the data's question and answer",
     )
     questions: NonNegativeInt = Field(
-        default=0, description="that are answered; 0: the robot decides once, as in the paper"
+        default=0, description="questions that are answered; 0: the robot decides once, as in the paper"
     )
     settings: Annotated[InstanceOf[Settings], BeforeValidator(read_settings)] = DEFAULT
     calibration: Annotated[InstanceOf[Calibrated] | None, BeforeValidator(read_calibration), HIDDEN] = None
     chooser: str = Field(default="", description="a model that chooses and judges; default: the robot itself")
-    samples: PositiveInt = Field(default=5, description="LofreeCP: times that options are written")
+    samples: PositiveInt = Field(default=5, description="LofreeCP: number of samples of options")
     data: Annotated[str, HIDDEN] = "builtin"
     dataset: Annotated[Dataset, HIDDEN] = "ambik"
-    similarity: str = Field(default="", description="LofreeCP: a folder with an encoder; default: TF-IDF")
-    max_tokens: PositiveInt = Field(default=256, description="of what a model writes")
+    similarity: str = Field(default="", description="LofreeCP: folder of an encoder; default: TF-IDF")
+    max_tokens: PositiveInt = Field(default=256, description="most tokens of a model's answer")
 
 
 def is_calibrated(options: Options) -> bool:
-    """Return True if a method is being calibrated: it is conformal, and there is no threshold yet."""
+    """Return True if the method is conformal and has no threshold yet."""
     return options.method in CONFORMAL and options.calibration is None
 
 
 def seats_of(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the seats that an episode with these options has."""
+    """Return the seats of an episode with these options."""
     return (ANNOTATOR,) if options.get("task") == "annotate" else (ROBOT, USER)
 
 
 def exchange_of(item: DecideItem, dialogue: Dialogue) -> tuple[tuple[str, str], ...]:
-    """Return the data's question and answer where they stand in the task (spec 5): in ambiguous ones only."""
+    """Return the data's question and answer if the task includes them (spec 5): only ambiguous tasks do."""
     if dialogue == "before" or not isinstance(item, PairItem) or item.member == "clear":
         return ()
     exchange = (item.pair.question, item.pair.answer)
@@ -103,19 +104,19 @@ def exchange_of(item: DecideItem, dialogue: Dialogue) -> tuple[tuple[str, str], 
 
 
 def needs_question(item: DecideItem, dialogue: Dialogue = "before") -> bool | None:
-    """Return True if a good robot asks, of wishes that only the user knows; None for KnowNo's data."""
+    """Return True if a good robot asks, because only the user knows; None for KnowNo's data."""
     if not isinstance(item, PairItem):
         return None
     return item.type == "preferences" and dialogue == "before"
 
 
 def blinded(item: DecideItem, dialogue: Dialogue = "before", offered: tuple[str, ...] = ()) -> DecideItem:
-    """Return the item without anything that a robot must not know: intent, variants, shortlist, type, answer.
+    """Return the item without what a robot must not know: intent, variants, shortlist, type, answer.
 
-    Every item then looks like the ambiguous member of a pair about preferences: of the other member nothing
-    is left, and which one it is cannot be told.
+    Every item then looks like the ambiguous member of a preferences pair: nothing of the other member
+    remains, and the members cannot be distinguished.
 
-    `dialogue`: ``after``: the robot is told the data's question and answer, so they stay.
+    `dialogue`: with ``after`` the data's question and answer stay, since the robot knows them.
     """
     if not isinstance(item, PairItem):
         hidden = replace(item.scenario, intended=(), location="", type="", intent=None)
@@ -145,16 +146,16 @@ Exchanges = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobotKnows:
-    """The knowledge of whoever is to act or to ask.
+    """What a robot knows.
 
     Attributes:
-        item: scene, task, plan and offered options, and nothing that a robot must not know
-            (`playing.blinded`); the data's question and answer only where the option dialogue is ``after``.
-        exchanges: what it has asked in this episode, and what it was told.
-        must_act: whether the decision cannot be to ask: the questions are used up. Where nobody answers from
-            the start (the option questions is 0), a robot still decides whether it would ask.
-        actions: the prediction set by which it has been decided to ask: only the question's words are wanted
-            now, which tell what of it is meant; None where it is to propose.
+        item: scene, task, plan and offered options, without what a robot must not know (`blinded`); the
+            data's question and answer only if the option dialogue is ``after``.
+        exchanges: the questions asked in this episode, with their answers.
+        must_act: True if the questions are used up, so that the robot cannot ask. If no questions are
+            answered at all (the option questions is 0), a robot still decides whether it would ask.
+        actions: the prediction set after a decision to ask: the robot is now to word a question that tells
+            its actions apart; None where it is to propose.
     """
 
     item: DecideItem
@@ -166,10 +167,10 @@ class RobotKnows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserKnows:
-    """The knowledge of whoever gave the task.
+    """What the user knows.
 
     Attributes:
-        item: a user knows what they want: the clear task and the answer of the data.
+        item: the complete item: a user knows the clear task and the data's answer.
     """
 
     item: DecideItem
@@ -179,6 +180,6 @@ class UserKnows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatorKnows:
-    """The knowledge of whoever makes a pair of a draft."""
+    """What an annotator knows."""
 
     item: DraftItem

@@ -1,12 +1,12 @@
-"""Of what a robot logged, a prediction set and whether it asks (spec 7, 8): pure, so it can be asked again.
+"""Pure functions from a logged decision to its prediction set and whether the robot asks (spec 7, 8).
 
-`Decision` and `Settings` give nonconformities (`prepared`); those of calibration items give a threshold
-(`calibrate`); a decision and a threshold give an `Outcome` (`outcome`). What was `prepared` once serves all
-thresholds that are laid on it.
+`prepare` computes nonconformities from a `Decision` and `Settings`; `calibrate` computes a threshold from
+those of calibration items; `outcome` applies a threshold to a decision. A prepared decision can be reused
+for any number of thresholds.
 
-Under ``cp_rule = "reference"`` the published code's rule holds instead (spec 8.1 to 8.3): a temperature of 1,
-scores of all right options pooled, their upper quantile, and sets of what lies above it. A `Calibrated`'s
-``q_hat`` then is that "CP value", on the scale of the scores.
+``cp_rule = "reference"`` follows the published code instead (spec 8.1 to 8.3): a temperature of 1, the
+pooled scores of all right options, their upper quantile, and sets of the options with scores above it. The
+``q_hat`` of a `Calibrated` is then that "CP value", on the scale of the scores.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from simulator.errors import InputError
 
 REFERENCE_TEMPERATURE: Final = 1.0
 _CERTAIN: Final = 1.0
-"""Nonconformity of a true answer that is not among the options, where scores are probabilities."""
+"""The nonconformity of a true answer that is not among the options, if scores are probabilities."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredDecision:
-    """A decision with the nonconformities of its candidates: all that thresholds are laid on.
+    """A decision with the nonconformities of its candidates, ready for any threshold.
 
     Attributes:
         scored: its candidates.
-        known: whether the data say which of them are right.
-        best: what it would do without asking; empty if there is nothing.
-        returned: letters that came back from the chooser, one for each time.
+        known: True if the data say which candidates are right.
+        best: the action that would be done without asking; empty if there is none.
+        returned: the options whose letters the chooser returned, once per occurrence.
     """
 
     decision: Decision
@@ -46,11 +46,11 @@ class ScoredDecision:
     returned: tuple[ScoredCandidate, ...] = ()
 
 
-def prepared(decision: Decision, settings: Settings) -> ScoredDecision:
-    """Return a decision, ready for thresholds.
+def prepare(decision: Decision, settings: Settings) -> ScoredDecision:
+    """Score the candidates of a decision, for use with any threshold.
 
     Raises:
-        InputError: if the decision lacks what its method's score is made of, or a setting is out of range.
+        InputError: if the decision lacks data for its method's score, or a setting is out of range.
     """
     if not decision.was_made:
         return ScoredDecision(decision, (), False, "", ())
@@ -64,31 +64,33 @@ def prepared(decision: Decision, settings: Settings) -> ScoredDecision:
         for key, text in texts.items()
     }
     returned = _returned_scores(decision, rows, settings) if lettered else ()
-    every = tuple(rows.values())
-    return ScoredDecision(decision, every, right is not None, _best_option(decision, every), returned)
+    scored = tuple(rows.values())
+    return ScoredDecision(decision, scored, right is not None, _best_option(decision, scored), returned)
 
 
-def _as_prepared(made: Decision | ScoredDecision, settings: Settings) -> ScoredDecision:
-    return made if isinstance(made, ScoredDecision) else prepared(made, settings)
+def _ensure_prepared(decision: Decision | ScoredDecision, settings: Settings) -> ScoredDecision:
+    return decision if isinstance(decision, ScoredDecision) else prepare(decision, settings)
 
 
 def calibrate(
     decisions: Sequence[Decision | ScoredDecision], settings: Settings, run: str = ""
 ) -> Calibrated:
-    """Return the threshold that calibration decisions give.
+    """Compute the threshold from calibration decisions.
 
-    Items of which the data do not say what is right are left out and counted, and so are the repeats of an
-    item: its first decision counts. With ``cp_rule = "reference"``, n is the number of right options.
+    Items without a known right option are left out and counted, and so are repeats of an item after its first
+    decision. With ``cp_rule = "reference"``, n is the number of right options.
 
     Raises:
-        InputError: if they are not of one conformal method, or cannot be scored.
+        InputError: if they are not decisions of one conformal method, or cannot be scored.
     """
-    ready = [_as_prepared(each, settings) for each in decisions]
+    ready = [_ensure_prepared(each, settings) for each in decisions]
     methods = list(dict.fromkeys(each.decision.method for each in ready))
     if len(methods) > 1 or any(method not in CONFORMAL for method in methods):
         names = ", ".join(methods)
-        raise InputError(f"a calibration is of one of {', '.join(CONFORMAL)}; these decisions are of {names}")
-    # Repeats of an item hang together: the promise rests on as many observations as there are items.
+        raise InputError(
+            f"a calibration needs decisions of one method of {', '.join(CONFORMAL)}; these are of {names}"
+        )
+    # Repeats of an item are not independent: the guarantee rests on one observation per item.
     items: dict[str, ScoredDecision] = {}
     for each in ready:
         if each.known > items.setdefault(each.decision.task, each).known:
@@ -114,22 +116,22 @@ def calibrate(
     )
 
 
-def _is_unaffordable(prepared: ScoredDecision) -> bool:
-    """Return True if no right option of LAP's can have a score above 0, for want of affordance."""
-    affordance = prepared.decision.affordance
-    letters = (option.letter for option in prepared.scored if option.acceptable)
+def _is_unaffordable(ready: ScoredDecision) -> bool:
+    """Return True if every right option has LAP affordance 0, so that its score can only be 0."""
+    affordance = ready.decision.affordance
+    letters = (option.letter for option in ready.scored if option.acceptable)
     right = [affordance[letter].score for letter in letters if letter in affordance]
     return bool(right) and not any(right)
 
 
-def recalibrated(calibrated: Calibrated, settings: Settings) -> Calibrated:
-    """Return the same calibration with another target or quantile: no decisions are needed.
+def recalibrate(calibrated: Calibrated, settings: Settings) -> Calibrated:
+    """Return a calibration recomputed for another target or quantile; no decisions are needed.
 
     Raises:
-        InputError: if the calibration's nonconformities are not kept.
+        InputError: if the calibration was stored without its nonconformities.
     """
     if len(calibrated.nonconformities) != calibrated.n:
-        raise InputError("this calibration keeps no nonconformities; calibrate on the decisions of its run")
+        raise InputError("this calibration has no nonconformities; calibrate on the decisions of its run")
     epsilon = conformal.epsilon_of(_target(settings))
     return replace(
         calibrated,
@@ -145,12 +147,12 @@ def recalibrated(calibrated: Calibrated, settings: Settings) -> Calibrated:
 
 
 def outcome(made: Decision | ScoredDecision, calibrated: Calibrated | None, settings: Settings) -> Outcome:
-    """Return a decision's prediction set, whether the robot asks, and what it would do.
+    """Return a decision's prediction set, whether the robot asks, and the action it would do.
 
     Raises:
-        InputError: if a conformal method has no calibration, or one of other scores.
+        InputError: if a conformal method has no calibration, or one made with other score settings.
     """
-    ready = _as_prepared(made, settings)
+    ready = _ensure_prepared(made, settings)
     decision = ready.decision
     if decision.method in CONFORMAL and decision.was_made:
         if calibrated is None:
@@ -159,40 +161,39 @@ def outcome(made: Decision | ScoredDecision, calibrated: Calibrated | None, sett
                 f"(decision {decision.episode_id}); name a calibration run"
             )
         check_same_scores(decision, calibrated, settings)
-    return outcome_prepared(ready, math.inf if calibrated is None else calibrated.q_hat, settings)
+    return apply_threshold(ready, math.inf if calibrated is None else calibrated.q_hat, settings)
 
 
-def outcome_prepared(prepared: ScoredDecision, q_hat: float, settings: Settings) -> Outcome:
-    """Return the outcome under a threshold that is a number; a decision never made has an empty set."""
-    decision = prepared.decision
+def apply_threshold(ready: ScoredDecision, q_hat: float, settings: Settings) -> Outcome:
+    """Return the outcome under a numeric threshold; a decision that was never made has an empty set."""
+    decision = ready.decision
     if not decision.was_made:
         return Outcome(decision=decision, predicted=(), help=bool(decision.asked), covered=False)
-    members = [option for option in prepared.scored if _is_in(option, q_hat, decision, settings)]
+    members = [option for option in ready.scored if _is_in(option, q_hat, decision, settings)]
     kept = members
     if settings.metrics == "paper":
         kept = [member for member in members if not _fills(member, decision)]
     return Outcome(
         decision=decision,
         predicted=tuple(option.text for option in kept),
-        help=_asks(prepared, members, kept, q_hat, settings),
+        help=_asks(ready, members, kept, q_hat, settings),
         removed=len(members) - len(kept),
-        covered=any(option.acceptable for option in members) if prepared.known else None,
-        action=prepared.best,
+        covered=any(option.acceptable for option in members) if ready.known else None,
+        action=ready.best,
     )
 
 
 def check_same_scores(decision: Decision, calibrated: Calibrated, settings: Settings) -> None:
-    """Refuse a threshold for scores that are made otherwise than those it was taken from.
+    """Check that a calibration was made with the same score settings; skipped if it does not store them.
 
     Raises:
-        InputError: naming the switch. Nothing is checked where a calibration does not say its settings.
+        InputError: names the setting that differs.
     """
     if not calibrated.settings:
         return
     known = {name: calibrated.settings[name] for name in asdict(DEFAULT) if name in calibrated.settings}
-    both = (replace(DEFAULT, **known), settings)
-    then, now = (_score_settings(decision.method, each) for each in both)
-    for name, value in now.items():
+    then = _score_settings(decision.method, replace(DEFAULT, **known))
+    for name, value in _score_settings(decision.method, settings).items():
         if then[name] != value:
             raise InputError(
                 f"the calibration{f' {calibrated.run}' if calibrated.run else ''} was made with {name} = "
@@ -210,7 +211,7 @@ def _score_settings(method: str, settings: Settings) -> dict[str, Any]:
 
 def _nonconformities(decision: Decision, texts: Mapping[str, str], settings: Settings) -> dict[str, float]:
     if decision.method == "lofreecp":
-        return _of_samples(decision, settings)
+        return _lofree_scores(decision, settings)
     if decision.method not in CONFORMAL:
         return dict.fromkeys(texts, 0.0)
     confidence = scoring_rules.confidences(
@@ -224,7 +225,7 @@ def _nonconformities(decision: Decision, texts: Mapping[str, str], settings: Set
 def _with_affordance(
     decision: Decision, confidence: Mapping[Letter, float], settings: Settings
 ) -> dict[Letter, float]:
-    if settings.cp_rule == "reference":  # there it is always 1, and the confidence enters as an exponent
+    if settings.cp_rule == "reference":  # in that code affordance is always 1, and confidence an exponent
         return {letter: math.exp(value) if value else 0.0 for letter, value in confidence.items()}
     affordance = {letter: _affordance(decision, letter) for letter in confidence}
     return scoring_rules.with_affordance(confidence, affordance, renormalise=settings.renormalise)
@@ -236,13 +237,13 @@ def _affordance(decision: Decision, letter: Letter) -> float:
     text = decision.options[letter]
     if is_filler(text):
         return 0.0
-    if is_not_listed(text):  # it names nothing that could be missing or unsafe
+    if is_not_listed(text):  # "none of the others" names nothing that could be missing or unsafe
         return 1.0
     raise InputError(f"decision {decision.episode_id}: LAP's option {letter} has no affordance")
 
 
-def _of_samples(decision: Decision, settings: Settings) -> dict[str, float]:
-    # A run may leave similarities out altogether; then they have no part in the scores.
+def _lofree_scores(decision: Decision, settings: Settings) -> dict[str, float]:
+    # Without any similarities in the run, they have no weight in the scores.
     weight = settings.similarity_weight if decision.similarities else 0.0
     try:
         return scoring_rules.lofree(
@@ -255,7 +256,7 @@ def _of_samples(decision: Decision, settings: Settings) -> dict[str, float]:
         )
     except KeyError as error:
         raise InputError(
-            f"decision {decision.episode_id}: no similarity of the answer {error.args[0]!r} was logged; "
+            f"decision {decision.episode_id}: no similarity was logged for the answer {error.args[0]!r}; "
             "add it, or set similarity_weight to 0"
         ) from error
 
@@ -269,16 +270,16 @@ def _returned_scores(
     return tuple(replace(rows[letter], nonconformity=1 - share) for letter, share in back)
 
 
-def _true_nonconformity(prepared: ScoredDecision) -> float:
-    worst = math.inf if prepared.decision.method == "lofreecp" else _CERTAIN
-    return min((option.nonconformity for option in prepared.scored if option.acceptable), default=worst)
+def _true_nonconformity(ready: ScoredDecision) -> float:
+    worst = math.inf if ready.decision.method == "lofreecp" else _CERTAIN
+    return min((option.nonconformity for option in ready.scored if option.acceptable), default=worst)
 
 
-def _right_scores(prepared: ScoredDecision) -> list[float]:
-    right = [option for option in prepared.scored if option.acceptable]
-    if prepared.decision.method == "lofreecp":
+def _right_scores(ready: ScoredDecision) -> list[float]:
+    right = [option for option in ready.scored if option.acceptable]
+    if ready.decision.method == "lofreecp":
         return [option.nonconformity for option in right]
-    letters = {option.letter for option in prepared.returned}
+    letters = {option.letter for option in ready.returned}
     return [1 - option.nonconformity for option in right if option.letter in letters]
 
 
@@ -294,13 +295,13 @@ def _is_in(scored: ScoredCandidate, q_hat: float, decision: Decision, settings: 
 
 
 def _asks(
-    prepared: ScoredDecision,
+    ready: ScoredDecision,
     members: Sequence[ScoredCandidate],
     kept: Sequence[ScoredCandidate],
     q_hat: float,
     settings: Settings,
 ) -> bool:
-    decision = prepared.decision
+    decision = ready.decision
     if decision.method == "binary":
         return decision.certainty == "uncertain"
     if decision.method == "nohelp":
@@ -309,12 +310,12 @@ def _asks(
         return decision.asked
     if settings.help == "size":
         return len(kept) > 1
-    # The original counts what it holds: fillers, and a letter that came back twice as two.
+    # The original rule also counts fillers, and counts a letter twice if it was returned twice.
     size = len(members)
     if settings.tokens == "raw_top5" and decision.method == "knowno":
-        letters = {option.letter for option in prepared.returned}
+        letters = {option.letter for option in ready.returned}
         size = sum(member.letter not in letters for member in members)
-        size += sum(_is_in(option, q_hat, decision, settings) for option in prepared.returned)
+        size += sum(_is_in(option, q_hat, decision, settings) for option in ready.returned)
     return size != 1 or any(is_not_listed(member.text) for member in members)
 
 
@@ -344,5 +345,5 @@ def _temperature(settings: Settings) -> float:
 
 def _target(settings: Settings) -> float:
     if not 0 <= settings.target_success <= 1:
-        raise InputError(f"target_success: {settings.target_success} is no share between 0 and 1")
+        raise InputError(f"target_success: {settings.target_success} is not a share between 0 and 1")
     return settings.target_success

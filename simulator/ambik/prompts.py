@@ -1,9 +1,9 @@
-"""Prompts by role (spec 6): what a model reads, made of a task at the point where it parts.
+"""Prompts by role (spec 6), and parsers of what models write (spec 6, 8).
 
-A template ``personas/ambik/<role>.<language>.jinja`` is a whole conversation: what stands before the first
-line ``<<<user>>>`` is the system's message, and every such line (or ``<<<assistant>>>``) begins another. All
-messages but the last are the same for all items; the last holds the item. Text of items and people stands on
-one line each and cannot hold such a mark (``quoted``).
+A template ``personas/ambik/<role>.<language>.jinja`` is a complete conversation: the text before the first
+line ``<<<user>>>`` is the system message, and every such line (or ``<<<assistant>>>``) begins another
+message. All messages but the last are the same for all items; the last contains the item. Texts of items and
+people are on one line each and cannot contain such a mark (``quoted``).
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from simulator.models import ChatModel, Message, Request
 from simulator.models.base import Role as Speaker
 
 TURNS: Final[Mapping[str, str]] = {"en": "\nScene:", "zh": "\n场景"}
-"""By language: how the user's turn begins, before which a model that continues a text must stop."""
+"""The beginning of the user's turn, by language: a model that continues a text must stop there."""
 THOUGHTS: Final = 4096
-"""Tokens for models that take no temperature: they think before they write, and it counts."""
+"""Least token limit for models without a temperature: their reasoning counts towards the limit."""
 _MARK: Final = re.compile(r"^<<<(user|assistant)>>>$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A task as the prompts tell it (spec 5).
+    """A task as presented in prompts (spec 5).
 
     Attributes:
-        context: ``action_only`` leaves out task and previous steps, if there is a step to go by.
+        context: ``action_only`` omits task and previous steps, if there is a step to decide on.
         dialogue: ``after``: the pair's question and answer follow the ambiguous task.
-        exchanges: questions with answers; part of every prompt, also where the task is left out.
-        language: of the words around the data's English.
+        exchanges: questions with answers; part of every prompt, even if the task is omitted.
+        language: language of the text around the English data.
     """
 
     item: DecideItem
@@ -54,7 +54,7 @@ class Prompt:
 
     Attributes:
         version: content hash of the template.
-        shared: leading messages that all items of a dataset have in common.
+        shared: number of leading messages that are the same for all items of a data set.
     """
 
     messages: tuple[Message, ...]
@@ -63,19 +63,19 @@ class Prompt:
 
     @property
     def text(self) -> str:
-        """As one text, for models that continue texts and for the log."""
+        """The prompt as one text, for models that continue texts and for the log."""
         return "\n\n".join(_paragraphs(self.messages))
 
 
-def prompt(role: Role, case: Case, **more: object) -> Prompt:
+def prompt_for(role: Role, case: Case, **more: object) -> Prompt:
     """Return the prompt of a role.
 
-    `more`: what the role's template wants beside it: ``options`` (letters with texts), ``action``,
-    ``actions``; ``question``, ``wish`` and ``detail`` of a user's answer.
+    `more`: further variables of the role's template: ``options`` (letters with texts), ``action``,
+    ``actions``; ``question``, ``wish`` and ``detail`` for a user's answer.
 
     Raises:
-        TemplateError: if the template is missing or malformed, lacks a variable or does not end with a
-            message of the user's.
+        TemplateError: if the template is missing or malformed, lacks a variable or does not end with a user
+            message.
     """
     variables: dict[str, Any] = {
         "dataset": case.item.dataset,
@@ -92,10 +92,10 @@ def prompt(role: Role, case: Case, **more: object) -> Prompt:
 
 
 def rendered(name: str, language: str, variables: Mapping[str, Any]) -> Prompt:
-    """Return a template of the package's as a prompt: the conversation that it is.
+    """Render one of the package's templates and split it into the messages of a conversation.
 
     Raises:
-        TemplateError: if it does not end with a message of the user's.
+        TemplateError: if it does not end with a user message.
     """
     template = render(f"ambik/{name}", language, variables)
     first, *rest = _MARK.split(template.text)
@@ -103,16 +103,18 @@ def rendered(name: str, language: str, variables: Mapping[str, Any]) -> Prompt:
     messages = [Message(cast(Speaker, role), part.strip()) for role, part in pairs]
     if not messages or messages[-1].role != "user":
         where = f"ambik/{name}.{language}"
-        raise TemplateError(f"{where}: the last part must begin with the line <<<user>>> and hold the item")
+        raise TemplateError(
+            f"{where}: the last part must begin with the line <<<user>>> and contain the item"
+        )
     system = [Message("system", first.strip())] if first.strip() else []
     return Prompt((*system, *messages), template.version, len(system) + len(messages) - 1)
 
 
 def request_for(model: ChatModel, asked: Prompt, **settings: Any) -> Request:
-    """Return a prompt as a request of a model; one that only continues texts gets one text."""
+    """Return a request with the prompt; a model that only continues texts gets it as one text."""
     if "temperature" in getattr(model, "ignored", ()):
         settings["max_tokens"] = max(settings["max_tokens"], THOUGHTS)
-    # As in all benchmarks: a backend that can follow no schema, but continue texts, knows no chats.
+    # As in all benchmarks: a backend that supports plain text but no schema is not a chat model.
     if model.capabilities.plain and not model.capabilities.schema:
         text = (Message("user", asked.text + "\n"),)
         return Request(messages=text, plain=True, prompt_version=asked.version, **settings)
@@ -138,9 +140,9 @@ _MARKS: Final = "\"'“”„«»「」*_<> "
 
 
 async def one_line(model: ChatModel, request: Request, language: str) -> str:
-    """Return what a model writes up to the end of its first line, with that line's label.
+    """Return a model's first line, including any label.
 
-    A model that begins with an empty line is asked again, to write until the next turn.
+    If the first line is empty, the model is asked again with the next turn as the stop.
     """
     text = (await model.complete(replace(request, stop=(_LINE,)))).text
     if text.strip():
@@ -149,9 +151,9 @@ async def one_line(model: ChatModel, request: Request, language: str) -> str:
 
 
 def read_line(text: str, most: int) -> str:
-    """Return the first line that says something, without label and quotation marks, cut after `most` letters.
+    """Return the first line with content, without label and quotation marks, cut after `most` letters.
 
-    A line that ends with a colon only announces what comes.
+    A line that ends with a colon is skipped as an announcement.
     """
     for line in text.splitlines():
         words = _LABEL.sub("", " ".join(line.split()).strip(_MARKS)).strip(_MARKS)
@@ -160,11 +162,11 @@ def read_line(text: str, most: int) -> str:
     return ""
 
 
-# ---- what models wrote, read: four options, one action, a word of certainty (spec 6, 8.1, 8.4)
+# ---- parsers: four options, one action, a word of certainty (spec 6, 8.1, 8.4)
 
 LETTERS: Final[tuple[Letter, ...]] = ("A", "B", "C", "D")
 FIVE: Final[tuple[Letter, ...]] = (*LETTERS, "E")
-# Models put bullets, marks of emphasis and opening brackets in front of labels.
+# Models write bullets, emphasis marks and opening brackets before labels.
 _OPTION: Final = re.compile(
     r"^[\s>*_\-\u2022(\[]*(?P<label>[A-D1-4])[*_]*(?:[)\uff09\uff0e]|\.(?!\d))[\s*_]*(?P<text>.*)$", re.I
 )
@@ -180,8 +182,8 @@ class Options:
     """Options by letter.
 
     Attributes:
-        texts: in the letters' order.
-        filled: letters for which ``do nothing`` stands because the model wrote none.
+        texts: option texts, in the order of the letters.
+        filled: letters with the filler ``do nothing`` because the model wrote no option.
     """
 
     texts: Mapping[Letter, str]
@@ -189,10 +191,10 @@ class Options:
 
 
 def read_options(text: str) -> Options:
-    """Return the four options in what a model wrote.
+    """Parse the four options in a model's text.
 
-    An option is a line that begins with a letter A to D (or a digit 1 to 4) and ``)`` or ``.``; of several
-    with the same letter the first counts. Options that say the same stay as they are.
+    An option is a line that begins with a letter A to D (or a digit 1 to 4) and ``)`` or ``.``; if a letter
+    occurs several times, the first counts. Options with equal texts are kept.
     """
     written: dict[Letter, str] = {}
     for match in filter(None, map(_OPTION.match, text.splitlines())):
@@ -204,10 +206,9 @@ def read_options(text: str) -> Options:
 
 
 def with_not_listed(options: Options, seed: int) -> Options:
-    """Return five options in the manner of KnowNo's authors, in the order of a seed (spec 8.1).
+    """Return five options as KnowNo's authors make them, shuffled with a seed (spec 8.1).
 
-    What is said twice is left once, ``do nothing`` fills up to four, a fifth says that none of them is meant,
-    and all are shuffled.
+    Duplicates are removed, ``do nothing`` fills up to four, and the fifth is "none of the others".
     """
     written = [options.texts[letter] for letter in LETTERS if letter not in options.filled]
     distinct = list({bare(text): text for text in reversed(written)}.values())[::-1]
@@ -222,17 +223,17 @@ def with_not_listed(options: Options, seed: int) -> Options:
 
 
 def read_action(text: str) -> str:
-    """Return the one action in what a model wrote: its first line that says something, without label."""
+    """Parse the one action in a model's text: its first line with content, without label."""
     actions = (_strip_emphasis(_ACTION_LABEL.sub("", line, count=1)) for line in text.splitlines())
     return next(filter(None, actions), "")
 
 
 def read_certainty(text: str) -> Certainty:
-    """Return certain or uncertain, whatever the case and white space around; anything else is invalid."""
+    """Parse certain or uncertain, ignoring case and surrounding white space; anything else is invalid."""
     words: dict[str, Certainty] = {"certain": "certain", "uncertain": "uncertain"}
     return words.get(text.strip().lower(), "invalid")
 
 
 def _strip_emphasis(text: str) -> str:
-    """Return a text in single blanks, without marks of emphasis around it."""
+    """Return a text with single blanks and without surrounding emphasis marks."""
     return " ".join(text.split()).strip("*_ ")

@@ -1,9 +1,9 @@
-"""Whether a question asks for what is open in a task, and what the user may answer: pure functions of words.
+"""Interpretation of questions to the built-in user: does a question ask for what is open in the task?
 
 One thing is open in an ambiguous task (spec 11.1), and the data say what: a question with its answer, an
-intent, two plans that part. `topic_of` makes of them the things that may be meant, the words by which people
-call them, and what kind of answer there is (a thing, a place, an amount, what to do). `hear` reads a question
-against it. What is about something else, or about another side of the right thing, is not understood.
+intent, two plans that differ. From these `topic_of` derives the things that may be meant, people's words for
+them, and the kind of answer (a thing, a place, an amount, what to do). `interpret` matches a question against
+this topic. Questions about something else, or about another aspect of the right thing, are not understood.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from simulator.ambik.topics import (
     TOKEN,
     YES_NO,
     Topic,
-    called,
     content_of,
     in_english,
     kitchen_words,
@@ -30,19 +29,20 @@ from simulator.ambik.topics import (
     same_words,
     topic_of,
     word_table,
+    words_for,
 )
 
-Heard = Literal["", "open", "yes", "no"]
-"""What a question is: not understood, one for what is open, or one that a yes or a no begins to answer."""
+Interpretation = Literal["", "open", "yes", "no"]
+"""How a question is understood: not at all, as asking for what is open, or as answered by yes or no."""
 
 _SENTENCE: Final = re.compile(r"(?<=[.?!;:。？！；：])\s*|\n+")
-# Who says what they like, have or do, asks nothing.
+# Statements about what the speaker likes, has or does are not questions.
 _REMARK: Final = re.compile(
     r"\W*(?:I|We)\b(?!.*\b(?:know|wonder\w*|sure|ask|clear|need|want|wh\w+|how|should)\b)[^?]*$"
     r"|\W*我们?(?!.*(?:[？?吗呢哪怎几谁该还想清懂需请]|什么|多[少久长大])).*$",
     re.IGNORECASE,
 )
-_BESIDE: Final = frozenset(("why", "who", "when", "whose"))
+_OTHER_ASPECTS: Final = frozenset(("why", "who", "when", "whose"))
 _CONTRACTED: Final = re.compile(r"(?<=\w)'(?:d|ll|ve|re|m)\b")
 _FIND: Final = re.compile(r"\bwhere('s| is| are| can i find| do i find| should i find| did| will i find)\b")
 _VERB: Final = re.compile(r"\b(?:i|we|you want me to)\s+([a-z]+)")
@@ -55,50 +55,50 @@ _STRANDED: Final = re.compile(r"\b(in|into|onto|from|out of)\b\W*$|^\W*(in|into|
 _GENERIC: Final = ("kind", "type", "sort", "variety", "one", "option", "thing", "item")
 
 
-def hear(pair: Pair, question: str) -> Heard:
-    """Return what a question asks for, of what is open in the ambiguous task of a pair."""
+def interpret(pair: Pair, question: str) -> Interpretation:
+    """Return how a question is understood, given what is open in the ambiguous task of a pair."""
     question = " ".join(part for part in _SENTENCE.split(question) if not _REMARK.match(part))
     text = _CONTRACTED.sub("", in_english(question).lower().replace("’", "'"))
     asked = content_of(in_english(pair.question))
-    if asked and content_of(text) == asked and not _asks_beside(pair, text):
+    if asked and content_of(text) == asked and not _asks_other_aspect(pair, text):
         return "open"
     topic = topic_of(pair)
     before: frozenset[str] = frozenset()
     for sentence in filter(str.strip, _SENTENCE.split(text)):
-        heard = _hear(topic, sentence, before)
-        if heard:
-            return heard
+        interpretation = _interpret(topic, sentence, before)
+        if interpretation:
+            return interpretation
         before |= kitchen_words(content_of(sentence))
     return ""
 
 
-def _asks_beside(pair: Pair, text: str) -> bool:
-    """Return True if it is asked why, by whom or when, and the data do not ask that."""
-    return bool(_BESIDE & set(TOKEN.findall(text)) - set(TOKEN.findall(pair.question.lower())))
+def _asks_other_aspect(pair: Pair, text: str) -> bool:
+    """Return True if the text asks why, who or when and the data's question does not."""
+    return bool(_OTHER_ASPECTS & set(TOKEN.findall(text)) - set(TOKEN.findall(pair.question.lower())))
 
 
-def answer_to(heard: Heard, pair: Pair, question: str) -> tuple[Heard, str]:
-    """Return how an answer begins, and the data's answer as it fits behind that."""
+def answer_to(interpretation: Interpretation, pair: Pair, question: str) -> tuple[Interpretation, str]:
+    """Return the beginning of an answer (yes, no or none), and the data's answer to follow it."""
     asked = content_of(in_english(pair.question))
-    if asked and content_of(in_english(question).lower()) == asked and heard == "open":
+    if asked and content_of(in_english(question).lower()) == asked and interpretation == "open":
         return "open", pair.answer
     rest = YES_NO.sub("", pair.answer, count=1)
-    return heard, rest[:1].upper() + rest[1:] or pair.answer
+    return interpretation, rest[:1].upper() + rest[1:] or pair.answer
 
 
 def names_what_was_said(pair: Pair, question: str) -> bool:
-    """Return True if a question names something that the clear task has said: nothing is open in it."""
+    """Return True if a question is about something that the clear task says already."""
     words = content_of(" ".join((pair.clear, *pair.clear_plan)))
     asked = content_of(in_english(question).lower())
     return bool(asked & words) and not kitchen_words(asked) - words and len(asked - words) <= 1
 
 
-def hear_scenario(scenario: Scenario, question: str) -> frozenset[Literal["objects", "place"]]:
-    """Return what of a KnowNo scenario a question is about: the objects that are meant, where they go."""
+def interpret_scenario(scenario: Scenario, question: str) -> frozenset[Literal["objects", "place"]]:
+    """Return the aspects of a KnowNo scenario that a question is about: intended objects, their place."""
     text = in_english(question).lower()
     tokens, asked = frozenset(TOKEN.findall(text)), content_of(text)
     things = [thing(name) for name in scenario.objects]
-    objects = same_words(word for each in things for word in (*each.stems, *called(each)))
+    objects = same_words(word for each in things for word in (*each.stems, *words_for(each)))
     place, task = content_of(scenario.location), content_of(scenario.task)
     sides: set[Literal["objects", "place"]] = set()
     if not asked and tokens & QUESTION_WORDS:
@@ -112,34 +112,34 @@ def hear_scenario(scenario: Scenario, question: str) -> frozenset[Literal["objec
     return frozenset(sides)
 
 
-def _hear(topic: Topic, sentence: str, before: frozenset[str]) -> Heard:
+def _interpret(topic: Topic, sentence: str, before: frozenset[str]) -> Interpretation:
     words, tokens, content = word_table(), TOKEN.findall(sentence), content_of(sentence)
-    foreign = kitchen_words(content) - topic.called - topic.known
-    if before - topic.called and not before & topic.called:
-        # There are three knives. Which one? — the sentence before says what is asked for.
+    foreign = kitchen_words(content) - topic.open_words - topic.known
+    if before - topic.open_words and not before & topic.open_words:
+        # "There are three knives. Which one?": the previous sentence says what is asked for.
         foreign |= before - topic.keys
-    if "or" in tokens and content & topic.told.keys():
+    if "or" in tokens and content & topic.distinctive.keys():
         foreign = frozenset()
     if ASKS_WHETHER.match(sentence) and not QUESTION_WORDS & set(tokens):
         foreign -= topic.others
-    if foreign or set(tokens) & _BESIDE - topic.asked_by:
+    if foreign or set(tokens) & _OTHER_ASPECTS - topic.asked_by:
         return ""
     if measures := words.measures_in(sentence):
-        return _hear_measure(topic, measures, sentence, content)
+        return _interpret_measure(topic, measures, sentence, content)
     if "where" in tokens:
-        return _hear_where(topic, sentence, content)
+        return _interpret_where(topic, sentence, content)
     for place, token in enumerate(tokens):
         first = place == 0 or token == "which" or tokens[place - 1] in words.before_what
         if token in QUESTION_WORDS and first:
-            return _hear_which(topic, tokens, place, sentence, content)
+            return _interpret_which(topic, tokens, place, sentence, content)
     if "how" in tokens:
-        return _hear_how(topic, tokens, content)
+        return _interpret_how(topic, tokens, content)
     if any(f"{word} of" in sentence for word in ("type", "kind", "sort")):
         return "open" if "thing" in topic.facets and content & topic.names else ""
-    return _hear_whether(topic, tokens, sentence, content)
+    return _interpret_whether(topic, tokens, sentence, content)
 
 
-def _hear_how(topic: Topic, tokens: Sequence[str], content: frozenset[str]) -> Heard:
+def _interpret_how(topic: Topic, tokens: Sequence[str], content: frozenset[str]) -> Interpretation:
     if not set(tokens[tokens.index("how") + 1 :][:1]) & word_table().after_how:
         return ""
     fits = "manner" in topic.facets or ("thing" in topic.facets and topic.foods is False)
@@ -148,7 +148,9 @@ def _hear_how(topic: Topic, tokens: Sequence[str], content: frozenset[str]) -> H
     return "open" if fits and known else ""
 
 
-def _hear_measure(topic: Topic, measures: frozenset[str], sentence: str, content: frozenset[str]) -> Heard:
+def _interpret_measure(
+    topic: Topic, measures: frozenset[str], sentence: str, content: frozenset[str]
+) -> Interpretation:
     if "measure" not in topic.facets or not measures & topic.measures:
         return ""
     measured = measured_in(sentence)
@@ -160,7 +162,7 @@ def _hear_measure(topic: Topic, measures: frozenset[str], sentence: str, content
     return "open" if not content or content & (known | topic.around | measured) else ""
 
 
-def _hear_where(topic: Topic, sentence: str, content: frozenset[str]) -> Heard:
+def _interpret_where(topic: Topic, sentence: str, content: frozenset[str]) -> Interpretation:
     if "place" not in topic.facets or content & topic.names - topic.keys:
         return ""
     if _FIND.search(sentence) and "find" not in topic.keys and not (content and content <= topic.strong):
@@ -171,16 +173,16 @@ def _hear_where(topic: Topic, sentence: str, content: frozenset[str]) -> Heard:
     return "open" if not content or (known and len(content - known) <= 1) else ""
 
 
-def _hear_which(
+def _interpret_which(
     topic: Topic, tokens: Sequence[str], place: int, sentence: str, content: frozenset[str]
-) -> Heard:
+) -> Interpretation:
     words = word_table()
     phrase = noun_phrase(tokens[place + 1 :])
     asked = {words.asked[word] for word in (*phrase, *tokens) if word in words.asked}
     spoken = [same_word(word) for word in stems(" ".join(phrase))]
     nouns = frozenset(spoken) - words.says_nothing - words.asked.keys()
     if nouns < frozenset(spoken) and not kitchen_words(nouns):
-        # What sweet thing: the noun says nothing.
+        # "What sweet thing": the noun has no content.
         nouns &= topic.names | topic.measured
     if asked:
         others = kitchen_words(content)
@@ -190,53 +192,55 @@ def _hear_which(
         thing_like = topic.facets & {"thing", "place"} or nouns & topic.measured
         every = [word for word in spoken if word in nouns]
         head = ([word for word in every if kitchen_words({word})] or every)[-1]
-        strange = kitchen_words(nouns) - topic.called - topic.known
+        strange = kitchen_words(nouns) - topic.open_words - topic.known
         return "open" if thing_like and head in topic.names and not strange else ""
     if tokens[place] == "which" or (phrase and phrase[0] in _GENERIC):
-        strange = kitchen_words(content) - topic.called - topic.known
-        known = content <= topic.called | topic.known or content & topic.called
+        strange = kitchen_words(content) - topic.open_words - topic.known
+        known = content <= topic.open_words | topic.known or content & topic.open_words
         return "open" if "thing" in topic.facets and not strange and known else ""
     if words.generic.search(sentence):
-        return "open" if not content or content & topic.called else ""
+        return "open" if not content or content & topic.open_words else ""
     if _GOING_ON.search(sentence):
         return ""
     if words.doing.search(sentence):
         return "open" if "manner" in topic.facets and content & topic.keys else ""
     if "about" in tokens[place + 1 : place + 2]:
-        return "open" if content & (topic.called | topic.strong) else ""
-    return _hear_what(topic, sentence, content)
+        return "open" if content & (topic.open_words | topic.strong) else ""
+    return _interpret_what(topic, sentence, content)
 
 
-def _hear_what(topic: Topic, sentence: str, content: frozenset[str]) -> Heard:
-    """Hear a what without a noun: what shall I spread on the bread?"""
+def _interpret_what(topic: Topic, sentence: str, content: frozenset[str]) -> Interpretation:
+    """Interpret a "what" without a noun: "What shall I spread on the bread?"."""
     if "thing" not in topic.facets:
         return "open" if content & topic.strong and content <= topic.known else ""
     if not content:
         return "open" if _TAKING.search(sentence) else ""
     own = (content - same_words(map(stem, _VERB.findall(sentence)))) & topic.own
-    if own and not content & topic.told.keys() and content - topic.keys:
+    if own and not content & topic.distinctive.keys() and content - topic.keys:
         return ""
     if own and not content & (topic.keys - topic.names):
         return ""
     stranded = _STRANDED.search(sentence)
     if stranded and topic.foods:
         return ""
-    strange = content - topic.called - topic.known
+    strange = content - topic.open_words - topic.known
     means = stranded or (_BY_WHAT.search(sentence) and topic.foods is False)
     return "open" if len(strange) <= bool(means and content - strange) else ""
 
 
-def _hear_whether(topic: Topic, tokens: Sequence[str], sentence: str, content: frozenset[str]) -> Heard:
-    """Hear alternatives, a yes or no about one of them, a name alone, or whether something is to be done."""
+def _interpret_whether(
+    topic: Topic, tokens: Sequence[str], sentence: str, content: frozenset[str]
+) -> Interpretation:
+    """Interpret alternatives, a yes/no question about one, a bare name, or whether to do something."""
     words = word_table()
     if words.generic.search(sentence) and ("?" in sentence or "please" in tokens) and not content:
         return "open"
-    known = topic.called | topic.known | words.values
-    if words.preference.search(sentence) and content <= topic.called | topic.known:
-        return "open" if "thing" in topic.facets and (not content or content & topic.called) else ""
-    named = {word: is_meant for word, is_meant in topic.told.items() if word in content}
-    named |= {name: is_meant for name, is_meant in topic.full.items() if name in sentence}
-    if "or" in tokens and any(_tells_apart(word, sentence) for word in named):
+    known = topic.open_words | topic.known | words.values
+    if words.preference.search(sentence) and content <= topic.open_words | topic.known:
+        return "open" if "thing" in topic.facets and (not content or content & topic.open_words) else ""
+    named = {word: is_meant for word, is_meant in topic.distinctive.items() if word in content}
+    named |= {name: is_meant for name, is_meant in topic.full_names.items() if name in sentence}
+    if "or" in tokens and any(_distinguishes(word, sentence) for word in named):
         return "open"
     if "measure" in topic.facets and content & topic.strong and content <= known:
         return "open"
@@ -245,7 +249,7 @@ def _hear_whether(topic: Topic, tokens: Sequence[str], sentence: str, content: f
     if _is_means(sentence, named):
         strange -= done
     elif "manner" not in topic.facets and done - topic.step:
-        # Should I wash the bowl? It is another thing to do.
+        # "Should I wash the bowl?" is about another action.
         return ""
     state = tokens[:1] in (["is"], ["are"])
     if state and not named and "manner" not in topic.facets and content - topic.names - topic.strong:
@@ -264,14 +268,14 @@ def _hear_whether(topic: Topic, tokens: Sequence[str], sentence: str, content: f
     return ""
 
 
-def _tells_apart(word: str, sentence: str) -> bool:
-    """Return True if a word is in one alternative and not in all: in which of them, nobody asks."""
+def _distinguishes(word: str, sentence: str) -> bool:
+    """Return True if a word is in some of the alternatives but not in all."""
     parts = _QUOTED.findall(sentence) or _OR.split(sentence)
-    held = [word in part or word in content_of(part) for part in parts]
-    return any(held) and not all(held)
+    hits = [word in part or word in content_of(part) for part in parts]
+    return any(hits) and not all(hits)
 
 
 def _is_means(sentence: str, named: Iterable[str]) -> bool:
-    """Return True if an alternative stands behind a preposition: shall I stir it with the fork?"""
+    """Return True if an alternative follows a preposition: "Shall I stir it with the fork?"."""
     before = r"\b(?:with|using|in|into|on|onto|from)\s+(?:the |a |an )?(?:\w+ )?"
     return any(re.search(before + re.escape(name), sentence) for name in named)

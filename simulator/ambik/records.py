@@ -1,8 +1,8 @@
-"""What scorers read, the same out of logged turns and out of published files (spec 13).
+"""Records that scorers read, the same for logged turns and published files (spec 13).
 
-A `Decision` is what a robot had before any threshold: options, probabilities, samples, an answer. Which
-options are in its prediction set follows from a calibration and `terms.Settings` (`predicting`),
-and can be asked again at any time without a model.
+A `Decision` is a robot's output before any threshold: options, probabilities, samples, an answer. Its
+prediction set follows from a calibration and `terms.Settings` (`predicting`) and can be recomputed at any
+time without a model.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from simulator.fields import Number
 Letter = str
 """``A`` to ``E``."""
 _ELSEWHERE: Final = Field(exclude=True)
-"""Of a decision's field that is not in the payload of its turn: the log holds it in another place."""
+"""Marks a field of a decision that the log stores outside the turn's payload."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Affordance:
 
     Attributes:
         context: 1 if every object that the option names is in the scene, else 0.
-        prompt: P(True) of the affordance prompt; None if neither word came back, which counts .5.
+        prompt: P(True) of the affordance prompt; None if neither word was returned, which counts as .5.
     """
 
     context: Number
@@ -37,33 +37,33 @@ class Affordance:
 
     @property
     def score(self) -> float:
-        """The product."""
+        """The product of both parts."""
         return self.context * (0.5 if self.prompt is None else self.prompt)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """One decision at the point of a task where it parts (spec 13).
+    """A robot's decision on the step of a task where act or ask is decided (spec 13).
 
     Attributes:
-        episode_id: its episode; a name of its own where a file has none.
+        episode_id: its episode; a generated name if a file has none.
         dialogue: ``after``: question and answer were appended.
-        method: of the five; ``offline`` for the built-in robot, ``person`` for a person.
-        generator: model that wrote the options or the action; a person's or script's name otherwise.
-        chooser: model that chose; empty where the method has none.
-        options: letter -> text, of KnowNo and LAP; `filled`: letters of ``do nothing`` that no model wrote.
-        tokens: what the chooser's place could hold with log-probabilities (natural), as returned.
-        affordance: by letter; LAP.
-        samples: normalised answer -> how often it was drawn, of LofreeCP; `draws`: answers asked for (m);
-            `similarities`: to the most frequent one.
-        action: the one action of Binary and NoHelp; of others the best of their candidates.
-        chosen: the set that a person or the built-in robot gave; None for the five methods.
-        asked: whether it asked; at that time, under the run's own calibration. None for calibration items.
-        question: what it asked, if it did so in words; `answer`: what it was told.
-        prompts: role and prompt, in order; `raw`: what the models wrote, likewise.
-        right: letters of the acceptable options where a published file says which those are; None: that
-            follows from the item (`truth`).
-        flags: what was met with: ``invalid_certainty``, ``no_letter``, ``filled``, ``affordance_unknown``, …
+        method: one of the five; ``offline`` for the built-in robot, ``person`` for a person.
+        generator: model that wrote the options or the action; otherwise a person's or script's name.
+        chooser: model that chose; empty if the method has none.
+        options: KnowNo, LAP: text by letter; `filled`: letters of ``do nothing`` fillers.
+        tokens: candidate tokens of the chooser with log-probabilities (natural), as returned.
+        affordance: LAP: by letter.
+        samples: LofreeCP: count by normalised answer; `draws`: number of answers requested (m);
+            `similarities`: similarity to the most frequent answer.
+        action: the one action of Binary and NoHelp; for other methods the best candidate.
+        chosen: the set that a person or the built-in robot marked; None for the five methods.
+        asked: whether it asked at the time, under the run's own calibration; None for calibration items.
+        question: the question, if it has words; `answer`: the user's answer.
+        prompts: pairs of role and prompt, in order; `raw`: pairs of role and the model's text.
+        right: letters of the acceptable options if a published file lists them; None: determined from the
+            item (`truth`).
+        flags: incidents: ``invalid_certainty``, ``no_letter``, ``filled``, ``affordance_unknown``, …
     """
 
     episode_id: Annotated[str, _ELSEWHERE]
@@ -95,17 +95,17 @@ class Decision:
 
     @property
     def task(self) -> str:
-        """Return what was to be decided: decisions with the same task are repeats of it."""
+        """The task decided on: decisions with the same task are repeats."""
         return f"{self.item.id} {self.dialogue}"
 
     @property
     def was_made(self) -> bool:
-        """Return False if a failing seat aborted the episode before anything was decided."""
+        """False if a failing seat aborted the episode before the decision."""
         return ABORTED not in self.flags
 
 
 ABORTED: Final = "aborted"
-"""Flag of the decision of an episode that a failing seat aborted before it had decided."""
+"""The flag of a decision that was never made because a failing seat aborted the episode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +113,10 @@ class ScoredCandidate:
     """A candidate for the prediction set.
 
     Attributes:
-        text: of the option, without label.
+        text: the option's text, without label.
         nonconformity: large = strange.
-        letter: of the option; empty for samples.
-        acceptable: whether it is right, where that is known (`truth.acceptable_options`).
+        letter: the option's letter; empty for samples.
+        acceptable: True if it is right; None if that is unknown (`truth.acceptable_options`).
     """
 
     text: str
@@ -127,12 +127,13 @@ class ScoredCandidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """A decision with its prediction set: what the metrics read.
+    """A decision with its prediction set, as metrics read it.
 
     Attributes:
-        predicted: the set's actions, ``do nothing`` removed (spec 10.1).
-        covered: whether an acceptable option is in the set; None if no option is known to be right or wrong.
-        action: what it would do without asking: its best candidate; empty if it has none.
+        predicted: the set's actions, without ``do nothing`` (spec 10.1).
+        removed: number of ``do nothing`` fillers removed.
+        covered: True if an acceptable option is in the set; None if the right options are unknown.
+        action: the action without asking: the best candidate; empty if there is none.
     """
 
     decision: Decision
@@ -145,14 +146,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """An episode in which a robot could ask: before and after the answer.
+    """An episode in which a robot could ask, before and after the answer.
 
     Attributes:
         before: the first decision.
-        after: the last one; the same if nothing was asked.
-        questions: with answers, in order.
-        robot: who sat in the robot's seat; `user`: in the user's.
-        aborted: a seat failed, so that nothing is right in the end.
+        after: the last decision; the same if nothing was asked.
+        questions: questions with answers, in order.
+        robot: player in the robot's seat; `user`: player in the user's seat.
+        aborted: True if a seat failed; the final action then counts as wrong.
     """
 
     before: Decision
@@ -163,24 +164,24 @@ class Exchange:
     aborted: bool = False
 
     @classmethod
-    def of(cls, made: Sequence[Decision], *, robot: str, user: str, aborted: bool = False) -> Exchange:
-        """Return the exchange of an episode's decisions, each with the answer that it got."""
-        questions = tuple((each.question, each.answer) for each in made if each.asked and each.answer)
-        return cls(made[0], made[-1], questions, robot, user, aborted)
+    def of(cls, decisions: Sequence[Decision], *, robot: str, user: str, aborted: bool = False) -> Exchange:
+        """Return the exchange of an episode from its decisions and their answers."""
+        questions = tuple((each.question, each.answer) for each in decisions if each.asked and each.answer)
+        return cls(decisions[0], decisions[-1], questions, robot, user, aborted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibrated:
-    """The threshold of a calibration with what it rests on (spec 7).
+    """The threshold of a calibration and the data it rests on (spec 7).
 
     Attributes:
-        q_hat: infinity if the rank is above n: every set is everything.
+        q_hat: the threshold; infinity if the rank is above n, so that every set has all candidates.
         rank: l, from 1.
         nonconformities: of the true answer of each calibration item, in the items' order.
-        repeats: further decisions on the same items, which do not count: an item is one observation.
-        without: calibration items none of whose options is acceptable.
-        unknown: calibration items left out, because the data do not say what is right.
-        unaffordable: LAP: calibration items all of whose right options have affordance 0.
+        repeats: number of repeated decisions left out: an item is one observation.
+        without: number of calibration items without an acceptable option.
+        unknown: number of items left out because the data do not say what is right.
+        unaffordable: LAP: number of calibration items whose right options all have affordance 0.
     """
 
     q_hat: float
@@ -198,13 +199,13 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairForm:
-    """An annotator's form, filled in (spec 11.1).
+    """A completed annotator's form (spec 11.1).
 
     Attributes:
-        pair: as they leave it; None if they deleted the row.
+        pair: the resulting pair; None if the row was deleted.
         delete: why the row was deleted; empty if it was kept.
-        passed_over: why the candidates of the types that come first are not adequate; empty if none does.
-        one_ambiguity: whether the annotator confirms that exactly one thing is open.
+        passed_over: why the candidates before the chosen one are not adequate; empty if there are none.
+        one_ambiguity: True if the annotator confirms that exactly one thing is open.
     """
 
     annotator: str

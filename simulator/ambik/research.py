@@ -1,4 +1,4 @@
-"""Researchers' view of AmbiK's runs beside reports: decisions under any target, people's sets, files."""
+"""Researchers' pages of AmbiK's runs: decisions under any target, people's sets, files."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from simulator.ambik.reporting.exporting import form_lines
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import (
     Entry,
-    Laid,
+    RunAtTarget,
     RunRead,
     conformal_runs,
     decisions,
     decisions_of,
-    matched_run,
     read_run,
     read_target,
+    run_at_target,
     task_of_run,
 )
 from simulator.ambik.truth import is_right
@@ -63,16 +63,16 @@ _NOTHING: Final = "–"
 
 
 def read_once(look: Look, run: str) -> RunRead:
-    """Return a run as it was read, once for each number of its episodes that have ended."""
+    """Return a run's decisions; they are read again only when more of its episodes have ended."""
     ended = len(look.reader.endings(run))
     read: RunRead = look.keep(f"read {run} {ended}", lambda: read_run(look.reader, run))
     return read
 
 
 def episode(look: Look, id: str) -> Sequence[Block]:
-    """Return what was decided in an episode, beside the other member of its pair; nothing before it was."""
+    """Return an episode's decision next to the other member of its pair; empty before the decision."""
     read = read_once(look, look.run.id)
-    under = matched_run(read, look.chosen.get(TARGET, ""))
+    under = run_at_target(read, look.chosen.get(TARGET, ""))
     shown = next((entry for entry in under.entries if entry.decision.episode_id == id), None)
     if shown is None:
         return ()
@@ -89,16 +89,16 @@ def episode(look: Look, id: str) -> Sequence[Block]:
 
 
 def type_name(item: DecideItem) -> Words:
-    """Return what a task's type is called."""
+    """Return the name of a task's type."""
     return message(f"research.field.type.{item.type}")
 
 
 def _other_member(every: Sequence[Entry], shown: Entry) -> Entry | None:
     """Return the decision on the other member of a pair, by the same person if people decide."""
     cluster = shown.item.cluster
-    there = [entry for entry in every if entry.item.cluster == cluster and entry.item.id != shown.item.id]
-    same = [entry for entry in there if entry.decision.generator == shown.decision.generator]
-    return next(iter(same or there), None)
+    others = [entry for entry in every if entry.item.cluster == cluster and entry.item.id != shown.item.id]
+    same = [entry for entry in others if entry.decision.generator == shown.decision.generator]
+    return next(iter(same or others), None)
 
 
 def _scene(item: DecideItem) -> Iterator[Card]:
@@ -124,8 +124,8 @@ def _gold(pair: Pair, appliances: Sequence[str]) -> list[tuple[Words, Words]]:
     return [(message(name), text or _NOTHING) for name, text in texts.items()]
 
 
-def _member(reader: LogReader, entry: Entry, base: Entry, under: Laid, shown: Entry) -> Card:
-    """Return one member of a pair with what was decided on it; its task told apart from that of `base`."""
+def _member(reader: LogReader, entry: Entry, base: Entry, under: RunAtTarget, shown: Entry) -> Card:
+    """Return one member of a pair and the decision on it; its task is diffed against that of `base`."""
     item, made = entry.item, _decisions_with_prompts(reader, entry)
     steps, needed = [*item.previous, item.step], needs_question(item, entry.decision.dialogue)
     blocks: list[Block] = [
@@ -157,7 +157,7 @@ def _chips(entry: Entry, is_shown: bool) -> Iterator[Words | Tag]:
 
 
 def _decisions_with_prompts(reader: LogReader, entry: Entry) -> tuple[Decision, ...]:
-    """Return the decisions of an episode with their prompts; the light one where it broke off before any."""
+    """Return an episode's decisions with their prompts; the one without prompts if it was aborted."""
     id = entry.decision.episode_id
     ending = reader.ending(id)
     if ending is None:
@@ -166,13 +166,13 @@ def _decisions_with_prompts(reader: LogReader, entry: Entry) -> tuple[Decision, 
     return decisions_of(played) or (entry.decision,)
 
 
-def _options(entry: Entry, under: Laid) -> Iterator[Block]:
-    """Yield what could be chosen, with its scores; of people and built-in robots what they were offered."""
+def _options(entry: Entry, under: RunAtTarget) -> Iterator[Block]:
+    """Yield the options with their scores; for people and built-in robots, the offered actions."""
     decision, predicted = entry.decision, entry.outcome.predicted if entry.outcome else ()
     if decision.method not in CONFORMAL:
         right = {each.letter or each.text: each.acceptable for each in entry.ready.scored}
-        offered = dict.fromkeys([*entry.item.options, *right]) if decision.chosen is not None else right
-        rows = [(text, *_marks(text in predicted, right.get(text))) for text in offered]
+        shown = dict.fromkeys([*entry.item.options, *right]) if decision.chosen is not None else right
+        rows = [(text, *_marks(text in predicted, right.get(text))) for text in shown]
         yield _table(rows, "option", "set", "good")
         return
     sampled = "samples" if decision.samples else "option"
@@ -258,23 +258,23 @@ COMMAND: Final = "askback run ambik --method knowno --model local/smollm2"
 
 
 def settings(look: Look) -> Sequence[Setting]:
-    """Return the targets that can be laid on a run, the usual one being its own; none without a threshold."""
+    """Return the targets to choose from, by default the run's own; none for a run without a threshold."""
     read = read_once(look, look.run.id)
     own = f"{read.options.settings.target_success:g}"
     return (_targets(look, own),) if read.movable and not is_calibrated(read.options) else ()
 
 
 def fields(look: Look) -> Mapping[str, Mapping[str, str]]:
-    """Return what decisions are filtered by, under the target that was chosen; last their tasks."""
-    made = {}
-    for entry in matched_run(read_once(look, look.run.id), look.chosen.get(TARGET, "")).entries:
+    """Return the fields by which decisions are filtered, under the chosen target, with their tasks last."""
+    by_episode = {}
+    for entry in run_at_target(read_once(look, look.run.id), look.chosen.get(TARGET, "")).entries:
         known: dict[str, str] = {"type": entry.item.type}
         if (outcome := entry.outcome) is not None:
             facts = {"asks": outcome.help, "as_needed": entry.judged, "covered": outcome.covered}
             known |= {name: "yes" if each else "no" for name, each in facts.items() if each is not None}
             known["set_size"] = f"{len(outcome.predicted)}"
-        made[entry.decision.episode_id] = known | {"task": entry.item.instruction}
-    return made
+        by_episode[entry.decision.episode_id] = known | {"task": entry.item.instruction}
+    return by_episode
 
 
 def _targets(look: Look, usual: str) -> Setting:
@@ -286,14 +286,14 @@ def _targets(look: Look, usual: str) -> Setting:
 
 
 def people_sets(look: Look) -> Sequence[Shown]:
-    """Return what people hold for possible beside models' prediction sets on the same tasks."""
+    """Return a comparison of people's sets with models' prediction sets on the same tasks."""
     models = [*conformal_runs(look.reader)]
     if not models:
         return Text(message("research.no_models"), "muted"), Passage([Span(COMMAND)])
     beside, target = look.chosen.get("beside", ""), look.chosen.get(TARGET, "")
     chosen = [beside] if beside in models else models
     outcomes = [
-        outcome for model in chosen for outcome in matched_run(read_once(look, model), target).outcomes
+        outcome for model in chosen for outcome in run_at_target(read_once(look, model), target).outcomes
     ]
     compared = compare_sets(decisions(look.reader, [look.run.id]), outcomes)
     if not compared.pairs:
@@ -305,16 +305,16 @@ def people_sets(look: Look) -> Sequence[Shown]:
 
 
 def _task(pairs: Sequence[SetPair]) -> Card:
-    """Return a task with the actions that anybody held for possible, those that most people marked first."""
+    """Return a task with the actions in anyone's set, those marked by most people first."""
     marked = {pair.person.decision.generator: pair.person.predicted for pair in pairs}
     sets = {pair.model.decision.run: pair.model.predicted for pair in pairs}
     people = Counter(bare(text) for texts in marked.values() for text in texts)
-    held = {run: {bare(text) for text in texts} for run, texts in sets.items()}
+    keys_by_run = {run: {bare(text) for text in texts} for run, texts in sets.items()}
     words: dict[str, str] = {}
     for texts in (*marked.values(), *sets.values()):
         for text in texts:
             words.setdefault(bare(text), text)
-    runs = {key: [run for run, keys in held.items() if key in keys] for key in words}
+    runs = {key: [run for run, keys in keys_by_run.items() if key in keys] for key in words}
     ordered = sorted(words, key=lambda key: (-people[key], -len(runs[key])))
     rows = [
         Amount(
@@ -335,7 +335,7 @@ def _has_people(reader: LogReader, run: Run) -> bool:
     return (run.config.get("seats") or {}).get("robot") == "person" and _decides(reader, run)
 
 
-# ---- ways on, files
+# ---- links, files
 
 
 def _decides(reader: LogReader, run: Run) -> bool:

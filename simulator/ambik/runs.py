@@ -1,4 +1,4 @@
-"""AmbiK's runs: methods of robots, conformal ones calibrated before in a run of their own (spec 5, 7, 8)."""
+"""AmbiK's runs: robots and methods; conformal ones are first calibrated in a separate run (spec 5, 7, 8)."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from simulator.runner.logged import endings_of_runs, required_run
 from simulator.runner.run_summary import print_usage, say
 
 SUFFIX: Final = "calibration"
-_LEFT: Final = ("settings", "calibration", "dialogue", "questions")
-"""Options of the test run that a calibration has none of."""
-_ALIKE: Final = (
+_TEST_ONLY: Final = ("settings", "calibration", "dialogue", "questions")
+"""Options that a calibration run does not take over from its test run."""
+_EQUAL: Final = (
     "chooser",
     "context",
     "settings.not_listed",
@@ -51,24 +51,24 @@ _ALIKE: Final = (
     "dataset",
     "similarity",
 )
-"""Options that both have to have alike."""
+"""Options in which a test run and its calibration must agree."""
 
 
 def calibration_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a calibration run: of the test run's those that reach a prompt.
+    """Return the options of a calibration run: those of the test run that affect prompts.
 
-    Temperature, target and all else that only makes sets of what was logged can be changed afterwards, so one
-    calibration run serves them all. Nothing has been asked yet in it, whatever the test run does.
+    Temperature, target and other settings that only turn the log into sets can be changed afterwards, so one
+    calibration run serves them all. It has no questions and answers, even if the test run does.
     """
     settings = options.get("settings", {})
-    kept = {"settings": {"not_listed": True}} if settings.get("not_listed") else {}
-    return {**{name: value for name, value in options.items() if name not in _LEFT}, **kept}
+    fifth = {"settings": {"not_listed": True}} if settings.get("not_listed") else {}
+    return {**{name: value for name, value in options.items() if name not in _TEST_ONLY}, **fifth}
 
 
 def calibrated_on(
     reader: LogReader, run_id: str, settings: Settings, tests: Sequence[Item]
 ) -> tuple[Calibrated, int]:
-    """Return the threshold that a run's decisions give, and how many of its items gave none.
+    """Return the threshold computed from a run's decisions, and the number of its items without a decision.
 
     Raises:
         InputError: if a test item is among its items, or it has no decisions.
@@ -76,41 +76,41 @@ def calibrated_on(
     """
     made = decisions(reader, [run_id])
     if not made:
-        raise InputError(f"calibration {run_id}: no episode of this run has been played to its end.")
-    # Either member of a pair is the same task.
+        raise InputError(f"calibration {run_id}: no episode of this run has been completed.")
+    # Both members of a pair count as the same task.
     known = {_task(decision.item) for decision in made}
-    if twice := [test.id for test in tests if not isinstance(test, DraftItem) and _task(test) in known]:
-        more = f" and {len(twice) - 1} more" if len(twice) > 1 else ""
+    if shared := [test.id for test in tests if not isinstance(test, DraftItem) and _task(test) in known]:
+        more = f" and {len(shared) - 1} more" if len(shared) > 1 else ""
         raise InputError(
-            f"calibration {run_id}: {twice[0]}{more} of the items to be tested belong to it; a guarantee "
-            "needs other items. Take another run, or other data."
+            f"calibration {run_id}: it contains the test item {shared[0]}{more}; the guarantee needs a "
+            "calibration on other items. Take another run, or other data."
         )
     planned = reader.run(run_id).config.get("planned", len(made))
     return calibrate(made, settings, run=run_id), int(planned) - len(made)
 
 
-def require_fitting(reader: LogReader, run_id: str, robot: str, options: Mapping[str, Any]) -> None:
-    """Make sure that a run given with ``--calibration`` was made as the test run will be.
+def require_matching(reader: LogReader, run_id: str, robot: str, options: Mapping[str, Any]) -> None:
+    """Check that a run given with ``--source`` has the configuration of the test run.
 
     Raises:
-        InputError: names what is different: method, model, chooser, context, the fifth option, samples,
-            tokens, data, similarity.
+        InputError: names the difference: method, model, chooser, context, the fifth option, samples, tokens,
+            data, similarity.
         NotInLog: if there is no such run.
     """
     run = required_run(reader, run_id, BENCHMARK)
-    there, here = options_of(reader, run_id), Options.read(options)
-    if there.dialogue == "after" or there.questions:
-        raise InputError(f"calibration {run_id}: questions were answered in it; it must be without dialogue.")
+    source, test = options_of(reader, run_id), Options.read(options)
+    if source.dialogue == "after" or source.questions:
+        raise InputError(f"calibration {run_id}: it has answered questions, which a calibration must not.")
     compared = [
-        ("method", there.method, here.method),
+        ("method", source.method, test.method),
         ("model", run.config.get("seats", {}).get(ROBOT), robot),
-        *((name.rpartition(".")[2], attrgetter(name)(there), attrgetter(name)(here)) for name in _ALIKE),
+        *((name.rpartition(".")[2], attrgetter(name)(source), attrgetter(name)(test)) for name in _EQUAL),
     ]
     for name, before, now in compared:
         if before != now:
             raise InputError(
-                f"calibration {run_id}: its {name} is {before!r}, and here it is {now!r}. Take a run that "
-                "was made alike, or leave --calibration out to have one made."
+                f"calibration {run_id}: its {name} is {before!r}, but here it is {now!r}. Take a run that "
+                "agrees, or omit --calibration to play one."
             )
 
 
@@ -126,8 +126,8 @@ Pair = tuple[str, Method | None]
 _SHOWN: Final = {"hr": "help", "chr": "CHR", "icr": "ICR"}
 _SHOWN_OF_FORMS: Final = {"problems": "problems", "deleted": "deleted"}
 _SHOWN_OF_CALIBRATIONS: Final = {"right_before": "right"}
-# Options of an episode that concern some methods alone: others would give runs that are the same different
-# names. What plays no method has none of them.
+# Episode options that only some methods use. They are dropped for all others, so that equal runs get equal
+# names.
 _METHODS_OF: Final[Mapping[str, tuple[Method, ...]]] = {
     "max_tokens": METHODS,
     "chooser": ("knowno", "lap", "binary"),
@@ -138,8 +138,8 @@ _METHODS_OF: Final[Mapping[str, tuple[Method, ...]]] = {
 }
 
 
-# Options that change nothing unless one of these methods is played.
-_CONCERNS: Final[Mapping[str, tuple[Method, ...]]] = {
+# Options that have an effect only on these methods.
+_EFFECTIVE_FOR: Final[Mapping[str, tuple[Method, ...]]] = {
     "method": METHODS,
     **dict.fromkeys(("calibration", "calibration_limit", "target_success"), CONFORMAL),
     **dict.fromkeys(("quantile", "cp_rule", "help_rule", "calibration_truth"), CONFORMAL),
@@ -151,19 +151,19 @@ _CONCERNS: Final[Mapping[str, tuple[Method, ...]]] = {
 
 
 def _requests(order: Order) -> Iterator[RunRequest | NotPlayed]:
-    """Yield the runs for tests; those for calibration are played on the way.
+    """Yield the test runs; calibration runs are played in between.
 
-    What a server cannot do is found out before anything is played. It keeps the methods that need it from
-    being played, with the reason, and so does a calibration that fails; others are played.
+    Servers are checked before anything is played. Methods that need a missing capability are skipped with the
+    reason, as are methods whose calibration fails; the others are played.
     """
     chosen, console = order.selection, order.console
     if chosen.dataset == "knowno" and "not_listed" not in order.typed:
         settings = replace(order.rules.settings, not_listed=True)
         order = replace(order, rules=order.rules.model_copy(update={"settings": settings}))
-    pairs = _pairs(order)
-    _tell_idle(order, pairs)
+    pairs = _robots_and_methods(order)
+    _warn_of_idle_options(order, pairs)
     tests = chosen.items(order.settings.seed)
-    # What is wrong with the data or a run that was named is told before anything is played.
+    # Errors in the data or in named calibrations are reported before anything is played.
     named = {
         (robot, method): _named_calibration(order, robot, method, tests)
         for robot, method in pairs
@@ -186,21 +186,21 @@ def _requests(order: Order) -> Iterator[RunRequest | NotPlayed]:
         yield NotPlayed()
 
 
-def _pairs(order: Order) -> tuple[Pair, ...]:
-    """Return who plays what; built-in robots and scripts play no method."""
+def _robots_and_methods(order: Order) -> tuple[Pair, ...]:
+    """Return the robots with their methods; built-in robots and scripts have none."""
     robots, models, rules = order.players[ROBOT], order.settings.models, order.rules
-    methods = order.selection.methods  # a name that there is not is told whoever plays
+    methods = order.selection.methods  # raises for an unknown method even if no model plays
     if order.selection.task == "annotate":
         for name in robots:
             _require(
                 name,
                 (),
-                f"--model {name}: who annotates is {benchmark.BENCHMARK.seat(ANNOTATOR).known}.",
+                f"--model {name}: the annotator is {benchmark.BENCHMARK.seat(ANNOTATOR).known}.",
                 models,
             )
         return tuple((robot, None) for robot in robots)
     user = order.players[USER][0]
-    _require(user, (ITEM,), f"--user {user}: built in is {ITEM}.", models)
+    _require(user, (ITEM,), f"--user {user}: the built-in user is {ITEM}.", models)
     asked = [robot for robot in robots if is_model(robot)]
     pairs: list[Pair] = [(robot, None) for robot in robots if robot not in asked]
     if asked:
@@ -219,22 +219,22 @@ def _pairs(order: Order) -> tuple[Pair, ...]:
     return tuple(sorted(pairs, key=lambda pair: robots.index(pair[0])))
 
 
-def _tell_idle(order: Order, pairs: Sequence[Pair]) -> None:
-    """Tell of each option of methods that was typed if it concerns none that is played."""
+def _warn_of_idle_options(order: Order, pairs: Sequence[Pair]) -> None:
+    """Warn of each given option that has no effect on the methods played."""
     played = {method for _, method in pairs if method}
-    who = ", ".join(dict.fromkeys(robot for robot, _ in pairs))
-    for name, methods in idle_options(order.typed, _CONCERNS, played):
+    robots = ", ".join(dict.fromkeys(robot for robot, _ in pairs))
+    for name, methods in idle_options(order.typed, _EFFECTIVE_FOR, played):
         if name == "calibration_limit" and order.selection.dataset == "knowno":
-            continue  # KnowNo's scenarios are split by it, whoever plays them
+            continue  # it also splits KnowNo's scenarios, for every robot
         if played:
             why = f"it is for {', '.join(methods)}, and {', '.join(sorted(played))} is played"
         else:
-            why = f"it is for models, which play a method; {who} decides in its own way"
-        say(order.console, f"--{typed_word(name)} changes nothing here: {why}.", "yellow")
+            why = f"it is for models, which play a method, not for {robots}"
+        say(order.console, f"--{typed_word(name)} has no effect here: {why}.", "yellow")
 
 
 def _require(name: str, built_in: Sequence[str], otherwise: str, models: ModelOptions) -> None:
-    """Make sure that somebody of that name can take a seat, before anything is played."""
+    """Check, before anything is played, that a player of that name exists."""
     if is_model(name):
         announced(name, models)
     elif name.startswith("offline/") and name not in built_in:
@@ -264,7 +264,7 @@ def _request(
 
 
 def _calibrating(order: Order, test: RunRequest, method: Method, items: Sequence[Item]) -> RunRequest:
-    """Return the calibration run of a test run: nobody but the item would answer in it."""
+    """Return the request for a test run's calibration run, with the item as the user."""
     robot, name = str(test.seats[ROBOT]), test.settings.name
     return replace(
         test,
@@ -280,7 +280,7 @@ def _calibrating(order: Order, test: RunRequest, method: Method, items: Sequence
 
 
 def _options(order: Order, method: Method | None) -> dict[str, Any]:
-    """Return the options of an episode: of all that can be said, what concerns its method."""
+    """Return the options of an episode, limited to those that its method uses."""
     chosen = order.selection
     if chosen.task == "annotate":
         return {"task": chosen.task}
@@ -293,7 +293,7 @@ def _options(order: Order, method: Method | None) -> dict[str, Any]:
 
 
 def _needs(order: Order, robot: str, method: Method | None) -> dict[str, Needs]:
-    """Return what is asked of a method's models, the user's among them."""
+    """Return the needs of a method's models, including the user's."""
     rules = order.rules
     needs = dict(needs_of(method, robot, rules.chooser, samples=rules.samples)) if method else {}
     for name in (*order.players[USER], *(() if method else (robot,))):
@@ -303,10 +303,10 @@ def _needs(order: Order, robot: str, method: Method | None) -> dict[str, Needs]:
 
 
 def _unplayable_pairs(order: Order, pairs: Sequence[Pair]) -> frozenset[Pair]:
-    """Return who cannot be played, as a server cannot do what is needed; told with the reason.
+    """Return the robots and methods that cannot be played for lack of a server capability, and warn of them.
 
     Raises:
-        ModelError: if that is everybody.
+        ModelError: if none can be played.
     """
     needs = {pair: _needs(order, *pair) for pair in pairs}
     asked = dict.fromkeys(need for each in needs.values() for need in each.items())
@@ -317,8 +317,8 @@ def _unplayable_pairs(order: Order, pairs: Sequence[Pair]) -> frozenset[Pair]:
         if (fault := next(filter(None, map(faults.get, needs[pair].items())), None)) is not None
     }
     for (robot, method), error in errors.items():
-        who = f"{NAMES[method]} with {robot}" if method else robot
-        say(order.console, f"{who} is left out: {error}", "yellow")
+        player = f"{NAMES[method]} with {robot}" if method else robot
+        say(order.console, f"{player} is left out: {error}", "yellow")
     if len(errors) == len(pairs):
         raise errors[pairs[0]]
     return frozenset(errors)
@@ -327,7 +327,7 @@ def _unplayable_pairs(order: Order, pairs: Sequence[Pair]) -> frozenset[Pair]:
 async def _preflight(
     asked: Iterable[tuple[str, Needs]], options: ModelOptions
 ) -> dict[tuple[str, Needs], ModelError]:
-    """Return why servers cannot do what is needed of them; one after the other, each need once."""
+    """Return the errors of servers that lack a needed capability; they are checked one after the other."""
     errors: dict[tuple[str, Needs], ModelError] = {}
     for name, need in asked:
         if not name.startswith(REMOTE):
@@ -343,28 +343,28 @@ async def _preflight(
 
 
 def _named_calibration(order: Order, robot: str, method: Method, tests: Sequence[Item]) -> str | None:
-    """Return the calibration run that was named for a method; checked."""
+    """Return the calibration run named for a method, after checking it; None if none was named."""
     named = tuple(dict.fromkeys(order.selection.calibration))
     if not named:
         return None
     with LogReader(order.settings.log) as reader:
         for run in named:
             if len(named) == 1 or options_of(reader, run).method == method:
-                require_fitting(reader, run, robot, _options(order, method))
+                require_matching(reader, run, robot, _options(order, method))
                 calibrated_on(reader, run, order.rules.settings, tests)
                 return run
-    raise InputError(f"--calibration: none of these runs is of {NAMES[method]}.")
+    raise InputError(f"--calibration: none of these runs used {NAMES[method]}.")
 
 
 def _threshold_of(order: Order, run: str, tests: Sequence[Item]) -> Calibrated | None:
-    """Return the threshold of a calibration run; told. None if episodes failed: they must be played first."""
+    """Return and print a calibration run's threshold; None if failed episodes must be repeated."""
     console = order.console
     with LogReader(order.settings.log) as reader:
         if failed := len(reader.episodes(run, latest=True, status="failed")):
             say(
                 console,
-                f"{failed} episodes of the calibration {run} failed, so there is no threshold yet; the same "
-                "command plays them again.",
+                f"{failed} episodes of the calibration {run} failed, so there is no threshold yet; repeat "
+                "the command to play them again.",
             )
             endings = endings_of_runs(reader, [run])
             for why, count in {**endings.failures, **endings.left}.items():
@@ -372,9 +372,9 @@ def _threshold_of(order: Order, run: str, tests: Sequence[Item]) -> Calibrated |
             return None
         threshold, missing = calibrated_on(reader, run, order.rules.settings, tests)
         print_usage(console, reader.usage(run))
-    less = f", {missing} aborted" if missing else ""
+    aborted = f", {missing} aborted" if missing else ""
     console.print(
-        f"[dim]threshold[/dim] {threshold.q_hat:.4f} [dim]of {threshold.n} items of[/dim] {run}{less}"
+        f"[dim]threshold[/dim] {threshold.q_hat:.4f} [dim]from {threshold.n} items of[/dim] {run}{aborted}"
     )
     return threshold
 

@@ -1,7 +1,7 @@
-"""Scenes for new tasks, drawn from groups of things that resemble each other; and what texts name in them.
+"""Scenes for new tasks, drawn from groups of similar things; and a check of what texts name in them.
 
-The groups are those of the built-in scenes (builtin/objects.yaml) with a few things more
-(tables/making.yaml). An object's article is the one that it has in the built-in scenes (spec 11, 1 and 2).
+The groups are those of the built-in scenes (builtin/objects.yaml) with a few more things
+(tables/making.yaml). An object has the article that it has in the built-in scenes (spec 11, 1 and 2).
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from simulator.tables.builtin import read_yaml
 
 Kind = Literal["kitchenware", "food"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-"""In the order in which scenes have them."""
+"""The kinds of groups, in the order in which scenes list them."""
 LEAST_GROUPS: Final = 2
 MOST_GROUPS: Final = 5
-"""Of each kind."""
+"""Most groups of each kind in a scene."""
 LEAST_OBJECTS: Final = 3
 MOST_OBJECTS: Final = 5
-"""Of a chosen group; only the least is the paper's."""
+"""Most objects of a chosen group; only the minimum is the paper's."""
 _ARTICLE: Final = re.compile(r"^(?:an?|some) ")
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Things that resemble each other.
+    """A group of similar things.
 
     Attributes:
         objects: without articles.
@@ -49,12 +49,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Things on the kitchen's table and shelves.
+    """The things in a kitchen, without appliances.
 
     Attributes:
-        id: of the seed and the scene's number under it.
-        objects: without articles, group by group, kitchenware first; appliances are not among them.
-        words: the same with articles.
+        id: built from the seed and the scene's number.
+        objects: without articles, group by group, kitchenware first.
+        words: the objects with articles.
+        groups: names of the groups drawn.
     """
 
     id: str
@@ -65,17 +66,17 @@ class Scene:
 
 @cache
 def all_groups() -> tuple[Group, ...]:
-    """Return all groups, kitchenware first, each kind by name."""
-    own, more = read_yaml(FOLDER / "objects.yaml"), table("making")["more"]
+    """Return all groups, kitchenware first, sorted by name within each kind."""
+    built_in, more = read_yaml(FOLDER / "objects.yaml"), table("making")["more"]
     return tuple(
         Group(name, kind, tuple(dict.fromkeys((*objects, *map(_drop_article, more[kind].get(name, ()))))))
         for kind in KINDS
-        for name, objects in sorted(own[kind].items())
+        for name, objects in sorted(built_in[kind].items())
     )
 
 
 def in_words(name: str) -> str:
-    """Return an object of a group with the article that it needs, if it needs one."""
+    """Return an object of a group with its article, if it takes one."""
     return _words()[name]
 
 
@@ -95,21 +96,21 @@ def _drop_article(words: str) -> str:
 
 
 def draw_scenes(number: int, seed: int) -> tuple[Scene, ...]:
-    """Return so many scenes; more of the same seed begin with these."""
-    return tuple(draw_scene(place, seed) for place in range(1, number + 1))
+    """Return the first `number` scenes of a seed."""
+    return tuple(draw_scene(index, seed) for index in range(1, number + 1))
 
 
 def draw_scene(number: int, seed: int, groups: Sequence[Group] | None = None) -> Scene:
-    """Return one scene: 2 to 5 groups of kitchenware, as many of food, at least 3 things of each.
+    """Return one scene: 2 to 5 groups of kitchenware and 2 to 5 of food, with 3 to 5 things of each.
 
-    `groups`: to draw from; default: all. Those with fewer than 3 things are passed over.
+    `groups`: the groups to draw from; default: all. Groups with fewer than 3 things are skipped.
     """
     random = Random(derive_seed(seed, "scene", number))
     large = [group for group in groups or all_groups() if len(group.objects) >= LEAST_OBJECTS]
     chosen: list[Group] = []
     for kind in KINDS:
-        own = [group for group in large if group.kind == kind]
-        chosen += random.sample(own, random.randint(LEAST_GROUPS, min(MOST_GROUPS, len(own))))
+        of_kind = [group for group in large if group.kind == kind]
+        chosen += random.sample(of_kind, random.randint(LEAST_GROUPS, min(MOST_GROUPS, len(of_kind))))
     objects: list[str] = []
     for group in chosen:
         most = min(MOST_OBJECTS, len(group.objects))
@@ -128,7 +129,7 @@ def scene_record(scene: Scene) -> dict[str, Any]:
     }
 
 
-# ---- what a text names although it is not there
+# ---- things that a text names but the scene lacks
 
 _FOR_WHOM: Final = r"(?: (?:me|us|him|her|them))?"
 _HOW_MUCH: Final = r"(?: (?:an?|the|some|two|three|fresh|delicious|hot|quick))*"
@@ -137,21 +138,21 @@ _BEFORE_VERBS: Final = re.compile(r"(?:^|[.,;:!]|\b(?:and|then|to|please|or|not|
 
 
 def absent(text: str, objects: Sequence[str]) -> tuple[str, ...]:
-    """Return what `text` names and the scene does not hold, each once, in the text's order.
+    """Return the distinct things that `text` names and the scene lacks, in the text's order.
 
-    Names are those of all that is known to stand in kitchens, whole words and the longer ones first. What
-    may mean something of the scene is there: "the knife", where there is a bread knife; "bread", where there
-    is a baguette. So is what comes out of the tap, and what the task itself makes.
+    All known kitchen things are searched for, as complete words and longest first. A name that may mean a
+    thing in the scene is not missing ("the knife" for a bread knife, "bread" for a baguette), nor is what
+    comes from the tap or what the task itself makes.
     """
-    there = tuple(dict.fromkeys((*objects, *APPLIANCES)))
-    own = tuple(name for name in there if folded(name) not in _known_names())
-    names = named(text, (*own, *vocabulary()))
-    return tuple(name for name in names if not _is_there(name, there) and _is_meant(name, folded(text)))
+    present = tuple(dict.fromkeys((*objects, *APPLIANCES)))
+    unknown = tuple(name for name in present if folded(name) not in _known_names())
+    names = named(text, (*unknown, *vocabulary()))
+    return tuple(name for name in names if not _is_there(name, present) and _is_meant(name, folded(text)))
 
 
 @cache
 def vocabulary() -> tuple[str, ...]:
-    """Return the full names of all that is known to stand in kitchens."""
+    """Return the full names of all known kitchen things."""
     grouped = (name for group in all_groups() for name in group.objects)
     names = {folded(name): name for name in (*APPLIANCES, *grouped, *known_objects(), *kitchen().things)}
     always = table("making")["always"]
@@ -172,7 +173,7 @@ def _is_there(name: str, there: tuple[str, ...]) -> bool:
 
 
 def _is_meant(name: str, text: str) -> bool:
-    """Return True if a place with the name speaks of a thing: no amount, no deed, nothing that is made."""
+    """Return True if some occurrence of a name means a thing: not an amount, a verb or what is being made."""
     places = re.finditer(rf"(?<!\w){re.escape(folded(name))}(?:e?s)?(?!\w)", text)
     return any(_is_thing(stem(name), text[: place.start()], text[place.end() :]) for place in places)
 

@@ -1,27 +1,26 @@
-"""Scores of one episode, and what it says of asking (`simulator.asking`), out of its logged turns (spec 10).
+"""Scores of one episode and its record of asking (`simulator.asking`), from its logged turns (spec 10).
 
 ============== ==========================================================================================
-metric         of an episode of the task decide
+metric         meaning, for an episode of the task decide
 ============== ==========================================================================================
-icr, hr, chr, ssc   of the first decision's prediction set (`metrics`); null where not counted
-set_size       actions in it
-covered        an acceptable action is in it; null where none is known
-needed         a good robot asks here (preferences, nothing clarified); null for KnowNo's data
-questions      that it asked
-relevant       share of its questions that ask for what is open (`questions.hear`); null if none was in
+icr, hr, chr, ssc   of the first decision's prediction set (`metrics`); null where not applicable
+set_size       number of actions in the set
+covered        an acceptable action is in the set; null if none is known
+needed         a good robot asks here (preferences, not clarified); null for KnowNo's data
+questions      number of questions asked
+relevant       share of questions that ask for what is open (`questions.interpret`); null if no question has
                words, or nothing is open
-right_before   what it did or would have done at first is right (`truth.is_right`); null if it named nothing
-right_after    what it did in the end is; null if it ended with a question
+right_before   the first action, done or not, is right (`truth.is_right`); null if it named none
+right_after    the final action is right; null if the episode ended with a question
 ============== ==========================================================================================
 
-The task annotate has ``deleted`` (the row was thrown away) and ``problems`` (how many rules the form breaks;
-hints are not counted).
-While a method is being calibrated there are no sets: only ``right_before``.
+The task annotate has ``deleted`` (the row was deleted) and ``problems`` (the number of rules that the form
+breaks, without warnings). An episode of a calibration run has no sets, only ``right_before``.
 
-What is open follows from the type of the task (spec 1): preferences only this user can tell, common sense and
-safety everybody can infer, and nothing is open in tasks that are clear or have been clarified. Every decision
-to ask is a question, with or without words (`asked`). It is useful if its answer tells something that the
-intent wants and that neither task nor earlier answers told.
+The type of the task determines what is open (spec 1): preferences, which only this user knows; common sense
+and safety, which everybody can infer; nothing in clear or clarified tasks. Every decision to ask is a
+question, with or without words (`asked`). It is useful if its answer contains something that the intent
+requires and that neither the task nor earlier answers contained.
 """
 
 from __future__ import annotations
@@ -41,22 +40,22 @@ from simulator.asking import Asked, Need
 from simulator.runner import machines
 
 VERSION: Final = "2"
-"""1: an action was right if it held the words of the intent, whatever else it named."""
+"""In version 1 an action was right if it had the words of the intent, regardless of what else it named."""
 _SHOWN: Final = (
     *((name, name) for name in ("icr", "hr", "chr", "ssc", "set_size")),
     ("covered", "coverage"),
 )
-"""Scores, and what `metrics` calls them."""
+"""Names of scores, each with its name in `metrics`."""
 Values = dict[str, float | None]
 
 
 def score_rows(episode_id: str, item: Item, turns: Sequence[Turn], *_: object) -> tuple[Score, ...]:
-    """Return the rows of the log for one ended episode."""
+    """Return the score rows of an ended episode."""
     return machines.score_rows(episode_id, values(item, turns), VERSION)
 
 
 def values(item: Item, turns: Sequence[Turn]) -> Values:
-    """Return metric -> value, None where it means nothing; see the table above."""
+    """Return the value of each metric, None where it does not apply; see the table above."""
     if isinstance(item, DraftItem):
         return _annotation_values(turns)
     decided = [turn.payload for turn in turns if turn.payload.get("kind") == "decide"]
@@ -88,7 +87,7 @@ def _decision_values(item: DecideItem, payload: Mapping[str, Any]) -> Values:
 
 
 def logged_options(payload: Mapping[str, Any]) -> Options:
-    """Return what of an episode's options a decision's set rests on, out of its payload."""
+    """Return the options that a decision's set depends on, from its payload."""
     options = {"settings": payload.get("settings", {})}
     if payload.get("q_hat") is not None:
         options["calibration"] = {
@@ -117,7 +116,7 @@ def _number(value: bool | None) -> float | None:
     return None if value is None else float(value)
 
 
-# ---- what an episode says of asking
+# ---- the record of asking
 
 _KINDS: Final = {"common_sense_knowledge": "common sense", "unambiguous_direct": "unambiguous"}
 
@@ -125,7 +124,7 @@ _KINDS: Final = {"common_sense_knowledge": "common sense", "unambiguous_direct":
 def asked(
     item: Item, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
 ) -> Asked | None:
-    """Return what an episode says; None of forms, and of decisions that a method is calibrated on."""
+    """Return an episode's record of asking; None for annotations and for calibration runs."""
     if isinstance(item, DraftItem):
         return None
     scores = values(item, turns)
@@ -138,7 +137,7 @@ def asked(
         need=need_of(item, str(first.get("dialogue", "before"))),
         questions=int(scores.get("questions") or 0),
         useful=useful(item, turns),
-        # Where nobody answers, what would have come of a question is not known: nothing to set beside it.
+        # Without answers the effect of a question is unknown, so there is nothing to compare with.
         right_before=_yes_or_no(scores.get("right_before")) if options.get("questions") else None,
         right=_yes_or_no(scores.get("right_after")),
         manner=_manner(first, answered=bool(options.get("questions"))),
@@ -146,7 +145,7 @@ def asked(
 
 
 def need_of(item: DecideItem, dialogue: str = "before") -> Need | None:
-    """Return what settles what the task leaves open; None of KnowNo's data, which do not say.
+    """Return how what is open in a task can be resolved; None for KnowNo's data, which do not say.
 
     After the data's question and answer (dialogue ``after``) nothing is open.
     """
@@ -158,22 +157,22 @@ def need_of(item: DecideItem, dialogue: str = "before") -> Need | None:
 
 
 def useful(item: DecideItem, turns: Sequence[Turn]) -> int | None:
-    """Count the answers that brought something; None without an intent to tell by, or without answers."""
+    """Return the number of useful answers; None without a valid intent or without answers."""
     intent = item.about.intent
     if intent is None or intent.malformed:
         return None
-    count, message = 0, item.instruction
+    count, context = 0, item.instruction
     answers = _answers(turns)
     for answer in answers:
-        count += _brings(intent, message, answer)
-        message = f"{message} {answer}"
+        count += _adds_concept(intent, context, answer)
+        context = f"{context} {answer}"
     return count if answers else None
 
 
-def _brings(intent: Intent, told: str, answer: str) -> bool:
-    """Return True if an answer holds something wanted that had not been told."""
+def _adds_concept(intent: Intent, context: str, answer: str) -> bool:
+    """Return True if an answer contains a concept of the intent that the context lacks."""
     concepts = (concept for concept in intent.concepts if not concept.negative)
-    return any(is_found(concept, answer) and not is_found(concept, told) for concept in concepts)
+    return any(is_found(concept, answer) and not is_found(concept, context) for concept in concepts)
 
 
 def _kind(item: DecideItem, first: Mapping[str, Any]) -> str:
@@ -183,7 +182,7 @@ def _kind(item: DecideItem, first: Mapping[str, Any]) -> str:
 
 
 def _manner(first: Mapping[str, Any], *, answered: bool) -> tuple[str, ...]:
-    """Return the method that a model played, whether it saw the step alone, whether anybody answers."""
+    """Return labels of how a robot played: its method, if it saw only the step, if nobody answered."""
     parts = [NAMES.get(str(first.get("method")), "")]
     parts += ["action only"] if first.get("context") == "action_only" else []
     parts += [] if answered else ["decides once"]

@@ -1,6 +1,6 @@
-"""Confidences and nonconformities of options (spec 7, 8.1 to 8.3): from what a model returned to numbers.
+"""Confidences and nonconformities of options, computed from a model's output (spec 7, 8.1 to 8.3).
 
-All of it is pure, so temperature, tokens and weights can be changed afterwards without a model.
+All functions are pure, so temperature, tokens and weights can be changed later without a model.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from simulator.models.weights import imported, load_local
 
 _NUMBERS: Final = "123456789"
 OPTIONS_PER_CALL: Final = 4
-"""Answers that one call of LofreeCP asks for (spec 8.3)."""
+"""Answers that LofreeCP requests in one call (spec 8.3)."""
 Token = tuple[str, float]
-"""What the next token could be, with its log-probability."""
+"""A candidate for the next token, with its log-probability."""
 
 _TRUTH: Final = ("true", "false")
 _BEGINNING: Final = 3
-"""Letters by which a word is known that is several tokens."""
+"""Letters that are enough to recognize a word that is split into several tokens."""
 
 
 def option_letter(token: str, letters: Sequence[Letter]) -> Letter | None:
-    """Return the option that a token stands for, by a letter, large or small, or by its number."""
+    """Return the option that a token denotes, by its letter in either case or by its number."""
     text = token.strip()
     if len(text) != 1:
         return None
@@ -43,13 +43,13 @@ def option_letter(token: str, letters: Sequence[Letter]) -> Letter | None:
 
 
 def softmax(logprobs: Sequence[float], temperature: float) -> list[float]:
-    """Return the softmax of log-probabilities over a temperature; zeros if nothing is possible.
+    """Return the softmax of log-probabilities at a temperature; zeros if all probabilities are 0.
 
     Raises:
         ValueError: if the temperature is not above 0.
     """
     if not temperature > 0:
-        raise ValueError(f"a temperature is above 0, not {temperature}")
+        raise ValueError(f"a temperature must be above 0, not {temperature}")
     highest = max(logprobs, default=-math.inf)
     if highest == -math.inf:
         return [0.0] * len(logprobs)
@@ -58,8 +58,8 @@ def softmax(logprobs: Sequence[float], temperature: float) -> list[float]:
     return [weight / total for weight in weights]
 
 
-def merged(tokens: Iterable[Token], letters: Sequence[Letter]) -> dict[Letter, float]:
-    """Return log-probabilities by option: those of tokens for the same one are added as probabilities."""
+def merge_by_letter(tokens: Iterable[Token], letters: Sequence[Letter]) -> dict[Letter, float]:
+    """Return log-probabilities by option: the probabilities of tokens for the same option are added."""
     by_letter: dict[Letter, list[float]] = {}
     for token, logprob in tokens:
         if (letter := option_letter(token, letters)) is not None:
@@ -70,13 +70,13 @@ def merged(tokens: Iterable[Token], letters: Sequence[Letter]) -> dict[Letter, f
 def elements(
     tokens: Sequence[Token], letters: Sequence[Letter], temperature: float, rule: Tokens
 ) -> tuple[tuple[Letter, float], ...]:
-    """Return the options that were returned, with their confidences, in the order of `tokens`.
+    """Return the options among the returned tokens, with their confidences, in the order of `tokens`.
 
-    With ``merged`` each is there once. With ``raw_top5`` a letter that was returned twice is there twice, and
-    tokens that are no letter have taken their part of the softmax before they fall out.
+    With ``merged`` each option occurs once. With ``raw_top5`` a letter that was returned twice occurs twice,
+    and tokens that are not letters are dropped only after the softmax.
     """
     if rule == "merged":
-        together = merged(tokens, letters)
+        together = merge_by_letter(tokens, letters)
         return tuple(zip(together, softmax(list(together.values()), temperature), strict=True))
     shares = softmax([logprob for _, logprob in tokens], temperature)
     stripped = (token.strip() for token, _ in tokens)
@@ -86,7 +86,7 @@ def elements(
 def confidences(
     tokens: Sequence[Token], letters: Sequence[Letter], temperature: float = 5.0, rule: Tokens = "merged"
 ) -> dict[Letter, float]:
-    """Return confidence f of every option: 0 if its letter did not come back, else the largest."""
+    """Return the confidence f of every option: its largest, or 0 if its letter was not returned."""
     largest = dict.fromkeys(letters, 0.0)
     for letter, share in elements(tokens, letters, temperature, rule):
         largest[letter] = max(largest[letter], share)
@@ -94,9 +94,9 @@ def confidences(
 
 
 def probability_of_true(tokens: Iterable[Token]) -> float | None:
-    """Return p(True) / (p(True) + p(False)) from merged tokens; None if neither came back (spec 8.2).
+    """Return p(True) / (p(True) + p(False)) from merged tokens; None if neither was returned (spec 8.2).
 
-    A token may be the beginning of the word, where a tokenizer cuts it in two.
+    A token may be only the beginning of the word, if the tokenizer splits it.
     """
     sums = dict.fromkeys(_TRUTH, 0.0)
     for token, logprob in tokens:
@@ -119,16 +119,16 @@ def with_affordance(
     return {letter: value / total for letter, value in scores.items()}
 
 
-def counted(answers: Iterable[str]) -> dict[str, int]:
-    """Return how often each answer of LofreeCP occurs, in the order of their first occurrence (spec 8.3).
+def count_answers(answers: Iterable[str]) -> dict[str, int]:
+    """Return the count of each of LofreeCP's answers, in the order of first occurrence (spec 8.3).
 
-    Answers are counted as they are compared: in small letters, without a label and a final stop.
+    Answers are normalised by `naming.bare`: lower case, without a label and a final stop.
     """
     return dict(Counter(map(bare, answers)))
 
 
 def most_frequent(samples: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the answer that was drawn most often, and those tied with it, in the samples' order."""
+    """Return the most frequent answer and those tied with it, in the samples' order."""
     highest = max(samples.values(), default=0)
     return tuple(answer for answer, count in samples.items() if count == highest)
 
@@ -136,8 +136,8 @@ def most_frequent(samples: Mapping[str, int]) -> tuple[str, ...]:
 def entropy(samples: Mapping[str, int], draws: int, *, reference: bool = False) -> float:
     """Return the entropy H of the answers' frequencies over log m, between 0 and 1 (spec 8.3).
 
-    `reference`: divides by the logarithm of the number of calls instead, as the published code does; H can
-    exceed 1.
+    `reference`: divide by the logarithm of the number of calls instead, as the published code does; H can
+    then exceed 1.
     """
     base = draws / OPTIONS_PER_CALL if reference else draws
     if base <= 1:
@@ -158,16 +158,16 @@ def lofree(
     """Return LofreeCP's nonconformity N(y) = 1 - F(y) + lambda1 H - lambda2 S(y) of answers (spec 8.3).
 
     Args:
-        samples: normalised answer -> how often it was drawn.
-        similarities: of the answers to the most frequent one; that of itself and of those tied with it is 0,
-            whatever stands here.
-        draws: m, how many answers were asked for.
+        samples: count by normalised answer.
+        similarities: similarity of each answer to the most frequent one; ignored, and taken as 0, for that
+            answer and those tied with it.
+        draws: m, the number of answers requested.
         entropy_weight: lambda1.
         similarity_weight: lambda2.
         reference: see `entropy`.
 
     Raises:
-        KeyError: if the similarity of an answer is missing and has a weight.
+        KeyError: if the similarity of an answer is missing and its weight is not 0.
     """
     if not samples:
         return {}
@@ -189,26 +189,26 @@ def _log_sum(logprobs: Sequence[float]) -> float:
     return highest + math.log(sum(math.exp(logprob - highest) for logprob in logprobs))
 
 
-# ---- how much alike two answers are (spec 8.3)
+# ---- similarity of two answers (spec 8.3)
 
 TFIDF: Final = "offline/tfidf"
 GRAMS: Final = (3, 5)
-"""Shortest and longest run of characters."""
+"""Shortest and longest character n-gram."""
 
 
 class Similarity(Protocol):
-    """Says how much alike texts are: 1 for the same, 0 for nothing in common."""
+    """A similarity of texts: 1 for equal texts, 0 for nothing in common."""
 
     @property
     def name(self) -> str:
-        """For the log."""
+        """The name in the log."""
 
     def __call__(self, to: str, texts: Sequence[str]) -> Mapping[str, float]:
         """Return the similarity of each of `texts` to `to`, by text."""
 
 
 def similarities(samples: Mapping[str, int], similar: Similarity) -> dict[str, float]:
-    """Return every answer's similarity to the most frequent one; 0 for that and those tied with it."""
+    """Return every answer's similarity to the most frequent one; 0 for that one and those tied with it."""
     top = most_frequent(samples)
     others = [answer for answer in samples if answer not in top]
     near = similar(top[0], others) if others else {}
@@ -216,16 +216,16 @@ def similarities(samples: Mapping[str, int], similar: Similarity) -> dict[str, f
 
 
 def task_texts(items: Iterable[Pair | Scenario]) -> tuple[str, ...]:
-    """Return the texts that the default is fitted on: of a pair both tasks."""
+    """Return the texts that TF-IDF is fitted on: for a pair, both tasks."""
     texts = ((item.clear, item.ambiguous) if isinstance(item, Pair) else (item.task,) for item in items)
     return tuple(chain.from_iterable(texts))
 
 
 def similarity(name: str, texts: Sequence[str]) -> Similarity:
-    """Return the similarity of a name.
+    """Return the similarity with a name: TF-IDF, or the folder of an encoder.
 
     Raises:
-        InputError: if there are no texts to fit on, or no encoder in the folder.
+        InputError: if there are no texts to fit on, or the folder has no usable encoder.
         Unsupported: if torch or transformers is missing for an encoder.
     """
     return TfIdf.fit(texts) if name in ("", TFIDF) else Encoder.load(Path(name))
@@ -233,10 +233,10 @@ def similarity(name: str, texts: Sequence[str]) -> Similarity:
 
 @dataclass(frozen=True, slots=True)
 class TfIdf:
-    """TF-IDF over runs of characters, compared by cosine.
+    """TF-IDF over character n-grams, compared by cosine.
 
-    A run counts as often as it occurs, weighted by ln((1 + n) / (1 + df)) + 1, where df of n texts have it;
-    runs that no text has do not count.
+    The count of an n-gram is weighted by ln((1 + n) / (1 + df)) + 1, where df of n texts have it; n-grams in
+    none of the texts are ignored.
     """
 
     weights: Mapping[str, float]
@@ -244,30 +244,30 @@ class TfIdf:
 
     @classmethod
     def fit(cls, texts: Sequence[str]) -> TfIdf:
-        """Weigh the runs of `texts`.
+        """Compute the weights of the n-grams in `texts`.
 
         Raises:
             InputError: if there are none.
         """
-        frequencies = Counter(run for text in texts for run in dict.fromkeys(_runs(text)))
+        frequencies = Counter(ngram for text in texts for ngram in dict.fromkeys(_ngrams(text)))
         if not frequencies:
-            raise InputError("similarity needs the texts of the tasks to be fitted on; there are none")
+            raise InputError("similarity must be fitted on the texts of tasks, but there are none")
         n = len(texts)
-        return cls({run: math.log((1 + n) / (1 + df)) + 1 for run, df in frequencies.items()})
+        return cls({ngram: math.log((1 + n) / (1 + df)) + 1 for ngram, df in frequencies.items()})
 
     def __call__(self, to: str, texts: Sequence[str]) -> dict[str, float]:
-        """Return the cosine of each of `texts` with `to`; 0 where one of them has no known run."""
-        goal = self._vector(to)
-        return {text: _cosine(self._vector(text), goal) for text in texts}
+        """Return the cosine of each of `texts` with `to`; 0 if either has no known n-gram."""
+        target = self._vector(to)
+        return {text: _cosine(self._vector(text), target) for text in texts}
 
     def _vector(self, text: str) -> dict[str, float]:
-        counts = Counter(run for run in _runs(text) if run in self.weights)
-        return {run: count * self.weights[run] for run, count in counts.items()}
+        counts = Counter(ngram for ngram in _ngrams(text) if ngram in self.weights)
+        return {ngram: count * self.weights[ngram] for ngram, count in counts.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """The mean of an encoder's last layer over the tokens, compared by cosine; a model of transformers."""
+    """A transformers encoder: the mean of its last layer over the tokens, compared by cosine."""
 
     model: Any
     tokenizer: Any
@@ -278,7 +278,7 @@ class Encoder:
         """Load an encoder.
 
         Raises:
-            InputError: if the folder holds none.
+            InputError: if the folder does not exist or has no usable encoder.
             Unsupported: if torch or transformers is missing.
         """
         if not folder.is_dir():
@@ -300,7 +300,7 @@ class Encoder:
         return dict(zip(texts, nearness, strict=True))
 
 
-def _runs(text: str) -> Iterable[str]:
+def _ngrams(text: str) -> Iterable[str]:
     letters = folded(text)
     for length in range(GRAMS[0], GRAMS[1] + 1):
         for start in range(len(letters) - length + 1):
@@ -308,7 +308,7 @@ def _runs(text: str) -> Iterable[str]:
 
 
 def _cosine(vector: Mapping[str, float], other: Mapping[str, float]) -> float:
-    product = sum(value * other[run] for run, value in vector.items() if run in other)
+    product = sum(value * other[ngram] for ngram, value in vector.items() if ngram in other)
     lengths = _length(vector) * _length(other)
     return product / lengths if lengths else 0.0
 

@@ -1,4 +1,4 @@
-"""Which items AmbiK's runs play: for tests, for calibration, or drafts for annotators."""
+"""The items of AmbiK's runs: for tests, for calibration, or drafts for annotators."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ from simulator.orders import Limit, Selection, names_all, read_words
 from simulator.seeds import balanced
 
 CALIBRATION: Final = 100
-"""Scenarios that KnowNo's authors calibrate on: the first ones."""
+"""The number of scenarios that KnowNo's authors calibrate on: the first ones."""
 
 
 def pair_items(pairs: Iterable[Pair], *, members: Sequence[Member] = MEMBERS) -> tuple[PairItem, ...]:
-    """Return the members of pairs, pair by pair. Pairs are left out of which one has no step to decide on.
+    """Return the members of pairs, pair by pair, without pairs in which one has no step to decide on.
 
     Raises:
-        InputError: if no pair has a line of the plan at its index.
+        InputError: if no pair has a plan line at its index.
     """
     return _items([(pair, members) for pair in pairs], "test")
 
 
 def calibration_items(pairs: Iterable[Pair]) -> tuple[PairItem, ...]:
-    """Return the members that the data take for calibration, one a pair with a line at its index (spec 7.1).
+    """Return the member of each pair that the data use for calibration, if it has a step (spec 7.1).
 
     Raises:
-        InputError: if no pair is for calibration, or none has a line of the plan at its index.
+        InputError: if no pair is for calibration, or none has a plan line at its index.
     """
     taken = [(pair, (pair.calibration_member,)) for pair in pairs if pair.take_ambiguous is not None]
     if not taken:
         raise InputError(
-            "no pair says which member to calibrate on: name data with 0 or 1 in the column take_amb"
+            "no pair says which member to calibrate on: use data with 0 or 1 in the column take_amb"
         )
     return _items(taken, "calibration")
 
@@ -59,10 +59,10 @@ def scenario_items(
     calibration: int = CALIBRATION,
     split: Literal["given", "first"] = "given",
 ) -> tuple[ScenarioItem, ...]:
-    """Return scenarios with what they serve.
+    """Return scenarios divided into calibration and test.
 
-    `split`: ``given``: what a scenario says of itself; where it says nothing, and with ``first``, the first
-    ones by id are for calibration.
+    `split`: ``given``: by the scenario's own part; scenarios without one, and all with ``first``, are for
+    calibration if they are among the first by id.
     """
     scenarios = tuple(scenarios)
     first = {scenario.id for scenario in sorted(scenarios, key=_by_id)[:calibration]}
@@ -90,8 +90,8 @@ def _items(chosen: Sequence[tuple[Pair, Sequence[Member]]], part: Part) -> tuple
         more = f" and {len(chosen) - 5} more" if len(chosen) > 5 else ""
         ids = ", ".join(pair.id for pair, _ in chosen[:5])
         raise InputError(
-            f"pair{'s' * (len(chosen) > 1)} {ids}{more}: no line of the plan at the index "
-            "(end_of_ambiguity), so there is nothing to decide; `askback check` on the data names them all"
+            f"pair{'s' * (len(chosen) > 1)} {ids}{more}: no plan line at the index (end_of_ambiguity), so "
+            "there is nothing to decide; `askback check` on the data names them all"
         )
     return tuple(
         PairItem(pair=pair, member=member, part=part, options=pair.options)
@@ -101,7 +101,7 @@ def _items(chosen: Sequence[tuple[Pair, Sequence[Member]]], part: Part) -> tuple
 
 
 def _by_id(scenario: Scenario) -> tuple[int, str]:
-    """Return numbers in their order, before other ids."""
+    """Return a sort key: numeric ids by value, before all others."""
     return (int(scenario.id), "") if scenario.id.isdecimal() else (1 << 62, scenario.id)
 
 
@@ -109,45 +109,47 @@ T = TypeVar("T")
 
 
 class KitchenSelection(Selection):
-    """The methods that are played, and the items.
+    """The methods and items of a run.
 
-    A limit of pairs keeps both members together, of drafts and for calibration it is spread evenly; where all
-    scenarios are of one part, ``calibration_limit`` takes the first ones.
+    A limit keeps both members of a pair together; for drafts and calibration items it is spread evenly. If
+    all scenarios are of one part, ``calibration_limit`` takes the first ones for calibration.
     """
 
     task: Task = Field(
-        default="decide", description="decide: robots act or ask; annotate: models make pairs of drafts"
+        default="decide", description="decide: robots act or ask; annotate: models make pairs from drafts"
     )
     method: str = Field(
         default="all",
-        description="what models play: knowno, lap, lofreecp, binary, nohelp (comma list), or all that they "
-        "can",
+        description="methods of models: knowno, lap, lofreecp, binary, nohelp (comma list), or all that they "
+        "can play",
     )
-    dataset: Dataset = Field(default="ambik", description="pairs of AmbiK, or scenarios of KnowNo")
-    member: Literal["both", "ambiguous", "clear"] = Field(default="both", description="of the pairs")
+    dataset: Dataset = Field(default="ambik", description="AmbiK's pairs or KnowNo's scenarios")
+    member: Literal["both", "ambiguous", "clear"] = Field(default="both", description="members of the pairs")
     part: Literal["all", "released", "added"] = Field(
         default="all",
-        description="of the pairs for tests: of the paper's kind, or as added in 2025; all: both",
+        description="test pairs: released with the paper, added in 2025, or all",
     )
-    types: str | None = Field(default=None, description="of the pairs or scenarios, such as preferences")
-    limit: Limit = Field(default=None, description="items, equally many of each type")
+    types: str | None = Field(default=None, description="types of pairs or scenarios, such as preferences")
+    limit: Limit = Field(default=None, description="number of items, balanced over types")
     calibration: tuple[str, ...] = Field(
         default=(),
-        description="a run that was played already (one per method: give it again); default: play one",
+        description="a finished calibration run (repeat the option for several methods); default: play one",
     )
-    calibration_limit: Limit = Field(default=None, description="items to calibrate on, spread over the data")
+    calibration_limit: Limit = Field(
+        default=None, description="number of calibration items, spread over the data"
+    )
 
     @property
     def named(self) -> bool:
-        """Return True if methods were named one by one: it is a failure then if one cannot be played."""
+        """True if methods were named: it is then a failure if one cannot be played."""
         return not names_all(self.method)
 
     @property
     def methods(self) -> tuple[Method, ...]:
-        """The methods, each once.
+        """The methods, without duplicates.
 
         Raises:
-            InputError: if one is named that there is not.
+            InputError: if a method is unknown.
         """
         return read_words("--method", self.method, METHODS)
 
@@ -158,31 +160,31 @@ class KitchenSelection(Selection):
 
     @property
     def named_types(self) -> tuple[str, ...]:
-        """The types, each once; none for all.
+        """The types, without duplicates; empty for all.
 
         Raises:
-            InputError: if one is named that AmbiK has not, or none is named.
+            InputError: if AmbiK has no such type, or no type is named.
         """
         if self.types is None:
             return ()
         words = [word.strip().replace("-", "_") for word in self.types.split(",")]
         types, known = tuple(dict.fromkeys(filter(None, words))), ", ".join(AMBIGUITIES)
         if not types:
-            listed = f"; known are {known}" if self.dataset == "ambik" else ""
+            listed = f"; the types are {known}" if self.dataset == "ambik" else ""
             raise InputError(f"--types {self.types!r} names no type{listed}.")
-        if self.dataset == "ambik" and (strange := [word for word in types if word not in AMBIGUITIES]):
-            raise InputError(f"--types {strange[0]!r}: known are {known}.")
+        if self.dataset == "ambik" and (unknown := [word for word in types if word not in AMBIGUITIES]):
+            raise InputError(f"--types {unknown[0]!r}: the types are {known}.")
         return types
 
     @property
     def version(self) -> str:
-        """The published version of the pairs, as the load report says it; of others nothing is known."""
+        """The published version of the pairs, according to the load report; empty for other items."""
         if self.dataset == "knowno" or self.task == "annotate":
             return ""
         return ", ".join(dict.fromkeys(file.version for file in read_pairs(self.data).report.files))
 
     def items(self, seed: int = 0) -> tuple[Item, ...]:
-        """Return what is played: the items of the test part, or drafts."""
+        """Return the items to play: those of the test part, or drafts."""
         if self.task == "annotate":
             return draft_items(spread(load_drafts(self.data), self.limit))
         return self.tests(seed)
@@ -202,19 +204,17 @@ class KitchenSelection(Selection):
         ]
         if not pairs:
             kind = "" if self.part == "all" else f"{self.part} "
-            raise InputError(
-                f"data {self.data!r} have no {kind}pairs of the types {', '.join(types)} for tests."
-            )
+            raise InputError(f"data {self.data!r} have no {kind}test pairs of the types {', '.join(types)}.")
         if self.limit is None:
             return pair_items(pairs, members=self.members)
         fit = [pair for pair in pairs if _has_step(pair, self.members)] or pairs
-        # SSC and AmbDif compare the members of a pair: whole pairs are drawn, and at most one is parted.
+        # AmbDif compares the members of a pair, so pairs are drawn, and at most one of them is split.
         count = -(-self.limit // len(self.members))
         drawn = balanced(fit, count, lambda pair: pair.type, lambda pair: (), seed)
         return pair_items(drawn, members=self.members)[: self.limit]
 
     def calibrating(self) -> tuple[DecideItem, ...]:
-        """Return the items of the calibration part, of all types: a threshold is of all of them together."""
+        """Return the items of the calibration part, of all types, since they share one threshold."""
         if self.dataset == "knowno":
             return spread(self._scenarios("calibration", ()), self.calibration_limit)
         return calibration_items(spread(load_pairs(self.data, "calibration"), self.calibration_limit))
@@ -229,15 +229,15 @@ class KitchenSelection(Selection):
             return chosen
         if all(item.part == "calibration" for item in items):
             raise InputError(
-                f"data {self.data!r} have scenarios for calibration alone. With --calibration-limit N the "
-                f"first N are calibrated on, and the rest is tested (N below {len(items)})."
+                f"data {self.data!r} have only calibration scenarios. With --calibration-limit N the first N "
+                f"are used for calibration and the rest for tests (N below {len(items)})."
             )
         kinds = f" of the types {', '.join(types)}" if types else ""
-        raise InputError(f"data {self.data!r} have no scenarios for {part}{kinds}.")
+        raise InputError(f"data {self.data!r} have no {part} scenarios{kinds}.")
 
 
 def spread(items: Sequence[T], limit: int | None) -> tuple[T, ...]:
-    """Return at most so many of some items, evenly."""
+    """Return at most `limit` items, spread evenly over all."""
     if limit is None or limit >= len(items):
         return tuple(items)
-    return tuple(items[place * len(items) // limit] for place in range(limit))
+    return tuple(items[index * len(items) // limit] for index in range(limit))

@@ -1,4 +1,4 @@
-"""AmbiK episodes with people in them, free play and studies: what the web app calls."""
+"""Sessions of AmbiK episodes with people, in free play and studies, for the web app."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, Field
 
-from simulator.ambik.assignment import offering
+from simulator.ambik.assignment import with_options
 from simulator.ambik.data import load_drafts, load_pairs
 from simulator.ambik.items import LANGUAGE, DraftItem, PairItem
 from simulator.ambik.players import ALWAYS_ASKS, ITEM, ROBOTS
@@ -27,14 +27,14 @@ from simulator.studies.graph import CONSENT, READY
 from trees import Language
 
 MODEL_METHOD: Final = "binary"
-"""What a language model plays opposite a person in free play: it needs no calibration."""
+"""The method of a language model opposite a person in free play: it needs no calibration."""
 
 
 class Play(BaseModel, frozen=True):
     """The choices of free play.
 
     Attributes:
-        type: of the task; of no concern for annotators.
+        type: the task's type; not used for annotators.
     """
 
     type: Literal["any", TaskType] = Field("any", json_schema_extra={"seats": [ROBOT, USER]})
@@ -43,18 +43,18 @@ class Play(BaseModel, frozen=True):
 class AmbikSessions(PlaySessions):
     """Free play and studies.
 
-    What a person says in their turns: as robot `Reply.move` is ``{"marked": [texts], "act": text}`` or
-    ``{"marked": [texts], "ask": question}``, as user `Reply.text` is the answer, as annotator `Reply.move` is
-    the form (see `forms`), each with ``keys_used`` and ``shown_at`` beside its fields.
+    A person's replies: as robot, `Reply.move` is ``{"marked": [texts], "act": text}`` or
+    ``{"marked": [texts], "ask": question}``; as user, `Reply.text` is the answer; as annotator, `Reply.move`
+    is the form (see `forms`). Each move also has ``keys_used`` and ``shown_at``.
     """
 
     choices = Play
-    # A robot that acts at once would end a further set before its user has seen it.
+    # A robot that acts immediately would end a further episode before its user has seen it.
     around = (CONSENT, READY, replace(READY, page=TELL, when=("further",), seat=USER, paired=False))
 
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
-        """Return who can sit in `seat` opposite a person: built-in, a second person, models with a key."""
-        # Who is the user meets a question: the robot that asks in any case stands first.
+        """Return the possible players in `seat` opposite a person: built-in, a second person, models."""
+        # The robot that always asks comes first, so that a user is asked something.
         robots = (ALWAYS_ASKS, *(robot for robot in ROBOTS if robot != ALWAYS_ASKS))
         known = {ROBOT: robots, USER: (ITEM,)}
         return self._menu(known[seat]) if seat in known else ()
@@ -66,7 +66,7 @@ class AmbikSessions(PlaySessions):
     async def drawn(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
     ) -> Drawn:
-        """See `PlaySessions.drawn`; a built-in task or draft is drawn, whose own text is English.
+        """See `PlaySessions.drawn`. Tasks and drafts are built-in and in English.
 
         A language model as robot plays the method Binary.
         """
@@ -79,15 +79,15 @@ class AmbikSessions(PlaySessions):
         options |= {"task": "decide", "questions": 1}
         if seats[ROBOT] != PERSON and not seats[ROBOT].startswith("offline/"):
             options["method"] = MODEL_METHOD
-        # The item's own name tells which member of a pair it is, and an episode's id may be seen.
+        # The item's own name would reveal the member of the pair, and people may see an episode's id.
         return Drawn(drawn_item(play.type, drawn), options, seat)
 
     def _is_due(self, live: ActiveEpisode, state: Any, seat: str, number: int | None, now: int) -> bool:
-        # Two people read the instructions at the same time: who is ready first does not hold up the other.
+        # Two people read the instructions concurrently, so both may begin before either is to move.
         return self._machine.may_begin(live, state, seat) or super()._is_due(live, state, seat, number, now)
 
     async def replay(self, episode_id: str, seat: str) -> Result:
-        """See `StudySessions.replay`; shown are also the prediction sets of runs on the same task."""
+        """See `StudySessions.replay`; also shows the prediction sets of runs on the same task."""
         item, turns = await super().replay(episode_id, seat)
         episode, ending = self._reader.episode(episode_id), self._reader.ending(episode_id)
         if ending is not None and ending.status not in ENDED:
@@ -104,11 +104,11 @@ class AmbikSessions(PlaySessions):
 
 
 def drawn_item(type: str, seed: int) -> PairItem:
-    """Return a task of a built-in pair, with its options; of any type both members are as likely."""
+    """Return a task of a built-in pair, with options; for ``any`` type both members are equally likely."""
     random = Random(derive_seed(seed, "play"))
     if type == "any":
         pair, ambiguous = random.choice(load_pairs()), random.random() < 0.5
     else:
         ambiguous = type != "unambiguous_direct"
         pair = random.choice([pair for pair in load_pairs() if not ambiguous or pair.type == type])
-    return offering(pair, "ambiguous" if ambiguous else "clear")
+    return with_options(pair, "ambiguous" if ambiguous else "clear")

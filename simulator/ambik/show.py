@@ -1,7 +1,7 @@
-"""The pages of an episode, out of the graph's state and the item, and what it shows when it has ended.
+"""The pages of an episode, built from the graph's state and the item, and its result page.
 
-A robot is shown what `playing.blinded` leaves; a user besides what a model as user is told: the clear task,
-which is their wish, and the data's answer.
+A robot sees the item as blinded by `playing.blinded`; a user also sees the clear task, which is their wish,
+and the data's answer, like a model as user.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from simulator.studies.graph import occasion
 from trees import Language
 
 _SEARCHED: Final = 12
-"""So many things are seen at a glance; among more, one can be looked for."""
+"""Number of things above which the page has a search field."""
 
 
 def seat_page(
@@ -52,7 +52,7 @@ def seat_page(
     ending: Ending | None = None,
     warning: str | None = None,
 ) -> SeatPage:
-    """Return what a person in `seat` may see after `state`."""
+    """Return the page of a person in `seat` after `state`."""
     live, due = table.live, None if ending else graph.due(table, state)
     my_turn = due is not None and due.seat == seat
     stage = live.stage or ("task" if due else "done")
@@ -80,36 +80,36 @@ def _moves(state: graph.State) -> tuple[Move, ...]:
 
 
 def _blocks(table: graph.Table, state: graph.State, seat: str, stage: str) -> tuple[Block, ...]:
-    """Return what somebody is shown at a stage."""
+    """Return the blocks that a seat sees at a stage."""
     item, rules, moves = table.item, table.rules, _moves(state)
     if stage == "instructions":
         return instructions(seat)
     if stage == "done":
-        quiet = seat == USER and all(move.seat != USER for move in moves)
+        never_asked = seat == USER and all(move.seat != USER for move in moves)
         in_study = occasion(table.live.episode.options) != "play"
-        return (Text(message("result.not_asked")),) if in_study and quiet else ()
+        return (Text(message("result.not_asked")),) if in_study and never_asked else ()
     if stage not in ("task", TELL):
         return ()
     if isinstance(item, DraftItem):
         return (pair_form(item.draft),)
-    # Only the scene and the step are given in this context (spec 5).
-    whole = seat == USER or rules.context == "full_plan"
-    before = [(USER, item.instruction)] if whole else []
+    # With the context action_only a robot sees only the scene and the step (spec 5).
+    full = seat == USER or rules.context == "full_plan"
+    before = [(USER, item.instruction)] if full else []
     for question, answer in exchange_of(item, rules.dialogue):
         before += [(ROBOT, question), (USER, answer)]
     talk = Talk([*(Move(who, "", text) for who, text in before if text), *moves])
-    beside = _side_blocks(item, item.previous if whole else ())
+    side = _side_blocks(item, item.previous if full else ())
     if seat == USER:
         wish = request_of(item, rules.language)
         detail = [Detail(message("detail"), Text(wish.detail))] if wish.detail else []
-        wanted = Card(message("wish"), [Text(wish.text, "strong", wish.language), *detail])
-        return (wanted, talk, Card(message("look"), beside, folded=True))
+        wish_card = Card(message("wish"), [Text(wish.text, "strong", wish.language), *detail])
+        return (wish_card, talk, Card(message("look"), side, folded=True))
     form = decision(table.offered, may_ask=not graph.must_act(table, state))
-    return (talk, Part("", beside, beside=True), form)
+    return (talk, Part("", side, beside=True), form)
 
 
 def instructions(seat: str) -> tuple[Block, ...]:
-    """Return what a seat is told before it begins; annotators besides, what tells the types apart."""
+    """Return a seat's instructions; for annotators also the guide to the types."""
     guides = [load_guidelines(language) for language in ("en", "zh")]
     texts_by_language = [
         [step.text for step in guide.steps] if seat == ANNOTATOR else getattr(guide, seat) for guide in guides
@@ -119,7 +119,7 @@ def instructions(seat: str) -> tuple[Block, ...]:
 
 
 def _side_blocks(item: DecideItem, previous: Sequence[str]) -> tuple[Block, ...]:
-    """Return the kitchen, and the plan as far as it is there."""
+    """Return the kitchen and the plan, if there is one."""
     things, appliances = item.about.objects, item.about.appliances
     kitchen: list[Block] = [
         Chips(things, search=len(things) > _SEARCHED) if things else Text(message("scene.empty"), "muted")
@@ -135,9 +135,9 @@ def _side_blocks(item: DecideItem, previous: Sequence[str]) -> tuple[Block, ...]
 
 
 def decision(options: Sequence[str], *, may_ask: bool) -> Form:
-    """Return the form of a robot: what may be meant, then an action or a question.
+    """Return a robot's form: what may be meant, then an action or a question.
 
-    `options`: that can be marked; without any, they are written.
+    `options`: actions to mark; without any, people write them.
     """
     marked = Field("marked", "lines", rows=3, note=message("field.marked.own"))
     if options:
@@ -154,7 +154,7 @@ def decision(options: Sequence[str], *, may_ask: bool) -> Form:
 
 
 def picture() -> tuple[Block, ...]:
-    """Return an instruction, what stands about, and what may be meant; of no data set."""
+    """Return the illustration on the entry page: an instruction, a kitchen and what may be meant."""
     things = ("lentil soup", "ladle", "glass bowl", "wooden bowl", "bread rolls", "chopping board")
     options = ("ladle the soup into the glass bowl", "ladle the soup into the wooden bowl")
     return (
@@ -167,11 +167,11 @@ def picture() -> tuple[Block, ...]:
 
 
 Sets = Sequence[tuple[str, tuple[str, ...]]]
-"""Prediction sets, each with its run."""
+"""Pairs of a run and its prediction set."""
 TELL: Final = "tell"
-"""The study's stage at which a user is shown the task all the same."""
+"""The study's stage that shows a user a further task before the robot acts."""
 KINDS: Final[Mapping[str, str]] = {ROBOT: "decide", USER: "answer", ANNOTATOR: "annotate"}
-"""The turns of each seat."""
+"""The kind of turn by seat."""
 
 
 FIELDS: Final = (
@@ -179,7 +179,7 @@ FIELDS: Final = (
     *("question", "answer", "clear_plan", "ambiguous_plan", "step", "shortlist", "intent", "variants"),
     *("delete", "comment"),
 )
-"""Of an annotator's form, from top to bottom."""
+"""The fields of an annotator's form, from top to bottom."""
 
 
 def reveal(
@@ -191,19 +191,19 @@ def reveal(
     study: bool = False,
     sets: Sets = (),
 ) -> tuple[Block, ...]:
-    """Return the result of an ended episode for whoever sat in `seat`, with everything that was hidden.
+    """Return the result page of an ended episode for `seat`, including everything that was hidden.
 
     Args:
-        seat: whose page it is.
-        item: what was played.
-        turns: what is logged of it.
-        language: of the episode, in which is said what was meant in a scenario: the data have no sentence.
+        seat: the seat that sees the page.
+        item: the item played.
+        turns: the logged turns.
+        language: language in which the meaning of a scenario is worded, since the data have no sentence.
         study: True in a study, False in free play.
-        sets: of runs on the same item.
+        sets: prediction sets of runs on the same item.
     """
     if isinstance(item, DraftItem):
-        said = (turn.payload["form"] for turn in turns if turn.payload.get("kind") == "annotate")
-        form = next((read_pair_form(item.draft, move) for move in said), None)
+        moves = (turn.payload["form"] for turn in turns if turn.payload.get("kind") == "annotate")
+        form = next((read_pair_form(item.draft, move) for move in moves), None)
         deleted = "deleted" if form is not None and form.delete else "pair"
         lead = message(f"result.lead.{deleted if study else f'played_{deleted}'}")
         heading, kicker = message(f"result.heading.{deleted}"), message("result.kicker_annotator")
@@ -217,36 +217,36 @@ def reveal(
     asked = any(payload.get("asks") for payload in decided)
     needed = bool(needs_question(item, first.get("dialogue", "before")))
     right = right_in_the_end(item, last.get("asks"), last.get("action"), answers)
-    in_vain = needed == asked and right is False
+    right_call_wrong_action = needed == asked and right is False
     verdict = f"{seat}_{'asked' if asked else 'acted'}_{'needed' if needed else 'free'}"
     facts: list[tuple[Words, Words]] = [(message("result.step"), item.step)] if item.step else []
     if (action := last.get("action")) and not last.get("asks"):
         facts.append((message(f"result.action_{seat}"), action))
     if right is not None:
         facts.append((message("result.was"), message(f"result.{'right' if right else 'wrong'}")))
-    went: list[Block] = [Talk(_spoken_moves(item, turns)), *([Facts(facts)] if facts else [])]
+    story: list[Block] = [Talk(_spoken_moves(item, turns)), *([Facts(facts)] if facts else [])]
     if asked and (before := is_right(item, first.get("action", ""))) is not None:
-        went.append(Text(message(f"result.before_{'right' if before else 'wrong'}"), "muted"))
+        story.append(Text(message(f"result.before_{'right' if before else 'wrong'}"), "muted"))
     return (
         Verdict(
-            message(f"result.heading.{verdict}{'_wrong' if in_vain else ''}"),
+            message(f"result.heading.{verdict}{'_wrong' if right_call_wrong_action else ''}"),
             message(f"result.lead.{verdict}"),
-            needed == asked and not in_vain,
+            needed == asked and not right_call_wrong_action,
             kicker=message("result.kicker"),
         ),
-        Card(message("result.talk"), went),
+        Card(message("result.talk"), story),
         Card(message("result.meant"), [*_meaning_blocks(item, language)]),
         Card(message("result.sets"), [*_sets(seat, item, first.get("prediction_set", ()), sets)]),
     )
 
 
 def broken_off() -> tuple[Block, ...]:
-    """Return what an episode shows that ended too early: nothing that was hidden."""
+    """Return the result page of an episode that ended too early: nothing hidden is revealed."""
     return (Verdict(message("result.broken"), message("result.broken_text"), False),)
 
 
 def _spoken_moves(item: DecideItem, turns: Sequence[Turn]) -> list[Move]:
-    """Return the instruction, then the questions of an episode and their answers."""
+    """Return the instruction, the questions and the answers of an episode."""
     asked = (turn for turn in turns if turn.payload.get("kind") == "answer" or turn.payload.get("asks"))
     return [Move(USER, "", item.instruction), *(Move(turn.seat, "", turn.text) for turn in asked)]
 
@@ -269,13 +269,13 @@ def _meaning_blocks(item: DecideItem, language: Language) -> Iterator[Block]:
 
 
 def concept_words(concept: Concept) -> str:
-    """Return the words of a concept, one of which is enough; a minus stands before what may not occur."""
+    """Return the alternatives of a concept, separated by slashes, with a minus before what must not occur."""
     words = " / ".join(f"{'−' if each.absent else ''}{each.text}" for each in concept.alternatives)
     return f"− {words}" if concept.negative else words
 
 
 def _sets(seat: str, item: DecideItem, marked: Sequence[str], sets: Sets) -> Iterator[Block]:
-    """Yield what the robot held for possible beside a person's shortlist and the sets of runs."""
+    """Yield the robot's marked actions next to the shortlist and the sets of runs."""
     rows: list[tuple[Words, Words | Sequence[Words]]] = [
         (message(f"result.marked_{seat}"), tuple(marked) or (message("result.nothing_marked"),))
     ]
@@ -290,7 +290,7 @@ def _sets(seat: str, item: DecideItem, marked: Sequence[str], sets: Sets) -> Ite
 
 
 def filled_in(form: PairForm) -> Iterator[tuple[Words, Words]]:
-    """Yield what an annotator filled in, in the form's order, with its names and steps from 1."""
+    """Yield the names and values of an annotator's form, in its order; steps count from 1."""
     for name in FIELDS:
         pair = form.pair if hasattr(form.pair, name) else None
         text = getattr(form, name, "") if pair is None else field_text(pair, name)

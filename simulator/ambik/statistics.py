@@ -1,7 +1,7 @@
-"""What a set of pairs is made of, each number by the counting rule that it is named after (spec 2.1, 4).
+"""Statistics of a set of pairs, each by a stated counting rule (spec 2.1, 4).
 
-Shares are fractions of 1 with a 95 % Wilson interval, means have a percentile bootstrap interval over pairs;
-`Interval.n` is what they are taken of. None where there is nothing to take them of.
+Shares are fractions of 1 with a 95 % Wilson interval; means have a percentile bootstrap interval over pairs.
+`Interval.n` is the sample size. A value is None if there are no data for it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final
 import typer
 from rich.console import Console
 
-from simulator.ambik.data import BUILTIN, Which, read_pairs, refuse
+from simulator.ambik.data import BUILTIN, Which, raise_first, read_pairs
 from simulator.ambik.files.load_report import LoadedPairs
 from simulator.ambik.files.pairs import KINDS, kind_of_pair, part_of
 from simulator.ambik.items import Pair
@@ -34,17 +34,17 @@ _PUNCTUATION: Final = str.maketrans(dict.fromkeys(string.punctuation))
 def statistics(pairs: Sequence[Pair], cells: Mapping[str, Mapping[str, int]] | None = None) -> Statistics:
     """Return all statistics of a set of pairs, by name.
 
-    ``pairs`` counts them, ``types`` and ``shares`` those of each type, ``balance`` which member serves
+    ``pairs`` is their number; ``types`` and ``shares`` are by type; ``balance`` counts the members used for
     calibration; ``clear``, ``indirect`` and ``ambiguous`` are the words of the tasks (`texts`), ``…_plans``
-    the lengths of plans; ``objects`` of a scene are a mean, ``object_kinds`` the different ones; ``intents``
-    are concepts of an intent that is no piece of text (``malformed``), ``shortlist`` the share of pairs with
-    one, and ``…_counts``, ``…_sizes``, ``variants`` and ``steps`` (the index of the ambiguity) say how many
-    pairs have so many.
+    the lengths of plans; ``objects`` is the mean number per scene, ``object_kinds`` the number of different
+    ones; ``intents`` is the mean number of concepts of an intent that is not ``malformed``; ``shortlist`` is
+    the share of pairs with one; ``…_counts``, ``…_sizes``, ``variants`` and ``steps`` (the index of the
+    ambiguity) are numbers of pairs by value.
 
     Args:
-        pairs: of one file, part or type, or of all.
-        cells: how long cells are (`LoadReport.cells`); of a pair that is not in it parts are counted in its
-            texts, and line breaks are one less than steps.
+        pairs: the pairs of a file, part or type, or all.
+        cells: lengths of cells (`LoadReport.cells`); for pairs without them, words are counted in the texts,
+            and line breaks as one less than steps.
     """
     types = Counter(pair.type for pair in pairs)
     intents = [pair.intent for pair in pairs if pair.intent is not None]
@@ -53,19 +53,19 @@ def statistics(pairs: Sequence[Pair], cells: Mapping[str, Mapping[str, int]] | N
     known = cells or {}
 
     def tasks(name: str) -> Statistics:
-        held = [pair for pair in pairs if name != "indirect" or pair.indirect]
-        counts = [known.get(pair.id, {}).get(name) for pair in held]
-        return texts([getattr(pair, name) for pair in held], counts)
+        with_task = [pair for pair in pairs if name != "indirect" or pair.indirect]
+        counts = [known.get(pair.id, {}).get(name) for pair in with_task]
+        return texts([getattr(pair, name) for pair in with_task], counts)
 
     def plans(name: str) -> Statistics:
-        held = [(pair, plan) for pair in pairs if (plan := getattr(pair, name))]
-        lengths = [known.get(pair.id, {}).get(name, len(plan) - 1) for pair, plan in held]
+        with_plan = [(pair, plan) for pair in pairs if (plan := getattr(pair, name))]
+        lengths = [known.get(pair.id, {}).get(name, len(plan) - 1) for pair, plan in with_plan]
         return {
             "mean": _mean(lengths),
             "median": float(median(lengths)) if lengths else None,
             "least": min(lengths, default=None),
             "most": max(lengths, default=None),
-            "lines": _mean([len(plan) for _, plan in held]),
+            "lines": _mean([len(plan) for _, plan in with_plan]),
         }
 
     return {
@@ -95,13 +95,13 @@ def statistics(pairs: Sequence[Pair], cells: Mapping[str, Mapping[str, int]] | N
 
 
 def texts(tasks: Sequence[str], parts: Sequence[int | None] = ()) -> Statistics:
-    """Return words of texts by the paper's rules (Table 2).
+    """Return word counts of texts by the paper's rules (Table 2).
 
-    `parts`: of each, where they are known.
+    `parts`: number of parts of each text, where known.
 
     Returns:
-        The mean of ``words``, parts between single blanks; ``total``: words of all texts in lower case,
-        without ASCII punctuation, split at white space; ``unique``: different ones among them.
+        ``words``: the mean number of parts between single blanks; ``total``: the number of words in lower
+        case, without ASCII punctuation, split at white space; ``unique``: the number of different ones.
     """
     words = [word for text in tasks for word in text.lower().translate(_PUNCTUATION).split()]
     known = zip(tasks, parts or [None] * len(tasks), strict=True)
@@ -110,13 +110,13 @@ def texts(tasks: Sequence[str], parts: Sequence[int | None] = ()) -> Statistics:
 
 
 def groups(pairs: Sequence[Pair]) -> dict[str, tuple[Pair, ...]]:
-    """Return all pairs, those of each part and of each kind if there are both, and those of each type."""
+    """Return all pairs, those of each part and of each kind if both occur, and those of each type."""
     divided: dict[str, tuple[Pair, ...]] = {"all": tuple(pairs)}
     for names, name_of in ((("calibration", "test"), part_of), (KINDS, kind_of_pair)):
         parts = {name: tuple(pair for pair in pairs if name_of(pair) == name) for name in names}
         divided |= parts if all(parts.values()) else {}
     types = {kind: tuple(pair for pair in pairs if pair.type == kind) for kind in AMBIGUITIES}
-    return divided | {kind: held for kind, held in types.items() if held}
+    return divided | {kind: of_type for kind, of_type in types.items() if of_type}
 
 
 def _balance(pairs: Iterable[Pair]) -> dict[str, dict[str, int]]:
@@ -145,12 +145,12 @@ _PAPER_ROW: Final = "  paper, June 2024"
 
 def stats_command(
     data: DataOption = BUILTIN,
-    part: Annotated[Which, typer.Option(help="of the pairs; released or added (in 2025)")] = "all",
+    part: Annotated[Which, typer.Option(help="part of the pairs; released or added (in 2025)")] = "all",
     as_json: JsonOption = False,
 ) -> None:
-    """Statistics of AmbiK pairs: types, words, plans, intents, shortlists, each by its counting rule."""
+    """Statistics of AmbiK pairs: types, words, plans, intents, shortlists, and the counting rules."""
     loaded = read_pairs(data, part)
-    refuse(loaded.faults)
+    raise_first(loaded.faults)
     if as_json:
         typer.echo(json.dumps(to_json(loaded), ensure_ascii=False, indent=1))
         return
@@ -166,7 +166,7 @@ def stats_command(
 
 
 def remarks(loaded: LoadedPairs) -> tuple[str, ...]:
-    """Return the counting rules, and that the paper's numbers are of other data, where they are."""
+    """Return the counting rules, and a note if the paper's numbers are for other data."""
     rules = remark("statistics", "rules")
     return (*rules,) if is_june_2024(loaded) else (*rules, remark("statistics", "other_data"))
 
@@ -195,7 +195,7 @@ def to_json(loaded: LoadedPairs) -> dict[str, Any]:
 
 
 def tables(loaded: LoadedPairs) -> list[Table]:
-    """Return all there is to show; what the paper prints stands below what is counted by the same rule."""
+    """Return all tables, with the paper's figures below ours by the same rule."""
     by_group = _by_group(loaded)
     counted = by_group["all"]
     return [
@@ -219,7 +219,7 @@ def _types_table(counted: Statistics) -> Table:
         for kind in AMBIGUITIES
     ]
     heads = ("type", Column("pairs", 0), Column("%", 1), Column("as ambiguous", 0), Column("as clear", 0))
-    return Table(heads, rows, "Types, % with a 95 % interval; which member serves calibration")
+    return Table(heads, rows, "Types, % with a 95 % interval; members used for calibration")
 
 
 def _texts_table(counted: Statistics) -> Table:
@@ -256,7 +256,7 @@ def _groups_table(by_group: Mapping[str, Statistics]) -> Table:
         rows.append((name, counted["pairs"], *values))
     columns = (Column("clear", 1), Column("amb.", 1), Column("steps", 1), Column("objects", 1))
     heads = ("of", Column("pairs", 0), *columns, Column("concepts"), Column("listed %", 1))
-    title = "By part and type: words of both tasks, steps of the clear plan; the share with a shortlist"
+    title = "By part and type: words of both tasks, steps of the clear plan, share with a shortlist"
     return Table(heads, rows, title)
 
 
@@ -269,7 +269,7 @@ def _sizes_table(counted: Statistics) -> Table:
     }
     sizes = sorted({size for count in counts.values() for size in count})
     rows = [(size, *(count.get(size) for count in counts.values())) for size in sizes]
-    title = "Pairs with so many concepts, objects of a shortlist, lines of variants; with such an index"
+    title = "Number of pairs by concepts, shortlist objects, lines of variants, and index of the ambiguity"
     return Table((Column("number", 0), *(Column(head, 0) for head in counts)), rows, title)
 
 

@@ -1,4 +1,4 @@
-"""What `askback run ambik` and `askback score` print of a run: help, metrics, coverage, and the exchange."""
+"""Summary of a run, for `askback run ambik` and `askback score`: metrics, coverage and the exchange."""
 
 from __future__ import annotations
 
@@ -43,39 +43,41 @@ def summary_sections(source: Frames) -> Iterator[Section]:
 
 
 def summary_section(reader: LogReader, run: str, *, exclude_aborted: bool = False) -> Section:
-    """Return a run in numbers, out of its turns. People who have withdrawn do not count.
+    """Return the measures of a run, from its turns. People who have withdrawn are not counted.
 
-    Measures are of the first decisions: none while a method is being calibrated, and none of annotators.
+    Measures are those of first decisions; calibration runs and annotators have none.
     """
     seats = required_run(reader, run, BENCHMARK).config.get("seats", {})
     options, calibrated = options_of(reader, run), calibration_of(reader, run)
     played = played_of(reader, [run], aborted=not exclude_aborted)
     outcomes = outcomes_of(first_decisions(played), options)
-    who = str(seats.get(ROBOT) or seats.get(ANNOTATOR) or "person")
+    player = str(seats.get(ROBOT) or seats.get(ANNOTATOR) or "person")
     method = NAMES[options.method] if options.method else ""
     forms = sum(len(episode.of("annotate")) for episode in played)
     measured = measures(outcomes, options.settings) if outcomes else None
     exchange = exchange_measures(exchanges_of(played))
-    # What the threshold rests on may not be in this log: then nothing says what it promised.
-    whole = calibrated is not None and len(calibrated.nonconformities) == calibrated.n
-    report = report_of(calibrated, outcomes, options.settings) if calibrated and whole and outcomes else None
+    # Without the calibration's data in this log, its guarantee cannot be checked.
+    complete = calibrated is not None and len(calibrated.nonconformities) == calibrated.n
+    report = (
+        report_of(calibrated, outcomes, options.settings) if calibrated and complete and outcomes else None
+    )
     baselines = _baselines(outcomes, options) if outcomes else {}
     remarks = [f"{forms} forms"] if forms else []
     if measured is not None:
         remarks = [
-            *_of_measures(measured),
-            *(_of_threshold(report) if report else ()),
-            *_of_tasks(outcomes),
+            *_measures_remarks(measured),
+            *(_threshold_remarks(report) if report else ()),
+            *_task_remarks(outcomes),
             *(["; ".join(f"{name} {_text(value)}" for name, value in exchange.items())] if exchange else []),
         ]
     return Section(
         name="measures",
-        title=" · ".join(filter(None, (method, who, run))),
+        title=" · ".join(filter(None, (method, player, run))),
         tables=[_measures_table(measured), _baselines_table(baselines)] if measured else [],
         remarks=remarks,
         data={
             "run": run,
-            "robot": who,
+            "robot": player,
             "method": method,
             "measures": measured,
             "exchange": exchange,
@@ -90,13 +92,13 @@ def summary_section(reader: LogReader, run: str, *, exclude_aborted: bool = Fals
 
 
 def outcomes_of(decisions: Iterable[Decision], options: Options) -> tuple[Outcome, ...]:
-    """Return decisions with their sets; none while their method is being calibrated."""
+    """Return the outcomes of decisions; empty while their method is being calibrated."""
     outcomes = (outcome_of(decision, options) for decision in decisions)
     return tuple(outcome for outcome in outcomes if outcome is not None)
 
 
 def _baselines(outcomes: Sequence[Outcome], options: Options) -> dict[str, tuple[Measures, Measured]]:
-    """Return what robots that understand nothing get on the tasks of outcomes (`players.BASELINES`)."""
+    """Return the measures of the baselines (`players.BASELINES`) on the outcomes' tasks."""
     items = (each.decision.item for each in outcomes)
     exchanges = baseline_exchanges(items, options.context, options.dialogue)
     return {
@@ -116,8 +118,8 @@ def _measures_table(measured: Measures) -> Table:
 
 
 def _baselines_table(baselines: Mapping[str, tuple[Measures, Measured]]) -> Table:
-    """Return robots that understand nothing, on the same tasks."""
-    exchanged = ("right before", "right after") if any(held for _, held in baselines.values()) else ()
+    """Return the table of the baselines."""
+    exchanged = ("right before", "right after") if any(own for _, own in baselines.values()) else ()
     rows: list[list[Cell]] = []
     for name, (measured, exchange) in baselines.items():
         overall = measured.overall
@@ -127,31 +129,31 @@ def _baselines_table(baselines: Mapping[str, tuple[Measures, Measured]]) -> Tabl
     return Table(heads, rows, "Baselines on the same tasks")
 
 
-def _of_measures(measured: Measures) -> Iterator[str]:
+def _measures_remarks(measured: Measures) -> Iterator[str]:
     yield (
-        f"AmbDif {_text(measured.ambdif.interval)} ({measured.ambdif.n} pairs); to ask or not: right "
+        f"AmbDif {_text(measured.ambdif.interval)} ({measured.ambdif.n} pairs); ask or act: right "
         f"{_text(measured.accuracy.interval)}, CHR over types {_text(measured.macro_chr)}"
     )
     for title, name in _ROWS.items():
         if reasons := getattr(measured.overall, name).reasons:
-            yield f"{title}: not counted {reasons}"
+            yield f"{title}: excluded {reasons}"
     if measured.fillers:
-        yield f"{measured.fillers} fillers (do nothing) in sets, left out"
+        yield f"{measured.fillers} fillers (do nothing) removed from sets"
     if measured.flags:
         yield ", ".join(f"{name} {count}" for name, count in measured.flags.items())
 
 
-def _of_threshold(report: CoverageReport) -> Iterator[str]:
+def _threshold_remarks(report: CoverageReport) -> Iterator[str]:
     yield (
-        f"threshold {report.q_hat:.4f}: no. {report.rank} of {report.n} in order, at epsilon "
+        f"threshold {report.q_hat:.4f}: no. {report.rank} of {report.n} sorted values, at epsilon "
         f"{report.epsilon:g}; coverage {_text(report.coverage)}, predicted range "
         f"{report.promised.low:.2f} to {report.promised.high:.2f}"
     )
     yield from map(str, (*report.warnings, report.statement))
 
 
-def _of_tasks(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield how many tasks are of pairs as those added in 2025, where there are others, too."""
+def _task_remarks(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Yield the number of tasks from pairs added in 2025, if they are mixed with others."""
     items = (each.decision.item for each in outcomes)
     kinds = Counter(kind_of_pair(item.pair) for item in items if isinstance(item, PairItem))
     if kinds["added"] and kinds["released"]:

@@ -1,4 +1,4 @@
-"""AmbiK's terms as types, the switches of sets and metrics, and tables of words (spec 1, 5, 7, 8, 10)."""
+"""AmbiK's terms as types, the settings of sets and metrics, and the word tables (spec 1, 5, 7, 8, 10)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from simulator.tables.builtin import read_yaml
 
 Ambiguity = Literal["preferences", "common_sense_knowledge", "safety"]
 AMBIGUITIES: Final[tuple[Ambiguity, ...]] = get_args(Ambiguity)
-"""What resolves the ambiguity of a pair; the order in which the paper's tables have them."""
+"""What resolves the ambiguity of a pair, in the order of the paper's tables."""
 
 TaskType = Literal["unambiguous_direct", "preferences", "common_sense_knowledge", "safety"]
 TASK_TYPES: Final[tuple[TaskType, ...]] = get_args(TaskType)
-"""Types by which results are told: the clear member of a pair is a type of its own."""
+"""Types by which results are reported: clear members form a type of their own."""
 
 Member = Literal["ambiguous", "clear"]
 MEMBERS: Final[tuple[Member, ...]] = get_args(Member)
@@ -42,48 +42,48 @@ NAMES: Final[dict[str, str]] = {
 }
 
 Role = Literal["generate", "generate_one", "choose", "afford", "certainty", "ask", "answer"]
-"""What a model is asked for (spec 6); ``ask`` and ``answer`` are the exchange after a question."""
+"""Purposes of model calls (spec 6); ``ask`` and ``answer`` are the dialogue after a decision to ask."""
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 Certainty = Literal["certain", "uncertain", "invalid"]
 
 APPLIANCES: Final = ("fridge", "oven", "kitchen table", "microwave", "dishwasher", "sink", "tea kettle")
-"""In every scene, and not in the object columns (spec 2.3)."""
+"""Present in every scene, but not in the object columns (spec 2.3)."""
 KNOWNO_APPLIANCES: Final = ("microwave", "cooktop")
-"""What stands in every scene of KnowNo's data besides drawers and bins (spec 9); prompts say so."""
+"""Present in every KnowNo scene, in addition to drawers and bins (spec 9); prompts say so."""
 
 DO_NOTHING: Final = "do nothing"
-"""Stands for an option that is missing; never right, and in no prediction set that is measured (spec 6)."""
+"""Filler for a missing option; never right, and never counted in a prediction set (spec 6)."""
 NOT_LISTED: Final = "an option not listed here"
 
 
 def task_type(member: Member, ambiguity: Ambiguity) -> TaskType:
-    """Return the type under which a task's results are told."""
+    """Return the type under which a task's results are reported."""
     return "unambiguous_direct" if member == "clear" else ambiguity
 
 
 @cache
 def _read(file: str) -> Any:
-    """Return what a file of the package holds, read once; nobody changes it."""
+    """Return the content of a package file; it is cached, so callers must not change it."""
     return read_yaml(Path(__file__).parent / file)
 
 
 def table(name: str) -> Any:
-    """Return what one of the tables holds."""
+    """Return the content of a file in ``tables``."""
     return _read(f"tables/{name}.yaml")
 
 
 def remark(group: str, name: str) -> Any:
-    """Return a sentence, or several, by group and name."""
+    """Return a sentence, or a list of sentences, from `remarks.yaml`."""
     return _read("remarks.yaml")[group][name]
 
 
 def paper() -> dict[str, Any]:
-    """Return all that the paper prints of its results."""
-    held: dict[str, Any] = _read("paper.yaml")
-    return held
+    """Return the paper's figures from `paper.yaml`."""
+    figures: dict[str, Any] = _read("paper.yaml")
+    return figures
 
 
-# ---- switches, each with the paper's rule as default (spec 5, 7, 8, 10)
+# ---- settings; each default is the paper's rule (spec 5, 7, 8, 10)
 
 Tokens = Literal["merged", "raw_top5"]
 Quantile = Literal["exact", "numpy_higher", "numpy_linear"]
@@ -96,40 +96,40 @@ Weight = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The rules by which prediction sets are made of what a method logged. None of it needs a model again.
+    """The rules that turn a method's logged output into prediction sets, without asking a model again.
 
     Attributes:
-        not_listed: there is a fifth option that none of the others is right (spec 8.1); it is on for KnowNo's
-            data. Chosen when options are made: a run has it or has not.
-        help: ``size``: a set of more than one asks; ``original``: one that has not exactly one element, or
-            has the fifth option, does (spec 8.1).
+        not_listed: True if there is a fifth option, "none of the others" (spec 8.1); on for KnowNo's data. It
+            is fixed when options are generated, so it belongs to a run.
+        help: ``size``: ask if the set has more than one element; ``original``: ask unless the set has exactly
+            one element other than the fifth option (spec 8.1).
     """
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
     target_success: Annotated[Weight, Field(gt=0, lt=1, description="1 - epsilon")] = 0.8
-    temperature: Annotated[Weight, Field(gt=0, description="KnowNo, LAP: of the softmax")] = 5.0
+    temperature: Annotated[Weight, Field(gt=0, description="KnowNo, LAP: softmax temperature")] = 5.0
     tokens: Annotated[Tokens, Field(description="KnowNo, LAP: which tokens count")] = "merged"
-    quantile: Annotated[Quantile, Field(description="how the threshold is taken")] = "exact"
-    cp_rule: Annotated[CpRule, Field(description="reference: as the published code")] = "split"
+    quantile: Annotated[Quantile, Field(description="how the threshold is computed")] = "exact"
+    cp_rule: Annotated[CpRule, Field(description="reference: as in the published code")] = "split"
     not_listed: Annotated[
         Flag,
         Option(unset=True),
-        Field(description="a fifth option that none is right; default: with KnowNo's data"),
+        Field(description="a fifth option, “none of these”; default: only with KnowNo's data"),
     ] = False
     help: Annotated[
         Literal["size", "original"],
         Option(name="help_rule"),
-        Field(description="original: asks also of empty sets and the fifth option"),
+        Field(description="original: also ask if the set is empty or has the fifth option"),
     ] = "size"
     calibration_truth: Annotated[
-        CalibrationTruth, Field(description="what is right for pairs used in their clear form")
+        CalibrationTruth, Field(description="which options are right for clear members")
     ] = "variants"
-    renormalise: Annotated[Flag, Field(description="LAP: scores add up to 1 again")] = False
+    renormalise: Annotated[Flag, Field(description="LAP: scores are renormalised to add up to 1")] = False
     entropy_weight: Annotated[Weight, Field(description="LofreeCP: lambda 1")] = 0.1
     similarity_weight: Annotated[Weight, Field(description="LofreeCP: lambda 2")] = 0.1
     icr: Annotated[IcrRule, Field(description="how intent coverage reads a set")] = "set"
-    metrics: Annotated[Metrics, Field(description="edge cases as in the paper, or as published")] = "paper"
+    metrics: Annotated[Metrics, Field(description="edge cases as in the paper, or in its code")] = "paper"
 
 
 DEFAULT: Final = Settings()
@@ -138,16 +138,16 @@ _NAMES: Final = tuple(each.name for each in fields(Settings))
 
 
 def settings_option(settings: Settings) -> dict[str, Any]:
-    """Return settings as an episode's options hold them: what differs from the default."""
+    """Return settings as stored in an episode's options: the values that differ from the defaults."""
     values = ((name, getattr(settings, name)) for name in _NAMES)
     return {name: value for name, value in values if value != getattr(DEFAULT, name)}
 
 
 def read_settings(option: object) -> Settings:
-    """Return settings out of plain values; what is not named is as by default.
+    """Return settings from plain values; missing ones get their defaults.
 
     Raises:
-        InputError: if there is no such setting, or a value is none that it can have.
+        InputError: if a setting does not exist or has an invalid value.
     """
     if isinstance(option, Settings):
         return option

@@ -1,6 +1,6 @@
-"""What is open in an ambiguous task, as questions are read against it: topics, and the words of questions.
+"""Topics: what is open in an ambiguous task, for matching questions against it; and the words of questions.
 
-The words stand in ``tables/questions.yaml``; Chinese ones are heard as English ones.
+The words are in ``tables/questions.yaml``; Chinese words are translated to English first.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Words = Annotated[frozenset[str], BeforeValidator(lambda line: frozenset(line.sp
 
 
 class QuestionWords(BaseModel, frozen=True):
-    """The table of the words of questions; attributes have words by which they are asked for, and values."""
+    """The table of question words. Attributes have words that ask for them, and values."""
 
     empty: Words
     wanting: Words
@@ -56,17 +56,17 @@ class QuestionWords(BaseModel, frozen=True):
 
     @cached_property
     def says_nothing(self) -> frozenset[str]:
-        """Words that say nothing of what is asked for, in every form."""
+        """Words without content, in every form."""
         return self.empty | frozenset(stems(" ".join(self.empty)))
 
     @cached_property
     def first_of_same(self) -> Mapping[str, str]:
-        """Word -> the first of those that mean the same."""
+        """The first word of a line of synonyms, by each word of the line."""
         return {word: line.split()[0] for line in reversed(self.same) for word in stems(line)}
 
     @cached_property
     def asked(self) -> Mapping[str, str]:
-        """Word by which an attribute is asked for -> the attribute."""
+        """Attribute by the word that asks for it."""
         return {word: name for name, each in self.attributes.items() for word in each["asked"]}
 
     @cached_property
@@ -87,20 +87,23 @@ def word_table() -> QuestionWords:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """The open part of a task, as questions are read against it.
+    """What is open in a task, in the form in which questions are matched against it.
 
     Attributes:
-        facets: what kinds of answer there are.
-        measures: that are asked for, by name (``duration``, ``amount``, …).
-        names: words by which the open thing is called: its own, its categories', the open word of the step.
-        own: of these, its own name and that of its nearest kind.
-        told: words that tell what may be meant apart, and whether they are of what is meant.
-        full: names of what may be meant, likewise.
-        attributes: by which what may be meant differs.
-        others: words for things of the scene that could do what the open thing does.
-        keys: words of the data's question, its answer, the intent, and of where the plans part.
-        strong: of these, words that are neither things of the scene nor in the ambiguous step.
-        foods: whether the open thing is food; None if there is no thing.
+        facets: the possible kinds of answer.
+        measures: measures asked for, by name (``duration``, ``amount``, …).
+        measured: words for what is measured.
+        names: words for the open thing: its own, its categories', the open word of the step.
+        own: the subset of `names` that is the thing's own name or its nearest category.
+        distinctive: words that distinguish the possible things; True for words of what is meant.
+        full_names: names of the possible things; True for what is meant.
+        step: words of the ambiguous step.
+        attributes: attributes in which the possible things differ.
+        others: words for things of the scene that could replace the open thing.
+        keys: words of the data's question, its answer, the intent, and the line where the plans differ.
+        strong: the subset of `keys` that is neither a thing of the scene nor in the ambiguous step.
+        around: words of the ambiguous task and its plan.
+        foods: True if the open thing is food; None if there is no thing.
         asked_by: question words of the data's own question.
     """
 
@@ -109,8 +112,8 @@ class Topic:
     measured: frozenset[str]
     names: frozenset[str]
     own: frozenset[str]
-    told: Mapping[str, bool]
-    full: Mapping[str, bool]
+    distinctive: Mapping[str, bool]
+    full_names: Mapping[str, bool]
     step: frozenset[str]
     attributes: frozenset[str]
     others: frozenset[str]
@@ -121,18 +124,18 @@ class Topic:
     asked_by: frozenset[str]
 
     @property
-    def called(self) -> frozenset[str]:
-        """Words for the open thing, and those that tell what may be meant apart."""
-        return self.names | frozenset(self.told)
+    def open_words(self) -> frozenset[str]:
+        """Words for the open thing, and words that distinguish the possible things."""
+        return self.names | frozenset(self.distinctive)
 
     @property
     def known(self) -> frozenset[str]:
-        """Words that a question may have beside those for the open thing."""
+        """Words that a question may contain in addition to those for the open thing."""
         return self.keys | self.around
 
 
 def in_english(question: str) -> str:
-    """Return a question with its Chinese words as English ones."""
+    """Return a question with its Chinese words replaced by English ones."""
     if not _CHINESE.search(question):
         return question
     # “杯子用哪一个？” asks which cup.
@@ -140,7 +143,7 @@ def in_english(question: str) -> str:
     for word, english in sorted(word_table().zh.items(), key=lambda entry: -len(entry[0])):
         question = question.replace(word, f" {english} ")
     question = re.sub(f"[“”「」《》{word_table().particles}]", " ", question)
-    # What the table does not know says something all the same: nobody takes it for nothing.
+    # Unknown signs become unknown words, so that they are not ignored.
     return _CHINESE.sub(lambda hit: f" han{ord(hit[0][0]):x} ", question).translate(_MARKS)
 
 
@@ -163,18 +166,17 @@ def topic_of(pair: Pair) -> Topic:
     intent = "" if pair.intent is None or pair.intent.malformed else pair.intent.text
     variants = " ".join(variant.text for variant in pair.variants if not variant.malformed)
     keys = content_of(f"{question} {pair.answer} {intent} {variants}") | (clear - step)
-    target, group = meant(pair)
+    target, group = intended_things(pair)
     named = _nouns_after(question) - words.asked.keys()
     facets = _facets(pair, question, bool(target), named)
     scene = same_words(word for each in things for word in each.stems)
-    tells, full = _alternatives(pair, target, group, step) if target else ({}, {})
-    # Others are called as the open thing is if they are of its kind: which Emmental, where Gouda is meant.
-    alike = [each for each in group if target and each.category and each.category == target[0].category]
-    gone = step - clear
+    distinctive, full_names = _alternatives(pair, target, group, step) if target else ({}, {})
+    # Names of things in the same category also refer to the open thing: "which Emmental" for Gouda.
+    siblings = [each for each in group if target and each.category and each.category == target[0].category]
     names = same_words(
-        word for each in (*target, *alike) for word in (*each.stems[-1:], each.head, *called(each))
+        word for each in (*target, *siblings) for word in (*each.stems[-1:], each.head, *words_for(each))
     )
-    names |= same_words(named) | (kitchen_words(gone) if target else frozenset())
+    names |= same_words(named) | (kitchen_words(step - clear) if target else frozenset())
     return Topic(
         facets=facets,
         measures=words.measures_in(question),
@@ -185,8 +187,8 @@ def topic_of(pair: Pair) -> Topic:
             for each in target
             for word in (each.stems[-1], each.head, *stems(each.category.replace("_", " ")))
         ),
-        told=tells,
-        full=full,
+        distinctive=distinctive,
+        full_names=full_names,
         step=step,
         attributes=_attributes(target, question),
         others=same_words(
@@ -218,27 +220,27 @@ def _facets(pair: Pair, question: str, has_target: bool, named: frozenset[str]) 
 def _alternatives(
     pair: Pair, target: Sequence[Thing], group: Sequence[Thing], step: frozenset[str]
 ) -> tuple[dict[str, bool], dict[str, bool]]:
-    """Return words that tell what may be meant apart, and full names; each with whether it is meant."""
+    """Return words that distinguish the possible things, and full names; True for what is meant."""
     alternatives = {each.name: same_words(each.stems) for each in (*target, *group)}
     shared = frozenset.intersection(*alternatives.values()) if len(alternatives) > 1 else frozenset()
     goal = {each.name for each in target}
     distinctive = {word: False for words in alternatives.values() for word in words - shared}
     distinctive |= {word: True for name in goal for word in alternatives[name] - shared}
-    # What the open step says itself tells nothing apart: the espresso of the espresso cup.
-    apart = {word: is_meant for word, is_meant in distinctive.items() if word not in step}
-    distinctive = apart if any(apart.values()) else distinctive
+    # Words in the open step distinguish nothing: the espresso of the espresso cup.
+    outside_step = {word: is_meant for word, is_meant in distinctive.items() if word not in step}
+    distinctive = outside_step if any(outside_step.values()) else distinctive
     concepts = () if pair.intent is None else pair.intent.concepts
     unwanted = (way.text for concept in concepts if concept.negative for way in concept.alternatives)
     distinctive |= {word: False for text in unwanted for word in content_of(text) if word not in distinctive}
     return distinctive, {each.name.lower(): each.name in goal for each in (*target, *group)}
 
 
-def meant(pair: Pair) -> tuple[tuple[Thing, ...], tuple[Thing, ...]]:
-    """Return what is meant, and the things among which it is: shortlisted, or as the step calls them."""
+def intended_things(pair: Pair) -> tuple[tuple[Thing, ...], tuple[Thing, ...]]:
+    """Return the things meant, and the things to choose from: the shortlist, and those the step may mean."""
     if pair.intent is None or pair.intent.malformed:
         return (), ()
     positive = [concept for concept in pair.intent.concepts if not concept.negative]
-    # A word of a name begins as a concept does: to wash is not meant in dishwasher.
+    # A concept must match the beginning of a word: "wash" does not mean the dishwasher.
     begins = [
         re.compile("|".join(rf"\b{re.escape(way.text.lower())}" for way in concept.alternatives))
         for concept in positive
@@ -276,8 +278,8 @@ def _same_kind(thing: Thing, other: Thing) -> bool:
     return thing.is_a(*near)
 
 
-def called(thing: Thing) -> Iterable[str]:
-    """Yield words by which people call a thing of that category or of a wider one."""
+def words_for(thing: Thing) -> Iterable[str]:
+    """Yield people's words for a thing's category and the wider ones."""
     for name in thing.kinds:
         for words in kitchen().categories[name].words:
             yield words[-1]
@@ -291,13 +293,13 @@ def _attributes(target: Sequence[Thing], question: str) -> frozenset[str]:
 
 
 def measured_in(text: str) -> frozenset[str]:
-    """Return what is counted or measured: the noun behind ``how many``."""
+    """Return the noun after ``how many`` and the like: what is counted or measured."""
     hit = re.search(r"\bhow (?:much|many|thick|dark|hot)\b(.*)", text)
     return _nouns(TOKEN.findall(hit[1])) if hit else frozenset()
 
 
 def _nouns_after(question: str) -> frozenset[str]:
-    """Return the noun that the data's own question asks for: which BOWL."""
+    """Return the nouns after the question words: "which BOWL"."""
     tokens = TOKEN.findall(question)
     places = (place for place, token in enumerate(tokens) if token in QUESTION_WORDS)
     return frozenset[str]().union(*(_nouns(tokens[place + 1 :]) for place in places))
@@ -320,24 +322,24 @@ def noun_phrase(tokens: Sequence[str]) -> list[str]:
 
 
 def content_of(text: str) -> frozenset[str]:
-    """Return the words that say something, in one form; of several that mean the same, the first."""
+    """Return the stems of the words with content, with synonyms replaced by the first of their line."""
     empty = word_table().says_nothing
     plain = (stem for stem in stems(text.lower()) if stem not in empty)
     return same_words(word for word in plain if not word.isdigit() or len(word) < 3) - empty
 
 
 def kitchen_words(words: Iterable[str]) -> frozenset[str]:
-    """Return those of some words that name a thing of a kitchen."""
+    """Return the words that name kitchen things."""
     return frozenset(word for word in words if (word,) in kitchen().by_words or thing(word).category)
 
 
 def same_words(words: Iterable[str]) -> frozenset[str]:
-    """Return words in their one form, or the first of those that mean the same."""
+    """Return words with synonyms replaced by the first of their line."""
     return frozenset(map(same_word, words))
 
 
 @lru_cache(maxsize=8192)
 def same_word(word: str) -> str:
-    """Return a word in its one form, or the first of those that mean the same."""
+    """Return the first synonym of a word, or the word itself."""
     table = word_table().first_of_same
     return table.get(word, table.get(word.removesuffix("ed"), table.get(word.removesuffix("ing"), word)))

@@ -1,9 +1,9 @@
-"""From the log to records: what the measures read, the same as published files give (spec 13).
+"""Readers of records from the log, equal to those of published files (spec 13).
 
-Only episodes that were played to their end count (and, as failures, those that a failing seat aborted), and
-nobody who was erased. A record's texts come from the item as it was played, so a log can be scored without
-its data set. Who reads a run of another benchmark gets an `InputError`, of one that there is not, `NotInLog`.
-A run is scored once, so that another target is laid on it in no time (`matched_run`).
+Only ended episodes count (and, as failures, those that a failing seat aborted), without people who were
+erased. A record's texts come from the item as played, so a log can be scored without its data set. A run of
+another benchmark raises `InputError`, a missing run `NotInLog`. A run is scored once, so that another target
+can be applied quickly (`run_at_target`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simulator.ambik.items import BENCHMARK, DecideItem, DraftItem, Item, PairIt
 from simulator.ambik.metrics import asks_as_needed
 from simulator.ambik.payloads import read_decision
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, is_calibrated
-from simulator.ambik.predicting import ScoredDecision, calibrate, outcome_prepared, prepared, recalibrated
+from simulator.ambik.predicting import ScoredDecision, apply_threshold, calibrate, prepare, recalibrate
 from simulator.ambik.records import ABORTED, Calibrated, Decision, Exchange, Outcome, PairForm
 from simulator.ambik.terms import CONFORMAL, Settings
 from simulator.runner.logged import ENDED, PlayedItem, played_items, required_run, sitter
@@ -30,10 +30,10 @@ _RUNS_SHOWN: Final = 5
 
 
 def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[PlayedItem, ...]:
-    """Return the episodes of runs that were played to their end, in the order in which they began.
+    """Return the ended episodes of runs, in the order in which they began.
 
-    `aborted`: also those that a failing seat aborted, as unsuccessful: where nothing was decided they have a
-    decision without any action and without asking, and nothing is right in the end.
+    `aborted`: include those that a failing seat aborted, as failures: without a decision they get one that
+    neither acts nor asks, and their final action counts as wrong.
     """
     episodes = list[PlayedItem]()
     for run in runs:
@@ -43,17 +43,17 @@ def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) 
 
 
 def decisions(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[Decision, ...]:
-    """Return the first decision of each episode in which a robot decided: before anything was asked in it."""
+    """Return the first decision of each episode with a robot's decision."""
     return first_decisions(played_of(reader, runs, aborted=aborted))
 
 
 def first_decisions(episodes: Iterable[PlayedItem]) -> tuple[Decision, ...]:
-    """Return the first decision of each episode in which a robot decided."""
+    """Return the first decision of each episode with a robot's decision."""
     return tuple(made[0] for made in map(_decisions_or_nothing, episodes) if made)
 
 
 def exchanges_of(episodes: Iterable[PlayedItem]) -> tuple[Exchange, ...]:
-    """Return the episodes in which the robot could ask, before and after what it was told."""
+    """Return the episodes in which the robot could ask, before and after the answers."""
     return tuple(
         Exchange.of(made, robot=played.who(ROBOT), user=played.who(USER), aborted=_is_aborted(played))
         for played in episodes
@@ -62,12 +62,12 @@ def exchanges_of(episodes: Iterable[PlayedItem]) -> tuple[Exchange, ...]:
 
 
 def forms(reader: LogReader, runs: Iterable[str]) -> tuple[PairForm, ...]:
-    """Return what annotators filled in, in the order in which they began."""
+    """Return the annotators' forms of runs, in the order in which they began."""
     return forms_of(played_of(reader, runs))
 
 
 def forms_of(episodes: Iterable[PlayedItem]) -> tuple[PairForm, ...]:
-    """Return what annotators filled in."""
+    """Return the annotators' forms of episodes."""
     return tuple(
         replace(
             read_pair_form(played.item.draft, turn.payload["form"], annotator=played.who(ANNOTATOR)),
@@ -84,7 +84,7 @@ def _is_aborted(played: PlayedItem) -> bool:
 
 
 def _decisions_or_nothing(played: PlayedItem) -> tuple[Decision, ...]:
-    """Return the decisions of an episode; of one that broke off before any, that nothing was decided."""
+    """Return the decisions of an episode; for one aborted before any, a decision that was never made."""
     made = decisions_of(played)
     if made or not _is_aborted(played) or isinstance(played.item, DraftItem):
         return made
@@ -105,7 +105,7 @@ def _decisions_or_nothing(played: PlayedItem) -> tuple[Decision, ...]:
 
 
 def decisions_of(played: PlayedItem) -> tuple[Decision, ...]:
-    """Return all decisions of an episode, in order, each with the answer that it got."""
+    """Return all decisions of an episode, in order, with their answers."""
     if isinstance(played.item, DraftItem):
         return ()
     answers = {turn.payload["asked"]: turn.text for turn in played.of("answer")}
@@ -116,7 +116,7 @@ def decisions_of(played: PlayedItem) -> tuple[Decision, ...]:
 
 
 def decision(turn: Turn, episode: Episode, item: DecideItem, *, answer: str = "") -> Decision:
-    """Return the decision of a logged turn: the inverse of `payloads.decided`."""
+    """Return the decision of a logged turn: the inverse of `payloads.act_or_ask`."""
     made = read_decision(
         turn.payload, item, episode_id=episode.id, run=episode.run_id, answer=answer, seconds=turn.seconds
     )
@@ -124,7 +124,7 @@ def decision(turn: Turn, episode: Episode, item: DecideItem, *, answer: str = ""
 
 
 def options_of(reader: LogReader, run_id: str) -> Options:
-    """Return how a run's episodes were played; of studies and free play, how the first one was."""
+    """Return the options of a run's episodes; for studies and free play, those of the first episode."""
     options = required_run(reader, run_id, BENCHMARK).config.get("options")
     if options is None:
         options = next((episode.options for episode in reader.episodes(run_id)), {})
@@ -132,7 +132,7 @@ def options_of(reader: LogReader, run_id: str) -> Options:
 
 
 def task_of_run(reader: LogReader, run: Run) -> str:
-    """Return what is done in a run: ``decide`` or ``annotate``; empty if nothing tells yet."""
+    """Return the task of a run: ``decide`` or ``annotate``; empty if that is not known yet."""
     for configured in (run.config.get("options"), (run.config.get("study") or {}).get("settings")):
         if isinstance(configured, dict) and "task" in configured:
             return str(configured["task"])
@@ -141,7 +141,7 @@ def task_of_run(reader: LogReader, run: Run) -> str:
 
 
 def calibration_of(reader: LogReader, run_id: str) -> Calibrated | None:
-    """Return the calibration under which a run was played, with all that it rests on; None if it had none."""
+    """Return the calibration that a run was played with, including its data; None if it had none."""
     options = options_of(reader, run_id)
     if options.calibration is None:
         return None
@@ -152,7 +152,7 @@ def calibration_of(reader: LogReader, run_id: str) -> Calibrated | None:
 
 
 def offered_by(reader: LogReader, run_id: str) -> dict[str, tuple[str, ...]]:
-    """Return what a run's robot had to choose from, by item id; fillers left out, each text once."""
+    """Return the options of a run's robot by item id, without fillers and duplicates."""
     offers: dict[str, tuple[str, ...]] = {}
     for made in decisions(reader, [run_id]):
         texts = [text for letter, text in made.options.items() if letter not in made.filled]
@@ -162,7 +162,7 @@ def offered_by(reader: LogReader, run_id: str) -> dict[str, tuple[str, ...]]:
 
 
 def conformal_sets(reader: LogReader, item: PairItem) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return prediction sets of the newest conformal runs that have played the same task, by run."""
+    """Return the prediction sets of the newest conformal runs on the same task, by run."""
     sets = ((run, _set_on(reader, run, item)) for run in conformal_runs(reader))
     return tuple(islice(((run, texts) for run, texts in sets if texts is not None), _RUNS_SHOWN))
 
@@ -187,25 +187,25 @@ def _set_on(reader: LogReader, run_id: str, item: PairItem) -> tuple[str, ...] |
 
 
 def _is_same_task(item: Item, other: PairItem) -> bool:
-    """Return True if it is the same member of the same pair, whatever is offered to people."""
+    """Return True if both are the same member of the same pair, regardless of the offered options."""
     if not isinstance(item, PairItem) or item.member != other.member:
         return False
     return replace(item.pair, options=()) == replace(other.pair, options=())
 
 
-# ---- a run under another target than its own
+# ---- a run at another target
 
 LEAST: Final = 0.05
 MOST: Final = 0.99
-"""Between what a target can be moved; in hundredths."""
+"""The smallest and the largest target, in steps of a hundredth."""
 
 
 class RunRead(NamedTuple):
     """The decisions of a run, before any threshold.
 
     Attributes:
-        ready: its first decisions, scored; what was prompted and written is left out.
-        calibrated: the calibration it was played with, or that it gives; None if there is none.
+        ready: its first decisions, scored, without prompts and raw texts.
+        calibrated: the calibration it was played with or provides; None if there is none.
     """
 
     options: Options
@@ -214,16 +214,16 @@ class RunRead(NamedTuple):
 
     @property
     def movable(self) -> bool:
-        """Return True if the threshold can be taken again, at another target."""
+        """True if the threshold can be recomputed at another target."""
         return self.calibrated is not None and 0 < len(self.calibrated.nonconformities) == self.calibrated.n
 
 
 class Entry(NamedTuple):
-    """A decision of a run under a target.
+    """A decision of a run at a target.
 
     Attributes:
-        outcome: its set and what came of it; None in a calibration, where nothing has a set.
-        judged: True if it asked or acted as it should; None where nothing says.
+        outcome: its outcome; None in a calibration run, which has no sets.
+        judged: True if it asked or acted as it should; None if that is unknown.
     """
 
     ready: ScoredDecision
@@ -237,12 +237,12 @@ class Entry(NamedTuple):
 
     @property
     def item(self) -> DecideItem:
-        """The task that was decided on."""
+        """The task decided on."""
         return self.decision.item
 
 
-class Laid(NamedTuple):
-    """A target laid on a run: `own` if it is the run's; its threshold, and the decisions in their order."""
+class RunAtTarget(NamedTuple):
+    """A run at a target, `own` if it is the run's: the threshold, and the decisions in order."""
 
     own: bool
     settings: Settings
@@ -251,7 +251,7 @@ class Laid(NamedTuple):
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
-        """Sets and decisions; none in a calibration run."""
+        """The outcomes; empty for a calibration run."""
         return tuple(entry.outcome for entry in self.entries if entry.outcome is not None)
 
 
@@ -260,33 +260,33 @@ def read_run(reader: LogReader, run: str) -> RunRead:
     options = options_of(reader, run)
     calibrates = is_calibrated(options)
     logged = decisions(reader, [run], aborted=not calibrates)
-    ready = tuple(prepared(replace(each, prompts=(), raw=()), options.settings) for each in logged)
+    ready = tuple(prepare(replace(each, prompts=(), raw=()), options.settings) for each in logged)
     own = calibrate(ready, options.settings, run) if calibrates and ready else None
     return RunRead(options, ready, own or calibration_of(reader, run))
 
 
-def matched_run(read: RunRead, target: str = "") -> Laid:
-    """Return the run under a target; its own if `target` is none or cannot be laid on it."""
+def run_at_target(read: RunRead, target: str = "") -> RunAtTarget:
+    """Return the run at a target; at its own if `target` is empty or cannot be applied."""
     own = read.options.settings.target_success
-    wished = read_target(target) if read.movable else None
-    settings = replace(read.options.settings, target_success=own if wished is None else wished)
+    chosen = read_target(target) if read.movable else None
+    settings = replace(read.options.settings, target_success=own if chosen is None else chosen)
     calibrated = read.calibrated
-    if calibrated is not None and wished is not None:
-        calibrated = recalibrated(calibrated, settings)
+    if calibrated is not None and chosen is not None:
+        calibrated = recalibrate(calibrated, settings)
     q_hat = math.inf if calibrated is None else calibrated.q_hat
 
     def entry(ready: ScoredDecision) -> Entry:
         if is_calibrated(read.options):
             return Entry(ready)
-        outcome = outcome_prepared(ready, q_hat, settings)
+        outcome = apply_threshold(ready, q_hat, settings)
         judged = asks_as_needed(outcome, settings)
         return Entry(ready, outcome, None if judged is None else bool(judged))
 
-    return Laid(settings.target_success == own, settings, calibrated, tuple(map(entry, read.ready)))
+    return RunAtTarget(settings.target_success == own, settings, calibrated, tuple(map(entry, read.ready)))
 
 
 def read_target(text: str) -> float | None:
-    """Return a target that is written; None if that is no number."""
+    """Parse a target and clip it to the allowed range; None if it is not a number."""
     try:
         value = float(text)
     except ValueError:

@@ -1,16 +1,14 @@
-"""The truth: right options and actions (spec 7.1, 9), and questions; which types expect one (spec 1, 5).
+"""Ground truth: right options and actions (spec 7.1, 9), relevant questions, types to ask about (spec 1, 5).
 
-Of a pair's member an option is right if it realises all concepts of at least one line of its variants; that
-is for calibration. In the test file the column holds phrases that are not for scoring: there the intent is
-what is right. Own data have lines of keywords for every pair. Of a KnowNo scenario the rule of the original
-program, in words, decides. Where a run has the option that none of the others is right, that one is right if
-no other is.
+For calibration, an option of a pair's member is right if it realises all concepts of at least one line of the
+variants. In the test file that column has phrases that are not for scoring, so the intent decides; our own
+data have lines of keywords for every pair. For a KnowNo scenario the original program's rule decides. In runs
+with the option "none of the others", that option is right if no other is.
 
-Intent coverage (spec 10) looks for words in a text, so whoever names everything covers everything. An action
-is right (`takes`) if it holds all that the intent wants and names none of the alternatives: of the shortlist,
-of the things of the nearest kind that has others in the scene, of other amounts. What the clear task names as
-well is none. What is added in brackets, and a sentence that only says an answer again, is not done and does
-not count.
+Intent coverage (spec 10) looks for words in a text, so an action that names everything covers everything. An
+action is right (`takes`) if it realises the complete intent and names no alternative: no other object of the
+shortlist, no thing of the nearest category with others in the scene, no other amount. Things in the clear
+task are not alternatives. Additions in brackets, and sentences that only repeat an answer, are ignored.
 """
 
 from __future__ import annotations
@@ -23,21 +21,21 @@ from typing import Final
 from simulator.ambik.intents import Intent, acceptable, folded, realises
 from simulator.ambik.items import DecideItem, Pair, PairItem, Scenario
 from simulator.ambik.naming import Thing, bare, is_filler, is_not_listed, named, names_any, stems, thing
-from simulator.ambik.questions import hear, hear_scenario
+from simulator.ambik.questions import interpret, interpret_scenario
 from simulator.ambik.records import Decision
 from simulator.ambik.terms import Settings, TaskType, table
-from simulator.ambik.topics import meant
+from simulator.ambik.topics import intended_things
 
 PICK_UP: Final = "pick-up"
 FIXED: Final = ("drawer", "bin", "microwave", "cooktop")
-"""Places that are no object to put something beside; no option to pick something up names one."""
+"""Places that are not objects; an option to pick something up names none of them."""
 BINS: Final = ("recycling", "landfill", "compost", "trash")
 DIRECTIONS: Final = (
     *("next to", "close to", "to the left of", "to the right of", "in front of", "on top of"),
     *("beside", "near", "behind", "under", "towards", "toward"),
     *("by", "at", "onto", "into", "to", "on", "in"),
 )
-"""Words after which an option says where something is put."""
+"""Words that introduce the place where an option puts something."""
 _PLACE: Final = re.compile(rf"\b(?:{'|'.join(FIXED)})s?\b")
 _AND: Final = re.compile(r"\band\b")
 _DIRECTION: Final = re.compile(rf"\b(?:{'|'.join(DIRECTIONS)})\b")
@@ -48,7 +46,7 @@ _ANY_SPONGE: Final = re.compile(r"\b(?:clean |dirty )sponge\b")
 
 
 def candidates(decision: Decision) -> Mapping[str, str]:
-    """Return what a decision chose from: letter -> text, or text -> text where there are no letters."""
+    """Return the candidates of a decision: texts by letter, or by the text itself without letters."""
     if decision.method in ("knowno", "lap"):
         return decision.options
     if decision.method == "lofreecp":
@@ -59,11 +57,11 @@ def candidates(decision: Decision) -> Mapping[str, str]:
 
 
 def acceptable_options(decision: Decision, settings: Settings) -> frozenset[str] | None:
-    """Return the right ones of a decision's candidates.
+    """Return the right candidates of a decision.
 
     Returns:
-        Keys of `candidates` (letters, or texts where there are none); empty if none of them is right; None if
-        the data do not say what is right.
+        Keys of `candidates` (letters, or texts without letters); empty if none is right; None if the data do
+        not say what is right.
     """
     if decision.right is not None:
         return frozenset(decision.right)
@@ -83,9 +81,9 @@ def acceptable_options(decision: Decision, settings: Settings) -> frozenset[str]
 
 
 def expected_type(decision: Decision) -> TaskType | None:
-    """Return the type by which asking is judged: after the answer an ambiguous task is a clear one (spec 5).
+    """Return the type by which asking is judged: after the answer an ambiguous task counts as clear (spec 5).
 
-    None for KnowNo's scenarios, of which no type says whether a good robot asks.
+    None for KnowNo's scenarios, whose types do not say whether a good robot asks.
     """
     if not isinstance(decision.item, PairItem):
         return None
@@ -93,7 +91,7 @@ def expected_type(decision: Decision) -> TaskType | None:
 
 
 def fits(scenario: Scenario, option: str) -> bool:
-    """Return True if an option, in words, does what the user of a scenario wants (spec 9)."""
+    """Return True if an option's text does what the user of a scenario wants (spec 9)."""
     if is_filler(option) or is_not_listed(option):
         return False
     text = folded(option)
@@ -136,9 +134,9 @@ def _put_beside(text: str, intended: Iterable[str], place: str, objects: Sequenc
 
 
 def _sponge_names(objects: Iterable[str]) -> Callable[[str], str]:
-    # They are one and the same unless the scene has a clean one and a dirty one.
-    here = [folded(name) for name in objects]
-    two = all(any(name.startswith(kind) for name in here) for kind in ("clean sponge", "dirty sponge"))
+    # All sponges are the same unless the scene has both a clean and a dirty one.
+    names = [folded(name) for name in objects]
+    two = all(any(name.startswith(kind) for name in names) for kind in ("clean sponge", "dirty sponge"))
 
     def same(text: str) -> str:
         short = _DIRTY.sub("dirty sponge", text)
@@ -147,7 +145,7 @@ def _sponge_names(objects: Iterable[str]) -> Callable[[str], str]:
     return same
 
 
-# ---- whether an action is right, and whether a question asks for what is open
+# ---- right actions and relevant questions
 
 _BRACKETS: Final = re.compile(r"\([^()]*\)?|\[[^\[\]]*\]?|\{[^{}]*\}?|（[^（）]*）?|【[^【】]*】?")
 _SENTENCE: Final = re.compile(r"(?<=[.!?;:。！？；])\s+|\s+[-–—]+\s+|\n+")
@@ -156,10 +154,10 @@ _TOO_WIDE: Final = ("tool", "utensil", "kitchenware", "tableware", "ingredient")
 
 
 def takes(pair: Pair, action: str, answers: Iterable[str] = ()) -> bool | None:
-    """Return True if an action does what the user of a pair wants, and takes nothing else instead or besides.
+    """Return True if an action does what the user of a pair wants and names no alternative.
 
     Returns:
-        None if there is no intent that can be read.
+        None if there is no valid intent.
     """
     if pair.intent is None or pair.intent.malformed:
         return None
@@ -168,13 +166,13 @@ def takes(pair: Pair, action: str, answers: Iterable[str] = ()) -> bool | None:
 
 
 def what_is_done(action: str, answers: Iterable[str] = (), given: Iterable[str] = ()) -> str:
-    """Return an action without what it adds in brackets, and without sentences that are an answer's.
+    """Return an action without additions in brackets and without sentences that repeat an answer.
 
-    `given`: texts of the task; brackets that stand in them are a part of the action.
+    `given`: texts of the task; brackets that occur in them are kept.
     """
-    own = {folded(brackets) for text in given for brackets in _BRACKETS.findall(text)}
+    kept = {folded(brackets) for text in given for brackets in _BRACKETS.findall(text)}
     text = action
-    while (shorter := _BRACKETS.sub(lambda hit: hit[0] if folded(hit[0]) in own else " ", text)) != text:
+    while (shorter := _BRACKETS.sub(lambda hit: hit[0] if folded(hit[0]) in kept else " ", text)) != text:
         text = shorter
     sentences = {_strip_sentence(part) for answer in answers for part in (answer, *_SENTENCE.split(answer))}
     first, *rest = _SENTENCE.split(text) or [""]
@@ -186,8 +184,8 @@ def _strip_sentence(sentence: str) -> str:
 
 
 def names_alternative(pair: Pair, action: str) -> bool:
-    """Return True if an action names a thing or an amount that stands in for what is wanted."""
-    names, words, numbers = _name_alternatives(pair)
+    """Return True if an action names a thing or an amount that is an alternative to the one wanted."""
+    names, words, numbers = _alternatives(pair)
     if any(folded(name) in names for name in named(action, pair.things)):
         return True
     if any(word in words for word in stems(action)):
@@ -196,35 +194,35 @@ def names_alternative(pair: Pair, action: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _name_alternatives(pair: Pair) -> tuple[frozenset[str], frozenset[str], frozenset[str] | None]:
-    """Return names of alternatives, words that tell them apart, and numbers that are no alternative."""
+def _alternatives(pair: Pair) -> tuple[frozenset[str], frozenset[str], frozenset[str] | None]:
+    """Return the alternatives' names, words that only they have, and the allowed numbers (None: any)."""
     clear = " ".join((pair.clear, *pair.clear_plan))
     ambiguous = " ".join((pair.ambiguous, *pair.ambiguous_plan))
-    target, shortlist = meant(pair)
+    target, shortlist = intended_things(pair)
     things = tuple(map(thing, pair.things))
-    # What the task names elsewhere is no alternative, unless the data say that people hesitate over it here.
+    # Things that the clear task names are not alternatives, unless the shortlist has them.
     listed = {each.name for each in shortlist} & set(pair.shortlist)
     fit = {each.name for each in target} | set(named(clear, pair.things)) - listed
     fit |= set(named(pair.clear_step, [*pair.things, *listed]))
-    group = dict.fromkeys((*shortlist, *(each for goal in target for each in _kind(goal, things))))
+    group = dict.fromkeys((*shortlist, *(each for goal in target for each in _nearest_kind(goal, things))))
     others = [each for each in group if each.name not in fit]
-    # A word for a thing of its own tells no alternative: the cheese of the cheese knife.
+    # A word that also names another thing does not identify an alternative: the cheese of the cheese knife.
     known = [
         stems(f"{clear} {ambiguous}"),
         *map(stems, fit),
         *(each.stems for each in things if each not in others),
     ]
-    apart = {word for other in others for word in other.stems}.difference(*known)
+    distinctive = {word for other in others for word in other.stems}.difference(*known)
     numbers = None
     if pair.intent and any(
         _numbers(way.text) for concept in pair.intent.concepts for way in concept.alternatives
     ):
         numbers = _numbers(f"{clear} {pair.intent.text} {ambiguous}")
-    return frozenset(folded(other.name) for other in others), frozenset(apart), numbers
+    return frozenset(folded(other.name) for other in others), frozenset(distinctive), numbers
 
 
-def _kind(goal: Thing, things: Sequence[Thing]) -> tuple[Thing, ...]:
-    """Return the things of the nearest kind of `goal` that has others."""
+def _nearest_kind(goal: Thing, things: Sequence[Thing]) -> tuple[Thing, ...]:
+    """Return the other things in the nearest category of `goal` that has any."""
     rest = [thing for thing in things if thing != goal]
     for kind in goal.kinds:
         if kind not in _TOO_WIDE and (others := tuple(thing for thing in rest if thing.is_a(kind))):
@@ -239,9 +237,9 @@ def _numbers(text: str) -> frozenset[str]:
 
 
 def is_right(item: DecideItem, action: str, answers: Iterable[str] = ()) -> bool | None:
-    """Return True if an action takes what is wanted and nothing else (`takes`), or fits a scenario (spec 9).
+    """Return True if an action does what is wanted and nothing else (`takes`), or fits a scenario (spec 9).
 
-    None if there is no action, or no intent that can be read.
+    None if there is no action or no valid intent.
     """
     if not action:
         return None
@@ -253,20 +251,20 @@ def is_right(item: DecideItem, action: str, answers: Iterable[str] = ()) -> bool
 def right_in_the_end(
     item: DecideItem, asks: bool | None, action: str | None, answers: Iterable[str] = ()
 ) -> bool | None:
-    """Return True if the last decision is right; None of a question, too: nothing was done then."""
+    """Return True if the last decision is right; None also if it was a question, since nothing was done."""
     return None if asks else is_right(item, action or "", answers)
 
 
 def is_relevant(item: DecideItem, question: str) -> bool | None:
-    """Return True if a question asks for what is open; None where nothing is, and of one without words."""
+    """Return True if a question asks for what is open; None if nothing is open or it has no words."""
     if not question:
         return None
     if not isinstance(item, PairItem):
-        return bool(hear_scenario(item.scenario, question))
-    return bool(hear(item.pair, question)) if item.member == "ambiguous" else None
+        return bool(interpret_scenario(item.scenario, question))
+    return bool(interpret(item.pair, question)) if item.member == "ambiguous" else None
 
 
 def relevance(item: DecideItem, questions: Iterable[str]) -> float | None:
-    """Return the share of questions that ask for what is open; None if none counts."""
+    """Return the share of relevant questions; None if there are no questions to judge."""
     counted = [known for question in questions if (known := is_relevant(item, question)) is not None]
     return sum(counted) / len(counted) if counted else None

@@ -33,7 +33,7 @@ from simulator.ambik.metrics import chr_, icr, ssc
 from simulator.ambik.naming import is_filler
 from simulator.ambik.playing import Options
 from simulator.ambik.predicting import calibrate, outcome
-from simulator.ambik.prompts import Case, prompt, read_action, read_options
+from simulator.ambik.prompts import Case, prompt_for, read_action, read_options
 from simulator.ambik.records import Decision, Outcome
 from simulator.ambik.runs import RUNS
 from simulator.ambik.selection import KitchenSelection
@@ -141,7 +141,7 @@ def one_by_one(pairs: int = PAIRS) -> Played:
     def ask(role: Role, case: Case, **more: object) -> str:
         nonlocal prompts
         prompts += 1
-        request = Request(messages=prompt(role, case, **more).messages, purpose=f"robot.{role}")
+        request = Request(messages=prompt_for(role, case, **more).messages, purpose=f"robot.{role}")
         time.sleep(LATENCY)
         told = answer(request)
         return told if isinstance(told, str) else told.text

@@ -14,7 +14,7 @@ import yaml
 from rows import Row, main
 
 from simulator.ambik.data import load_pairs
-from simulator.ambik.questions import hear
+from simulator.ambik.questions import interpret
 
 FLOOR = 0.9
 BANK = Path(__file__).parents[1] / "simulator" / "ambik" / "question_bank.yaml"
@@ -29,7 +29,7 @@ def rows() -> Iterator[Row]:
         right = 0
         for row in questions:
             pair, _, expected, question = (part.strip() for part in row.split("|", 3))
-            right += (hear(pairs[pair], question) or "none") == expected
+            right += (interpret(pairs[pair], question) or "none") == expected
         yield Row(
             work=f"AmbiK: questions that the user understands, {half} half",
             ours=right / len(questions),

@@ -37,7 +37,7 @@ def test_another_target_is_laid_on_the_run(filled: Any, open_page: Any) -> None:
     assert "s.target_success=0.95" in page.url
     page.click(".rs-tabs >> text=Episodes")
     page.wait_for_selector(".rs-list")
-    assert page.get_by_label("Target of coverage").input_value() == "0.95"
+    assert page.get_by_label("Target coverage").input_value() == "0.95"
 
 
 def test_from_a_filter_to_both_members_of_a_pair(filled: Any, open_page: Any) -> None:

@@ -1,1 +1,1 @@
-"""New pairs by people (spec 11): the form, its rules, agreement, the third person's desk, the export."""
+"""Annotation of new pairs (spec 11): the form and its rules, agreement, the third person's desk, export."""

@@ -1,10 +1,10 @@
-"""How far annotators agree on the pairs that they make of the same drafts (spec 11, 11.1).
+"""Agreement of annotators on the pairs that they make from the same drafts (spec 11, 11.1).
 
-The paper tells an agreement above 95 % and not of what. Here it is told field by field: of each draft the
-share of pairs of its annotators who left the same in the field, and the mean over drafts. Texts are compared
-with white space squeezed, lists of things and variants as sets, plans line by line, the step as a number.
-Whether a row is kept is told of all drafts with two annotators; everything else of those forms that keep it,
-if there are two. Of an annotator with several forms on a draft the last counts.
+The paper reports an agreement above 95 % without saying on what. We report it field by field: for each draft
+the share of pairs of annotators with equal values, averaged over drafts. Texts are compared with white space
+squeezed, lists of things and variants as sets, plans line by line, the step as a number. Agreement on keeping
+a row is computed for all drafts with two annotators, everything else for drafts that two or more kept. If an
+annotator has several forms for a draft, the last counts.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from simulator.stats import Interval
 
 Kappa = Literal["cohen", "fleiss"]
 Ratings = Mapping[int, Mapping[str, Hashable]]
-"""Statements on drafts, each draft by its place, by annotator."""
+"""Ratings by the draft's index, then by annotator."""
 FIELDS: Final = (
     *("clear", "objects", "scene", "indirect", "type", "ambiguous", "question", "answer"),
     *("clear_plan", "ambiguous_plan", "step", "shortlist", "intent", "variants"),
 )
-"""What is compared, in the order of the work."""
+"""The fields compared, in the order of the work."""
 _SETS: Final = ("objects", "shortlist", "variants")
 
 
@@ -47,8 +47,8 @@ def squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
-def compared(pair: Pair, name: str) -> Hashable:
-    """Return a field as it is compared."""
+def field_value(pair: Pair, name: str) -> Hashable:
+    """Return a field's value normalized for comparison."""
     value: Any = getattr(pair, name)
     if name == "intent":
         return squeezed(value.text) if value else ""
@@ -61,40 +61,40 @@ def compared(pair: Pair, name: str) -> Hashable:
     return tuple(map(squeezed, value)) if isinstance(value, tuple) else value
 
 
-def whole(pair: Pair) -> Hashable:
-    """Return all fields as they are compared."""
-    return tuple(compared(pair, name) for name in FIELDS)
+def all_values(pair: Pair) -> Hashable:
+    """Return the values of all fields, normalized for comparison."""
+    return tuple(field_value(pair, name) for name in FIELDS)
 
 
-def differing(pairs: Sequence[Pair]) -> tuple[str, ...]:
-    """Return the fields in which some pairs are not all the same."""
-    return tuple(name for name in FIELDS if len({compared(pair, name) for pair in pairs}) > 1)
+def differing_fields(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """Return the fields in which the pairs differ."""
+    return tuple(name for name in FIELDS if len({field_value(pair, name) for pair in pairs}) > 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairAgreement:
-    """Agreement on drafts; None where a measure is undefined. Intervals are over drafts, which `n` counts.
+    """Agreement on drafts; a measure is None if undefined. Intervals are over drafts, counted by their `n`.
 
     Attributes:
-        drafts: with forms.
-        annotators: distinct ones.
-        forms: that count.
-        replaced: left out: earlier forms of somebody who filled in the same draft again.
-        single: drafts left out, with one annotator alone.
-        deleted: drafts that all of their annotators (two or more) deleted.
-        split: drafts that some deleted and some kept.
-        lone: of those, left out from the fields because one annotator alone kept the row.
-        without_shortlist: drafts with two kept forms or more, left out from the shortlists' agreement: fewer
-            than two of them are about preferences and have one.
-        other_raters: drafts left out from the type's kappa: another number of annotators kept them than keep
-            most.
+        drafts: number of drafts with forms.
+        annotators: number of annotators.
+        forms: number of forms counted.
+        replaced: number of earlier forms left out because the annotator filled in the draft again.
+        single: number of drafts left out because they have only one annotator.
+        deleted: number of drafts that all of their annotators (two or more) deleted.
+        split: number of drafts that some annotators deleted and some kept.
+        lone: number of split drafts left out from the fields because only one annotator kept them.
+        without_shortlist: number of drafts with two or more kept forms that are left out from the shortlists'
+            agreement because fewer than two are about preferences and have a shortlist.
+        other_raters: number of drafts left out from the type's kappa because the number of annotators who
+            kept them is not the most common one.
         kept: share of pairs of annotators who both keep or both delete a row.
-        kept_kappa: kappa of the same.
-        fields: share of pairs of annotators who left the same, by field; of shortlists among those of whom
-            one at least has one.
-        whole: share of those who left the same in all fields.
+        kept_kappa: kappa of keeping or deleting.
+        fields: share of pairs of annotators with equal values, by field; for shortlists, over drafts in which
+            at least one annotator has one.
+        whole: share of pairs of annotators with equal values in all fields.
         type_kappa: kappa of the type.
-        kappa: whose kappa: Cohen's where the same two people annotated everything, else Fleiss'.
+        kappa: Cohen's if the same two people annotated everything, otherwise Fleiss'.
         shortlist_alpha: Krippendorff's alpha of shortlists, with MASI as distance.
     """
 
@@ -120,7 +120,7 @@ class PairAgreement:
 def pair_agreement(forms: Sequence[PairForm]) -> PairAgreement:
     """Return the agreement of annotators."""
     newest: dict[str, dict[str, PairForm]] = {}
-    for form in forms:  # of several of one annotator the last counts
+    for form in forms:  # an annotator's last form counts
         newest.setdefault(form.draft, {})[form.annotator] = form
     several = [by_annotator for by_annotator in newest.values() if len(by_annotator) > 1]
     people = list(dict.fromkeys(who for by_annotator in several for who in by_annotator))
@@ -131,7 +131,7 @@ def pair_agreement(forms: Sequence[PairForm]) -> PairAgreement:
         place: {who: form.pair is not None for who, form in drafted.items()}
         for place, drafted in enumerate(several)
     }
-    by_field = {name: _rate(twice, partial(compared, name=name)) for name in FIELDS}
+    by_field = {name: _rate(twice, partial(field_value, name=name)) for name in FIELDS}
     types = by_field["type"]
     by_field["shortlist"] = {
         place: lists for place, lists in by_field["shortlist"].items() if any(lists.values())
@@ -153,7 +153,7 @@ def pair_agreement(forms: Sequence[PairForm]) -> PairAgreement:
     measures = {
         "kept": share(keeps),
         "kept_kappa": kappa(keeps, (True, False)),
-        "whole": share(_rate(twice, whole)),
+        "whole": share(_rate(twice, all_values)),
         "type_kappa": kappa(types, AMBIGUITIES),
         "shortlist_alpha": alpha_measure(list(shortlists.values()), masi_distance, list(shortlists), number),
     }
@@ -176,22 +176,22 @@ def pair_agreement(forms: Sequence[PairForm]) -> PairAgreement:
 
 
 def _rate(pairs: Mapping[int, Mapping[str, Pair]], field: Callable[[Pair], Hashable]) -> Ratings:
-    return {place: {who: field(pair) for who, pair in own.items()} for place, own in pairs.items()}
+    return {place: {who: field(pair) for who, pair in rated.items()} for place, rated in pairs.items()}
 
 
 def _share_of_equal_pairs(values: Iterable[Hashable]) -> float:
-    """Return the share of pairs of annotators who said the same."""
+    """Return the share of pairs of annotators with equal values."""
     same = [first == second for first, second in combinations(values, 2)]
     return sum(same) / len(same)
 
 
 def _shortlists(pairs: Iterable[Pair]) -> list[frozenset[str]]:
-    about = (pair for pair in pairs if pair.type == "preferences" and pair.shortlist)
-    return [frozenset(map(squeezed, pair.shortlist)) for pair in about]
+    listed = (pair for pair in pairs if pair.type == "preferences" and pair.shortlist)
+    return [frozenset(map(squeezed, pair.shortlist)) for pair in listed]
 
 
 def agreement_table(agreement: PairAgreement, title: str = "Annotators' agreement") -> Table:
-    """Return agreement as a table: what is measured, and its value with interval and number of drafts."""
+    """Return agreement as a table of measures with interval and number of drafts."""
     kappa = {"cohen": "Cohen's kappa", "fleiss": "Fleiss' kappa"}[agreement.kappa]
     measures: Mapping[str, Interval | None] = {
         "kept or deleted: share equal": agreement.kept,

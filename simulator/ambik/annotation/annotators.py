@@ -1,4 +1,4 @@
-"""Annotators (spec 11, 11.1): models, by people's rules, and a trivial one."""
+"""Annotators (spec 11, 11.1): models that follow people's guidelines, and a trivial built-in one."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ FIRST_CANDIDATE: Final = "offline/first-candidate"
 
 
 class FirstCandidate:
-    """Takes the first candidate that keeps the rules; a draft that has none is deleted.
+    """The annotator that takes the first candidate without errors and deletes a draft that has none.
 
-    It has no judgment: what is meant is what the plans name where they part. Bots fill in forms like this.
+    It uses no judgment: the intent is what the clear plan names where the plans differ. Bots use it.
     """
 
     name: Final = FIRST_CANDIDATE
@@ -41,7 +41,7 @@ class FirstCandidate:
         problems: list[Problem] = []
         for kind in ORDER:
             if kind in draft.candidates:
-                move = _form_of_candidate(draft, kind)
+                move = _candidate_form(draft, kind)
                 errors = errors_of(check_fields(draft, move))
                 if not errors:
                     return Reply(text=str(move["ambiguous"]), move=move)
@@ -50,12 +50,12 @@ class FirstCandidate:
         return Reply(text=reason, move={"delete": reason})
 
 
-def _form_of_candidate(draft: Draft, kind: Ambiguity) -> dict[str, Any]:
-    """Return the form of a candidate; of preferences it lacks a second thing, which no draft proposes."""
+def _candidate_form(draft: Draft, kind: Ambiguity) -> dict[str, Any]:
+    """Return a candidate's form; for preferences it lacks a second option, which drafts do not propose."""
     candidate, step = draft.candidates[kind], proposed_step(draft)
-    meant = named(line_of(draft.plan, step), draft.objects)
-    other = named(line_of(draft.ambiguous_plan, step), draft.objects)
-    intent = ", ".join(name for name in meant if name not in other)
+    in_clear = named(line_of(draft.plan, step), draft.objects)
+    in_ambiguous = named(line_of(draft.ambiguous_plan, step), draft.objects)
+    intent = ", ".join(name for name in in_clear if name not in in_ambiguous)
     return {
         "type": kind,
         "ambiguous": candidate.task,
@@ -93,7 +93,7 @@ class Filled(BaseModel):
 
 
 class ModelAnnotator:
-    """A model that fills in the form; what is wrong with it is told with its turn, as with anybody's."""
+    """A model that fills in the form; its problems are logged with its turn."""
 
     kind: Kind = "model"
 
@@ -105,20 +105,20 @@ class ModelAnnotator:
         """Fill in the form of a draft.
 
         Raises:
-            ModelError: if the model fails, or answers with something else than a form.
+            ModelError: if the model fails, or its answer is not a form.
         """
         knows: AnnotatorKnows = view.task
-        asked = annotation_prompt(knows.item.draft, Options.read(view.options).language)
-        follows = self._model.capabilities.schema
-        schema = Filled if follows else None
-        request = request_in(view, self._model, asked, PURPOSE, max_tokens=MOST_TOKENS, schema=schema)
+        prompt = annotation_prompt(knows.item.draft, Options.read(view.options).language)
+        has_schema = self._model.capabilities.schema
+        schema = Filled if has_schema else None
+        request = request_in(view, self._model, prompt, PURPOSE, max_tokens=MOST_TOKENS, schema=schema)
         answer = await self._model.complete(request)
-        filled = cast(Filled, answer.parsed if follows else parse(answer.text, Filled))
+        filled = cast(Filled, answer.parsed if has_schema else parse(answer.text, Filled))
         return Reply(text=answer.text, move=move_of(filled), seconds=answer.seconds)
 
 
 def annotation_prompt(draft: Draft, language: str) -> Prompt:
-    """Return what a model reads: the guidelines that people get, and the draft."""
+    """Return a model's prompt: the guidelines for people, and the draft."""
     guide = load_guidelines(language)
     variables = {
         "rules": [step.text for step in guide.steps],
@@ -142,6 +142,6 @@ def move_of(filled: Filled) -> dict[str, Any]:
     move = filled.model_dump()
     for name in ("clear_plan", "ambiguous_plan"):
         move[name] = list(steps("\n".join(move[name])))
-    # What is no step at all is told as missing, among the form's problems.
+    # An invalid step is reported as missing, among the form's problems.
     move["step"] = filled.step - 1 if filled.step is not None and filled.step > 0 else None
     return move

@@ -1,8 +1,8 @@
-"""The desk of a third person, who makes one pair of what annotators left of a draft (spec 11).
+"""The desk of a third person, who makes one pair from annotators' forms on a draft (spec 11).
 
-A draft needs two annotators. Where they left the same in every field, that is the pair; where all deleted it,
-it is deleted; where they differ, somebody who annotated neither decides, with one form more. The newest such
-form holds, whoever's it is; it may also correct a pair that annotators agree on.
+A draft needs two annotators. If their forms agree in every field, that is the pair; if all deleted the draft,
+it is deleted; if they differ, a person who did not annotate it decides with a form of their own. The latest
+such form wins, and it may also correct a pair on which annotators agree.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from logs import LogReader
 from simulator.ambik.annotation.agreement import (
     FIELDS,
     agreement_table,
-    compared,
-    differing,
+    all_values,
+    differing_fields,
+    field_value,
     pair_agreement,
-    whole,
 )
 from simulator.ambik.annotation.form import ORDER, check_fields, check_pair_form, errors_of
 from simulator.ambik.annotation.page import sentence_of
@@ -43,23 +43,23 @@ from simulator.runner.logged import PlayedItem, required_run
 from simulator.word_diff import Piece, word_diff
 
 NEEDED: Final = 2
-"""Annotators that a draft needs before anybody decides on it."""
+"""Number of annotators that a draft needs before it can be decided."""
 State = Literal["open", "due", "agreed", "consolidated", "deleted"]
-"""Too few annotators; they differ; they left the same; a third person's; deleted by all or at the desk."""
+"""Too few annotators; they differ; they agree; decided by a third person; deleted by all or at the desk."""
 KEPT: Final = "kept"
-"""Named among what annotators differ in where one deleted the row and another did not."""
+"""The difference reported if some annotators deleted the row and others kept it."""
 TEXTS: Final = tuple(name for name in FIELDS if name != "type")
-"""Fields that are written; the type is chosen."""
+"""The text fields: all but the type."""
 _ROWS: Final[Mapping[str, int]] = {
     **{"clear": 3, "objects": 3, "scene": 3, "indirect": 3, "ambiguous": 3, "variants": 3},
     **{"clear_plan": 5, "ambiguous_plan": 5, "step": 1, "shortlist": 1, "intent": 1},
 }
-_ASIDE: Final = ("passed_over", "comment", "delete")
+_NOTES: Final = ("passed_over", "comment", "delete")
 _YES: Final = ["yes"]
 
 
 class Decision(DecidingForm):
-    """A third person's form, as the log has it: the fields of `forms.read_pair_form`."""
+    """A third person's form as logged: the fields of `forms.read_pair_form`."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
 
@@ -71,27 +71,27 @@ DECIDING: Final = JudgingForm(kind="ambik.pair", model=Decision, verb="decides")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftCase(Case[PairForm]):
-    """A draft at the desk, with the opinions of its annotators, the oldest first, and of the third person."""
+    """A draft at the desk, with the forms of its annotators, oldest first, and of the third person."""
 
     @property
     def forms(self) -> tuple[PairForm, ...]:
-        """The forms of the annotators, the oldest first, without who that is."""
+        """The annotators' forms, oldest first and without their names."""
         return tuple(replace(form, annotator="") for form in self.opinions.blind.values())
 
     @property
     def kept(self) -> tuple[Pair, ...]:
-        """The pairs of the forms of those who kept the draft."""
+        """The pairs of the annotators who kept the draft."""
         return tuple(form.pair for form in self.forms if form.pair is not None)
 
     @property
     def differs(self) -> tuple[str, ...]:
-        """Fields that annotators did not leave the same, `KEPT` first if only some deleted the row."""
+        """The fields in which annotators differ, with `KEPT` first if only some deleted the row."""
         some_deleted = 0 < len(self.kept) < len(self.opinions.blind)
-        return (*((KEPT,) if some_deleted else ()), *differing(self.kept))
+        return (*((KEPT,) if some_deleted else ()), *differing_fields(self.kept))
 
     @property
     def state(self) -> State:
-        """Return the state that the draft is in."""
+        """The draft's state."""
         if (decided := self.opinions.decided) is not None:
             return "deleted" if decided.pair is None else "consolidated"
         if not self.ready:
@@ -102,14 +102,14 @@ class DraftCase(Case[PairForm]):
 
     @property
     def pair(self) -> Pair | None:
-        """The pair that holds; None while there is none, or if it was deleted."""
+        """The resulting pair; None while undecided or if the draft was deleted."""
         if (decided := self.opinions.decided) is not None:
             return decided.pair
         return self.kept[0] if self.state == "agreed" else None
 
 
 def cases(reader: LogReader, run_id: str) -> tuple[DraftCase, ...]:
-    """Return every draft of a run, in the order in which drafts were first given to somebody.
+    """Return every draft of a run, in the order in which they were first assigned.
 
     Raises:
         InputError: if the run has no drafts.
@@ -118,7 +118,7 @@ def cases(reader: LogReader, run_id: str) -> tuple[DraftCase, ...]:
     required_run(reader, run_id, BENCHMARK)
     drafts = _drafts(reader, run_id)
     if not drafts:
-        message = f"{run_id} has no drafts that annotators make pairs of."
+        message = f"{run_id} has no drafts for annotators."
         raise InputError(message, code="no_drafts", run=run_id)
     played: defaultdict[str, list[PlayedItem]] = defaultdict(list)
     for episode in played_of(reader, [run_id]):
@@ -135,7 +135,7 @@ def _drafts(reader: LogReader, run_id: str) -> dict[str, Draft]:
 def _case(
     key: str, draft: Draft, played: Sequence[PlayedItem], decision: Opinions[Decision] | None
 ) -> DraftCase:
-    # Of several forms of one annotator the last counts.
+    # An annotator's last form counts.
     opinions = Opinions({form.annotator: form for form in forms_of(played)})
     kept = [form_values(form) for form in opinions.blind.values() if form.pair is not None]
     proposed = {**(kept[0] if kept else {}), "comment": "", "one_ambiguity": []}
@@ -159,7 +159,7 @@ def _case(
 
 
 def flow(reader: LogReader, run_id: str) -> dict[str, int]:
-    """Return how many drafts a run has, how many are ``annotated`` by two, and of these by state."""
+    """Return the number of drafts, of those ``annotated`` by two, and of the latter by state."""
     states = Counter(each.state for each in cases(reader, run_id))
     drafts = states.total()
     counts = {name: states[name] for name in ("due", "agreed", "consolidated", "deleted")}
@@ -167,9 +167,9 @@ def flow(reader: LogReader, run_id: str) -> dict[str, int]:
 
 
 def form_values(form: PairForm) -> dict[str, Any]:
-    """Return a form as the desk has it; steps are counted from 1 there."""
+    """Return a form's values at the desk, where steps count from 1."""
     record = form_record(form)
-    values: dict[str, Any] = {name: record.get(name, "") for name in _ASIDE}
+    values: dict[str, Any] = {name: record.get(name, "") for name in _NOTES}
     if form.pair is None:
         return values
     texts = {name: field_text(form.pair, name) for name in TEXTS}
@@ -177,14 +177,14 @@ def form_values(form: PairForm) -> dict[str, Any]:
 
 
 def read_form(case: Case[PairForm], values: Values, deciding: bool) -> Decision:
-    """Return the decision that a form of the desk makes.
+    """Return the decision in a form of the desk.
 
     Raises:
-        DeskFormError: if it breaks rules; warnings pass.
-        SeatError: if it is no such form.
+        DeskFormError: if the form breaks rules; warnings are allowed.
+        SeatError: if it is not such a form.
     """
     draft: Draft = case.thing
-    move = {name: str(values.get(name) or "") for name in (*TEXTS, *_ASIDE)}
+    move = {name: str(values.get(name) or "") for name in (*TEXTS, *_NOTES)}
     step = move.pop("step").strip()
     fields = {
         **move,
@@ -198,11 +198,11 @@ def read_form(case: Case[PairForm], values: Values, deciding: bool) -> Decision:
 
 
 def _show(draft: Draft, forms: Sequence[PairForm]) -> Iterator[Block]:
-    """Yield what differs in annotators' forms, field by field, then the rest; never who they are."""
+    """Yield the differences of annotators' forms, field by field, then the rest, all without names."""
     yield Heading(draft.id)
     yield Card(message("desks.pairs.proposed"), [_proposal_facts(draft)], folded=True)
     kept = [(number, form.pair) for number, form in enumerate(forms, 1) if form.pair is not None]
-    differs = differing([pair for _, pair in kept])
+    differs = differing_fields([pair for _, pair in kept])
     for number, form in enumerate(forms, 1):
         if form.pair is None:
             yield Text(message("desks.pairs.deleted", k=number, why=form.delete))
@@ -210,7 +210,7 @@ def _show(draft: Draft, forms: Sequence[PairForm]) -> Iterator[Block]:
         yield Heading(message(f"field.{name}"))
         first = kept[0][1]
         for number, pair in kept:
-            same = compared(pair, name) == compared(first, name)
+            same = field_value(pair, name) == field_value(first, name)
             text = field_text(pair, name)
             words = (Piece(text, "same"),) if same else word_diff(field_text(first, name), text)
             yield Revision(str(number), words)
@@ -218,8 +218,8 @@ def _show(draft: Draft, forms: Sequence[PairForm]) -> Iterator[Block]:
         rows = [(_label(name), field_text(kept[0][1], name)) for name in FIELDS if name not in differs]
         yield Card(message("desks.pairs.same"), [Facts(rows, "en")], folded=True)
     for number, form in enumerate(forms, 1):
-        said = [(_label("passed_over"), form.passed_over), (_label("comment"), form.comment)]
-        rows = [(name, text) for name, text in said if text]
+        notes = [(_label("passed_over"), form.passed_over), (_label("comment"), form.comment)]
+        rows = [(name, text) for name, text in notes if text]
         rows += [(_label(each.field), each.sentence()) for each in check_pair_form(draft, form)]
         if rows:
             yield Card(message("desks.pairs.said", k=number), [Facts(rows, "en")])
@@ -241,8 +241,8 @@ def _proposal_facts(draft: Draft) -> Facts:
 
 
 def outcome(form: PairForm) -> Hashable:
-    """Return what annotators may differ in: every field; None for a row that is deleted."""
-    return None if form.pair is None else whole(form.pair)
+    """Return the values in which annotators may differ: all fields; None for a deleted row."""
+    return None if form.pair is None else all_values(form.pair)
 
 
 def _runs(reader: LogReader) -> list[str]:
@@ -252,20 +252,20 @@ def _runs(reader: LogReader) -> list[str]:
 
 
 def _sections(reader: LogReader, run: str, rater: str) -> tuple[Section, ...]:
-    """Return how far drafts are, and how far annotators agree, field by field."""
+    """Return the progress of drafts, and the annotators' agreement by field."""
     counts, measures = flow(reader, run), pair_agreement(forms(reader, [run]))
     titles = {
         "drafts": "Drafts",
         "annotated": "Annotated by two",
-        "due": "To be decided",
-        "agreed": "The same twice",
+        "due": "To decide",
+        "agreed": "In agreement",
         "consolidated": "Decided",
         "deleted": "Deleted",
     }
     progress = Table(tuple(titles.values()), [tuple(map(counts.__getitem__, titles))])
     remark = (
-        f"{measures.annotators} annotators, {measures.forms} forms; drafts with one annotator alone, left "
-        f"out: {measures.single}; earlier forms replaced: {measures.replaced}. Intervals are over drafts."
+        f"{measures.annotators} annotators, {measures.forms} forms; drafts left out with only one annotator: "
+        f"{measures.single}; earlier forms replaced: {measures.replaced}. Intervals are over drafts."
     )
     return (
         Section(name="progress", title="Progress", tables=(progress,)),
@@ -274,7 +274,7 @@ def _sections(reader: LogReader, run: str, rater: str) -> tuple[Section, ...]:
 
 
 def export_run(reader: LogReader, run: str, path: str | Path) -> tuple[Pair, ...]:
-    """Write and return the pairs that drafts have become; what annotators left alike must keep the rules.
+    """Write and return the pairs of a run; pairs that no third person decided must not break rules.
 
     Raises:
         InputError: if there is no pair yet, or the file cannot be written.
@@ -285,7 +285,7 @@ def export_run(reader: LogReader, run: str, path: str | Path) -> tuple[Pair, ...
         if case.pair and (case.opinions.decided or not errors_of(check_pair_form(case.thing, case.forms[0])))
     ]
     if not pairs:
-        raise InputError(f"{path}: no draft has become a pair yet, so there is nothing to write.")
+        raise InputError(f"{path}: there are no finished pairs yet, so there is nothing to write.")
     return export_pairs(path, pairs)
 
 
@@ -296,7 +296,7 @@ PAIRS: Final = Desk(
         Field(name="type", kind="choice", choices=ORDER, words="type"),
         *(Field(name=name, rows=_ROWS.get(name, 2)) for name in TEXTS),
         Field(name="one_ambiguity", kind="choices", choices=("yes",)),
-        *(Field(name=name, rows=1) for name in _ASIDE),
+        *(Field(name=name, rows=1) for name in _NOTES),
     ),
     sets=_runs,
     cases=cases,

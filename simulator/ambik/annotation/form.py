@@ -1,10 +1,9 @@
-"""An annotator's form: the rules that it has to keep, and what its intent accepts (spec 3, 11.1).
+"""The rules of an annotator's form, and a preview of what its intent accepts (spec 3, 11.1).
 
-What can be decided for certain is an error. What is guessed from words (which objects a text names, how many
-things it leaves open) is a warning: people see better. Texts are compared with white space squeezed and in
-small letters, plan lines without a final stop. Problems are told by code, field and what the rule found
-there; tables/pair_form.yaml has their levels, and their sentences in English and Chinese. How the fields are
-read: `forms.read_pair_form`.
+A certain violation is an error. A guess from words (which objects a text names, how many things it leaves
+open) is a warning, since people judge better. Texts are compared case-folded and with white space squeezed,
+plan lines without a final stop. A problem has a code, a field and details; tables/pair_form.yaml has its
+level, and its sentences in English and Chinese. `forms.read_pair_form` reads the fields.
 """
 
 from __future__ import annotations
@@ -28,22 +27,22 @@ from simulator.word_diff import word_diff
 
 Level = Literal["error", "warning"]
 ORDER: Final[tuple[Ambiguity, ...]] = ("safety", "common_sense_knowledge", "preferences")
-"""In which annotators look at the candidates; they take the first that is adequate."""
+"""The order in which annotators look at the candidates; they take the first that is adequate."""
 _TEXTS: Final = ("clear", "objects", "scene", "ambiguous", "question", "answer", "clear_plan")
 _ARTICLE: Final = re.compile(r"^(?:an?|the) ", re.I)
 _ANY_ARTICLE: Final = re.compile(r"\b(?:an?|the)\b", re.I)
-# How "u" and "h" sound, letters do not tell.
+# Words in "u" and "h" are not checked, since spelling does not tell how they sound.
 _WRONG_ARTICLE: Final = re.compile(r"\b(?:a (?!one\b)[aeio]\w*|an [b-dfgj-np-tv-z]\w*)", re.I)
 _WORD: Final = re.compile(r"[\w'’-]+")
-_BETWEEN: Final = {"zh": "、"}
+_SEPARATORS: Final = {"zh": "、"}
 
 
 class Problem(NamedTuple):
-    """Something that is, or may be, wrong with a form.
+    """An error or a warning about a form.
 
     Attributes:
-        field: of the form, that it is about (`forms.read_pair_form`).
-        details: what the rule found there; of `passed_over` types, of plans their lengths.
+        field: the field of the form (`forms.read_pair_form`).
+        details: what the rule found; types for `passed_over`, lengths for plans.
     """
 
     code: str
@@ -52,17 +51,17 @@ class Problem(NamedTuple):
 
     @property
     def detail(self) -> str:
-        """Return what was found, as it is logged."""
+        """The details as logged."""
         return ", ".join(self.details)
 
     @property
     def level(self) -> Level:
-        """Return ``error`` if the form cannot stay like this, else ``warning``."""
+        """``error`` if the form must be changed, otherwise ``warning``."""
         return cast(Level, problem_table()[self.code]["level"])
 
     def sentence(self, language: str = "en") -> str:
-        """Return what to say of it: in English or Chinese."""
-        detail = _BETWEEN.get(language, ", ").join(self.details)
+        """Return the message in English or Chinese."""
+        detail = _SEPARATORS.get(language, ", ").join(self.details)
         return problem_table()[self.code][language].format(detail=detail)
 
     def __str__(self) -> str:
@@ -70,42 +69,41 @@ class Problem(NamedTuple):
 
 
 class PairFormError(SeatFormError[Problem]):
-    """An annotator's form breaks rules, warnings not among them; nothing is kept."""
+    """An annotator's form has errors (not only warnings); it is not stored."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__(problems, ANNOTATOR, code="pair")
 
 
 def problem_table() -> Mapping[str, Mapping[str, str]]:
-    """Return all codes, each with its level and its sentence by language."""
+    """Return the level and the sentences by language of every problem code."""
     problems: dict[str, dict[str, str]] = table("pair_form")["problems"]
     return problems
 
 
 @cache
 def known_objects() -> tuple[str, ...]:
-    """Return what may be called an object: all that the built-in scenes hold."""
+    """Return the names of all objects in the built-in scenes."""
     drafts = (name for draft in load_drafts() for name in draft.objects)
     return tuple(dict.fromkeys((*vocabulary(load_pairs()), *drafts)))
 
 
 def check_pair_form(draft: Draft, form: PairForm) -> tuple[Problem, ...]:
-    """Return what is, or may be, wrong with a form; nothing if it is good."""
+    """Return the problems of a form; empty if there are none."""
     if form.pair is None:
         return () if form.delete.strip() else (Problem("no_reason", "delete"),)
-    kept = (Problem("deleted", "delete"),) if form.delete else ()
-    earlier = passed_by(draft, form.pair.type)
-    unsaid = (
-        (Problem("passed_over", "passed_over", earlier),) if earlier and not form.passed_over.strip() else ()
-    )
-    return (*kept, *unsaid, *_check_ticked(form), *pair_problems(form.pair))
+    problems = [Problem("deleted", "delete")] if form.delete else []
+    earlier = earlier_candidates(draft, form.pair.type)
+    if earlier and not form.passed_over.strip():
+        problems.append(Problem("passed_over", "passed_over", earlier))
+    return (*problems, *_check_ticked(form), *pair_problems(form.pair))
 
 
 def check_fields(draft: Draft, move: Mapping[str, Any]) -> tuple[Problem, ...]:
-    """Return the same of a form that is being filled in: the type may be missing, the step any number.
+    """Return the problems of an unfinished form: the type may be missing, the step any number.
 
     Raises:
-        SeatError: if it is no such form.
+        SeatError: if it is not such a form.
     """
     typed, step = move.get("type") in AMBIGUITIES, move.get("step")
     negative = type(step) is int and step < 0
@@ -122,24 +120,25 @@ def check_fields(draft: Draft, move: Mapping[str, Any]) -> tuple[Problem, ...]:
 
 
 def errors_of(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return those with which a form cannot stay as it is."""
+    """Return the problems that are errors."""
     return tuple(problem for problem in problems if problem.level == "error")
 
 
 def refuse_errors(problems: Iterable[Problem]) -> None:
-    """Refuse a form that breaks rules.
+    """Raise if there are errors among the problems.
 
     Raises:
-        PairFormError: if there is an error among the problems; warnings pass.
+        PairFormError: if there is an error; warnings are allowed.
     """
     if errors := errors_of(problems):
         raise PairFormError(errors)
 
 
 def preview(pair: Pair) -> tuple[tuple[str, bool, bool], ...]:
-    """Return each of the plans' lines, and whether the intent, and whether the variants accept it.
+    """Return each line of the plans, and whether the intent and whether the variants accept it.
 
-    `pair`: as it stands; nothing is shown while neither is written.
+    Returns:
+        Nothing while the pair has neither intent nor variants.
     """
     intent, lines = pair.intent, dict.fromkeys((*pair.clear_plan, *pair.ambiguous_plan))
     if intent is None and not pair.variants:
@@ -150,8 +149,8 @@ def preview(pair: Pair) -> tuple[tuple[str, bool, bool], ...]:
     )
 
 
-def passed_by(draft: Draft, chosen: Ambiguity) -> tuple[Ambiguity, ...]:
-    """Return the types whose candidates come before the one that was chosen."""
+def earlier_candidates(draft: Draft, chosen: Ambiguity) -> tuple[Ambiguity, ...]:
+    """Return the types whose candidates come before the chosen one."""
     return tuple(kind for kind in ORDER[: ORDER.index(chosen)] if kind in draft.candidates)
 
 
@@ -163,9 +162,9 @@ def _check_ticked(form: PairForm) -> tuple[Problem, ...]:
 
 
 def pair_problems(pair: Pair, *, typed: bool = True) -> Iterator[Problem]:
-    """Yield what the fields of a pair break.
+    """Yield the problems of a pair's fields.
 
-    `typed`: whether a type was chosen; else no rule that needs one is applied.
+    `typed`: False if no type was chosen yet; rules that need one are then skipped.
     """
     yield from (Problem("empty", name) for name in _TEXTS if not getattr(pair, name))
     yield from _objects(pair)
@@ -211,10 +210,10 @@ def _scene(pair: Pair) -> Iterator[Problem]:
 
 
 def _check_names(pair: Pair, words: Iterable[str]) -> Iterator[Problem]:
-    there = set(map(folded, pair.things))
+    present = set(map(folded, pair.things))
     for name in named(pair.clear, [*pair.things, *words]):
-        # "The onion" of a scene with a red onion is that onion.
-        if folded(name) not in there and not any(names_any(thing, [name]) for thing in pair.things):
+        # "The onion" in a scene with a red onion is that onion.
+        if folded(name) not in present and not any(names_any(thing, [name]) for thing in pair.things):
             yield Problem("object_missing", "clear", (name,))
 
 
@@ -228,23 +227,23 @@ def _task(pair: Pair) -> Iterator[Problem]:
 
 
 def changes(clear: str, ambiguous: str) -> tuple[str, ...]:
-    """Return the places in which two tasks differ, each in words: an article alone is none.
+    """Return the texts of the places in which two tasks differ, ignoring differences in articles.
 
-    Changes with nothing but linking words between them are one: they are within one noun group.
+    Changes with only linking words between them count as one, since they are within one noun group.
     """
     links: Sequence[str] = table("pair_form")["links"]
     places: list[list[str]] = []
-    together = False
+    same_place = False
     for piece in word_diff(folded(clear), folded(ambiguous)):
         content = any(word not in links for word in _WORD.findall(piece.text))
         if piece.change == "same":
-            together = together and not content
-        elif content or together:
-            if together:
+            same_place = same_place and not content
+        elif content or same_place:
+            if same_place:
                 places[-1].append(piece.text.strip())
             else:
                 places.append([piece.text.strip()])
-            together = True
+            same_place = True
     return tuple(" / ".join(filter(None, place)) for place in places)
 
 
@@ -281,8 +280,8 @@ def _shortlist(pair: Pair) -> Iterator[Problem]:
     yield from _check_list(pair.shortlist, "shortlist")
     if len(pair.shortlist) < 2:
         yield Problem("shortlist_single" if pair.shortlist else "shortlist_empty", "shortlist")
-    there = set(map(folded, pair.things))
-    absent = (name for name in pair.shortlist if folded(name) not in there)
+    present = set(map(folded, pair.things))
+    absent = (name for name in pair.shortlist if folded(name) not in present)
     yield from (Problem("shortlist_scene", "shortlist", (name,)) for name in absent)
 
 

@@ -1,4 +1,4 @@
-"""An annotator's form as blocks of a page, in the order of the work (spec 11.1), and its check."""
+"""An annotator's form as page blocks, in the order of the work (spec 11.1), and its check."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from simulator.ambik.annotation.form import ORDER, Problem, check_fields, passed_by, preview
+from simulator.ambik.annotation.form import ORDER, Problem, check_fields, earlier_candidates, preview
 from simulator.ambik.data import load_guidelines
 from simulator.ambik.forms import PairFields, proposed_fields, proposed_step, read_pair_form
 from simulator.ambik.items import Draft
@@ -40,7 +40,7 @@ _FIELDS: Final = {
 
 
 def pair_form(draft: Draft) -> Form:
-    """Return the form in which a draft is made a pair, or deleted."""
+    """Return the form for making a pair from a draft, or deleting it."""
     fields = {
         **_FIELDS,
         **{name: _FIELDS[name]._replace(value=value) for name, value in proposed_fields(draft).items()},
@@ -87,7 +87,7 @@ _TYPE_FIRST: Final = _hint(message("form.type_first"), When("type", unless=True)
 
 
 def type_guide() -> tuple[Block, ...]:
-    """Return what tells the types apart: the test, and a definition of each with an example."""
+    """Return the guide to the types: the test, and a definition of each with an example."""
     guides = [load_guidelines(language) for language in ("en", "zh")]
     points: list[tuple[Words, Words]] = [
         (
@@ -113,7 +113,7 @@ def _candidates(draft: Draft, ambiguous: Field) -> tuple[Block, ...]:
         )
         for kind in ORDER
     ]
-    later = tuple(kind for kind in ORDER if passed_by(draft, kind))
+    later = tuple(kind for kind in ORDER if earlier_candidates(draft, kind))
     why = _FIELDS["passed_over"]._replace(when=When("type", later), own_words=True)
     return (
         Part(message("form.type_test"), type_guide(), folded=True),
@@ -125,7 +125,7 @@ def _candidates(draft: Draft, ambiguous: Field) -> tuple[Block, ...]:
 
 
 def _field_per_type(draft: Draft, field: Field) -> list[Field]:
-    """Return a field for each type, so that no word is lost by choosing another one."""
+    """Return a field for each type, so that choosing another type loses no text."""
     attribute = "task" if field.name == "ambiguous" else field.name
     return [
         field._replace(
@@ -158,11 +158,11 @@ def _shortlist(field: Field) -> tuple[Block, ...]:
     )
 
 
-# ---- while it is filled in
+# ---- checks while the form is filled in
 
 
 def check_page(draft: Draft, values: Mapping[str, Any], language: str) -> Checked:
-    """Return what is, or may be, wrong with a form as it stands, and what its intent accepts."""
+    """Return the problems of a form in its current state, and a preview of what its intent accepts."""
     if values.get("deleting"):
         reason = str(values.get("delete") or "")
         missing = () if reason.strip() else (Problem("no_reason", "delete"),)
@@ -176,7 +176,7 @@ def _problem_in_words(problem: Problem, language: str) -> FieldProblem:
 
 
 def sentence_of(problem: Problem, language: str) -> str:
-    """Return a problem in words; types are called by their names."""
+    """Return a problem as a sentence, with the names of types."""
     if problem.code == "passed_over":
         types = load_guidelines(language).types
         problem = problem._replace(
@@ -186,8 +186,8 @@ def sentence_of(problem: Problem, language: str) -> str:
 
 
 def _acceptance_blocks(draft: Draft, values: Mapping[str, Any]) -> tuple[Block, ...]:
-    """Return what intent and variants accept of the plans' lines."""
-    # What is accepted depends on neither, and neither need be chosen yet.
+    """Return the plans' lines that the intent and the variants accept."""
+    # The preview does not depend on type and step, which may not be chosen yet.
     pair = read_pair_form(draft, {**values, "type": AMBIGUITIES[0], "step": None, "delete": ""}).pair
     rows = [
         (

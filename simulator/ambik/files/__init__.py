@@ -1,1 +1,1 @@
-"""Files of AmbiK: tables of pairs, KnowNo scenarios, published runs, metric cases."""
+"""Readers of AmbiK's files: pairs, KnowNo scenarios, published runs, metric cases."""

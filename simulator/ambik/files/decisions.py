@@ -1,8 +1,8 @@
-"""Logs of decisions, JSON lines or a JSON list (spec 13): read field by field, and made of the log's lines.
+"""Readers of decision logs: JSON lines or a JSON list (spec 13).
 
-A file need not have every field: what a method's set is made of must be there, the rest may miss. Texts of
-the task come from the line (``item``, which our own files have), or from data by pair and member. What a run
-of the log holds beside a decision (`LineDetails`) is read for an import alone.
+Only the fields from which a method's set is computed are required. The task's texts come from the line
+(``item``, in our own files) or from data, by pair and member. Details that a logged run has in addition to a
+decision (`LineDetails`) are read only for an import.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from simulator.tables.records import read_records
 from trees.faults import Fault
 
 ROBOTS: Final = (*METHODS, "offline", PERSON)
-_HOLDS: Final = ("prediction_set", "token_table", "samples", "certainty", "options", "marked", "action")
+_ANY_OF: Final = ("prediction_set", "token_table", "samples", "certainty", "options", "marked", "action")
 NO_DETAILS: Final = LineDetails()
 _DETAILS: Final = Codec[LineDetails](LineDetails)
 _CALIBRATION: Final = Codec[CalibrationFields](CalibrationFields)
@@ -49,17 +49,18 @@ def _fields_of(method: str) -> Codec[LineFields]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionLine:
-    """A line of a log of decisions.
+    """A line of a decision log.
 
     Attributes:
-        decision: whose item is a stand-in without texts where `known` is false.
-        known: whether the line holds its item.
-        guessed: that it does is not said, but follows from there being neither a threshold nor a set.
-        threshold: the one that was in force, as far as the line tells it.
-        settings: likewise.
-        fields: as they stand in the line.
-        details: what the line tells beside; empty unless they were asked for.
-        number: of the line, from 1.
+        decision: the decision; its item is a placeholder without texts if `known` is False.
+        known: True if the task's texts are known.
+        calibrates: True if the decision is for calibration.
+        guessed: True if `calibrates` is not stated but inferred from a missing threshold and set.
+        threshold: the threshold in force, if the line has it.
+        settings: the settings in force, as far as the line has them.
+        fields: the line's fields.
+        details: further details; empty unless requested.
+        number: line number, from 1.
     """
 
     decision: Decision
@@ -74,7 +75,7 @@ class DecisionLine:
 
     @property
     def key(self) -> str:
-        """Return what no other line of a file has."""
+        """A key that is unique within a file."""
         return f"{self.decision.run} {self.decision.episode_id} {self.fields.turn}"
 
     @property
@@ -85,7 +86,7 @@ class DecisionLine:
 
 @dataclass(frozen=True, slots=True)
 class AnswerLine:
-    """A line that says which person gave an answer: its run and episode, its details, its number."""
+    """A line with a person's answer: its run and episode, details and line number."""
 
     episode: tuple[str, str]
     details: LineDetails
@@ -94,7 +95,7 @@ class AnswerLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionsFile:
-    """The contents of a log of decisions."""
+    """The contents of a decision log."""
 
     rows: tuple[DecisionLine, ...]
     faults: tuple[Fault, ...] = ()
@@ -108,36 +109,36 @@ class DecisionsFile:
 
 
 def is_decision(row: Mapping[str, Any]) -> bool:
-    """Return True if an object is a line of a log of decisions."""
-    return {"pair_id", "method"} <= row.keys() and any(name in row for name in _HOLDS)
+    """Return True if an object is a line of a decision log."""
+    return {"pair_id", "method"} <= row.keys() and any(name in row for name in _ANY_OF)
 
 
 def read_decisions(
     path: str | Path, duplicates: Duplicates = "refuse", *, details: bool = False
 ) -> DecisionsFile:
-    """Return the decisions of a file, in its order, with the answers of people among them.
+    """Return the decisions of a file, in its order, and people's answers.
 
-    `details`: whether `LineDetails` are read, too; a line is a fault if they are wrong.
+    `details`: True to read `LineDetails` as well; a line with wrong details is then a fault.
 
     Raises:
         InputError: if the file cannot be read at all.
     """
     path = Path(path)
-    places = count()
+    numbers = count()
 
     def parse(row: Row) -> tuple[str, DecisionLine | AnswerLine | None]:
-        beside = _DETAILS.read_row(row) if details and row.get("seat") != ANNOTATOR else NO_DETAILS
+        more = _DETAILS.read_row(row) if details and row.get("seat") != ANNOTATOR else NO_DETAILS
         if row.get("seat") == USER:
             run = (row.get("run_id") or path.stem, row.text("episode_id")) if details else ("", "")
-            return f"other {next(places)}", AnswerLine(run, beside)
+            return f"other {next(numbers)}", AnswerLine(run, more)
         if row.get("seat") == ANNOTATOR:
-            return f"other {next(places)}", None
+            return f"other {next(numbers)}", None
         line = decision_line(row, path)
-        if beside.prediction_set is not None:
-            # A set that is told by letters is kept by its texts.
-            texts = tuple(line.decision.options.get(entry, entry) for entry in beside.prediction_set)
-            beside = beside.model_copy(update={"prediction_set": texts})
-        return line.key, replace(line, details=beside)
+        if more.prediction_set is not None:
+            # A set given by letters is stored by its texts.
+            texts = tuple(line.decision.options.get(entry, entry) for entry in more.prediction_set)
+            more = more.model_copy(update={"prediction_set": texts})
+        return line.key, replace(line, details=more)
 
     read = read_records(path, parse, lambda row: (row[0], ""), name="pair_id", duplicates=duplicates)
     numbered = [
@@ -152,7 +153,7 @@ def read_decisions(
 
 
 def decision_line(row: Row, file: Path) -> DecisionLine:
-    """Return a line of `file`, which names its run where it does not say one.
+    """Return a line of `file`, whose name is the run's if the line has none.
 
     Raises:
         FieldError: names the field that is missing or wrong.
@@ -182,7 +183,7 @@ def _item(row: Row, fields: LineFields) -> tuple[DecideItem, bool]:
     if row.get("item") is not None:
         item = row.parsed("item", lambda record: read_item(record, "the item"))
         if isinstance(item, DraftItem):
-            raise row.wrong("item", "is a draft, of which nothing is decided")
+            raise row.wrong("item", "is a draft, but only tasks can be decided on")
         return item, True
     id, part = row.key("pair_id"), fields.part or "test"
     kind = spelled(fields.type)
@@ -194,22 +195,23 @@ def _item(row: Row, fields: LineFields) -> tuple[DecideItem, bool]:
     if kind not in TASK_TYPES:
         row.one_of("type", TASK_TYPES)
     if (kind == "unambiguous_direct") != (fields.member == "clear"):
-        raise row.wrong("type", f"is {kind}, which a task that is {fields.member} cannot be")
-    # Of a clear task nothing is told by its pair's type.
+        raise row.wrong("type", f"is {kind}, which does not fit the member {fields.member}")
+    # The pair's type of a clear task is unknown, and not used.
     ambiguity = cast(Ambiguity, kind if kind != "unambiguous_direct" else "preferences")
     pair = Pair(id=id, scene="", clear="", ambiguous="", type=ambiguity)
     return PairItem(pair=pair, member=fields.member, part=part), False
 
 
 def _decision(fields: LineFields, method: Any, item: DecideItem, run: str) -> Decision:
-    called = (item.id, method, fields.generator, fields.chooser, fields.context, fields.dialogue)
+    parts = (item.id, method, fields.generator, fields.chooser, fields.context, fields.dialogue)
     seed = () if fields.seed is None else (str(fields.seed),)
-    id = fields.episode_id or ".".join((*called, *seed))
-    return Decision(episode_id=id, run=run, item=item, method=method, asked=fields.asked, **fields.made_of())
+    id = fields.episode_id or ".".join((*parts, *seed))
+    values = fields.decision_fields()
+    return Decision(episode_id=id, run=run, item=item, method=method, asked=fields.asked, **values)
 
 
 def _settings(row: Row, threshold: Calibrated | None) -> Settings:
-    """Return those of the line; where it does not say them, its target is that of the threshold in force."""
+    """Return the line's settings; without a target, that of the threshold in force."""
     values = row.get("settings") or {}
     settings: Settings = row.parsed("settings", read_settings, values)
     if threshold is None or "target_success" in values or not 0 < threshold.epsilon < 1:
@@ -217,13 +219,13 @@ def _settings(row: Row, threshold: Calibrated | None) -> Settings:
     return replace(settings, target_success=float(1 - exact(threshold.epsilon)))
 
 
-# ---- texts of data
+# ---- texts from data
 
 
 def with_items(
     lines: Iterable[DecisionLine], pairs: Mapping[str, Pair], scenarios: Mapping[str, Scenario]
 ) -> tuple[DecisionLine, ...]:
-    """Return the same lines, with the texts of data where they have none of their own."""
+    """Return the lines, with texts from data where a line has none."""
     return tuple(line if line.known else _with_item(line, pairs, scenarios) for line in lines)
 
 
@@ -233,10 +235,10 @@ def _with_item(
     item: DecideItem = line.decision.item
     if isinstance(item, PairItem):
         pair = pairs.get(item.pair.id)
-        # The same id with another type is another data set's pair.
+        # The same id with another type belongs to another data set.
         if pair is None or (item.member == "ambiguous" and pair.type != item.pair.type):
             return line
-        # Where the line does not say what it serves, the pair may.
+        # If the line does not state its part, the pair may.
         part = part_of(pair) if line.guessed and pair.take_ambiguous is None else item.part
         item = replace(item, pair=pair, part=part)
     elif item.scenario.id in scenarios:

@@ -1,4 +1,4 @@
-"""Fields of records in JSON files: what they hold, and what may be wrong with them."""
+"""Field types and models of the records in JSON files, with their validation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from simulator.fields import Finite, FiniteOrNone, Key, OptionalText, Said, Whol
 from simulator.tables.cells import spelled
 
 ROUNDING: Final = 1e-6
-"""By how much a log-probability may be above 0: programs add in single precision."""
+"""Tolerance for log-probabilities above 0, since programs add in single precision."""
 
 
 def _or_none(value: Any) -> Any:
@@ -35,8 +35,8 @@ def _or_none(value: Any) -> Any:
 def _options(options: dict[str, str]) -> dict[str, str]:
     for letter in options:
         if len(letter) != 1 or letter not in ascii_uppercase:
-            # No token of a model's would be taken for it.
-            raise ValueError(f"has {letter!r}; options go by capital letters (A, B, C, …)")
+            # No token would be recognized as this option.
+            raise ValueError(f"has {letter!r}; options are named by capital letters (A, B, C, …)")
     if not options:
         raise ValueError("is empty")
     return options
@@ -47,12 +47,12 @@ def _among_options(value: Any, info: ValidationInfo) -> Any:
     letters = ([value] if value else []) if isinstance(value, str) else value or ()
     for letter in letters:
         if options and letter not in options:
-            raise ValueError(f"has {letter!r}, which is none of the options")
+            raise ValueError(f"has {letter!r}, which is not an option")
     return value
 
 
 def _moment(value: Any) -> str:
-    """Return a moment as the log writes it. Without a zone it is UTC."""
+    """Return a time in the log's format; a time without a zone is taken as UTC."""
     if value is None or value == "":
         return ""
     try:
@@ -61,14 +61,14 @@ def _moment(value: Any) -> str:
         else:
             moment = datetime.fromisoformat(value)
     except (ValueError, TypeError, OverflowError, OSError) as error:
-        problem = f"is {str(value)[:40]!r}, no moment (ISO 8601, or seconds since 1970)"
+        problem = f"is {str(value)[:40]!r}, not a time (ISO 8601, or seconds since 1970)"
         raise ValueError(problem) from error
     zoned = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return zoned.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 NAN_AS_NONE = BeforeValidator(_or_none)
-"""What JSON has no number for is nothing, as pandas writes it."""
+"""NaN and infinity, which pandas writes for missing values, are read as None."""
 Share = Annotated[Finite, must(lambda share: 0 <= share <= 1, "is {:g}, not between 0 and 1".format)]
 Count = Annotated[Whole, null_as(0)]
 Flag = Annotated[
@@ -79,19 +79,19 @@ Flag = Annotated[
 """True or false, also as 1 or 0; None where it is missing."""
 Texts = Annotated[tuple[str, ...], null_as(())]
 Spelled = BeforeValidator(lambda name: spelled(name) if isinstance(name, str) else name)
-"""One of some names, whatever its letter case."""
+"""A name in any spelling (letter case, separators)."""
 Options = Annotated[dict[str, Said], AfterValidator(_options)]
-"""Letter -> text."""
+"""Option texts by letter."""
 Letters = Annotated[tuple[str, ...], AfterValidator(_among_options)]
 Letter = Annotated[str, null_as(""), AfterValidator(_among_options)]
-"""A letter of the field `options`, which stands before; empty if there is none."""
+"""A letter of the preceding field `options`; empty if there is none."""
 Logprob = Annotated[
     Finite,
     must(lambda value: value <= ROUNDING, "is {:g}; the logarithm of a probability is at most 0".format),
 ]
 """A natural logarithm."""
 Moment = Annotated[str, BeforeValidator(_moment)]
-"""A moment in time, ISO 8601 or seconds since 1970; empty if it is missing."""
+"""A time, ISO 8601 or seconds since 1970; empty if missing."""
 
 
 PERSON: Final = "person"
@@ -99,7 +99,7 @@ METRICS: Final = ("icr", "hr", "chr", "ssc")
 
 
 def _speech(value: Any) -> Any:
-    """Return texts by role: out of a list of objects, of texts alone, or an object."""
+    """Return pairs of role and text from a list of objects, a list of texts, or an object."""
     if isinstance(value, Mapping):
         return [(role, text) for role, text in value.items() if isinstance(text, str)]
     if isinstance(value, list):
@@ -112,7 +112,7 @@ def _speech(value: Any) -> Any:
 
 
 def _tokens(value: Any) -> Any:
-    """Return tokens with their log-probabilities, out of a list of pairs or objects, or an object."""
+    """Return tokens with log-probabilities from a list of pairs, a list of objects, or an object."""
     if isinstance(value, Mapping):
         return list(value.items())
     if isinstance(value, list):
@@ -124,27 +124,27 @@ def _tokens(value: Any) -> Any:
 
 
 def _threshold(value: Any) -> Any:
-    """Return a threshold, which JSON has as a number, or as a text where it is infinite."""
+    """Return a threshold from a number, or from a text if it is infinite."""
     try:
         number = (
             value if isinstance(value, bool) or not isinstance(value, int | float | str) else float(value)
         )
     except OverflowError as error:
-        raise ValueError(": is too large for a number; infinity is written inf") from error
+        raise ValueError(": is too large for a number; write inf for infinity") from error
     except ValueError:
         return value
     if isinstance(number, float) and math.isnan(number):
-        raise ValueError(": is no number")
+        raise ValueError(": is not a number")
     return number
 
 
 Speech = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_speech)]
 _DECIDED: Final = Decision.__dataclass_fields__.keys() - {"episode_id"}
-"""Fields of a line that are the decision's; an episode without a name is called by what was decided in it."""
+"""Fields of a line that are passed to the decision; its episode's id may have to be generated."""
 
 
 class LineFields(BaseModel):
-    """The fields of a line of any method."""
+    """The fields that lines of all methods share."""
 
     pair_id: Key = ""
     member: Annotated[Member | None, Spelled, NAN_AS_NONE] = None
@@ -176,18 +176,18 @@ class LineFields(BaseModel):
 
     @property
     def asked(self) -> bool | None:
-        """Return True if it asked. Unless that is said: who was answered did, who could have been did not."""
+        """True if the robot asked; if not stated, inferred from an answer or from allowed questions."""
         asks = self.help if self.asks is None else self.asks
         return bool(self.answer) if asks is None and (self.answer or self.questions) else asks
 
-    def made_of(self) -> Mapping[str, Any]:
-        """Return what the decision is made of, by field of `Decision`."""
+    def decision_fields(self) -> Mapping[str, Any]:
+        """Return the values for fields of `Decision`."""
         return {name: getattr(self, name) for name in type(self).model_fields.keys() & _DECIDED}
 
 
 class _Acting(LineFields):
-    def made_of(self) -> Mapping[str, Any]:
-        return {**super().made_of(), "action": self.action or next(iter(self.prediction_set), "")}
+    def decision_fields(self) -> Mapping[str, Any]:
+        return {**super().decision_fields(), "action": self.action or next(iter(self.prediction_set), "")}
 
 
 class _Lettered(LineFields):
@@ -214,27 +214,27 @@ class _Sampled(LineFields):
         dict[str, Whole],
         must(
             lambda samples: all(number > 0 for number in samples.values()),
-            "has an answer that was drawn less than once",
+            "has an answer with a count below 1",
         ),
     ]
     similarities: Annotated[dict[str, Finite], BeforeValidator(lambda value: value or {})] = Field(
         default_factory=dict
     )
     draws: Annotated[
-        Whole | None, must(lambda draws: (draws or 0) >= 0, "is {}; so many answers cannot be drawn".format)
+        Whole | None, must(lambda draws: (draws or 0) >= 0, "is {}; it must not be negative".format)
     ] = None
 
-    def made_of(self) -> Mapping[str, Any]:
-        drawn = sum(self.samples.values()) if self.draws is None else self.draws
-        return {**super().made_of(), "draws": drawn}
+    def decision_fields(self) -> Mapping[str, Any]:
+        draws = sum(self.samples.values()) if self.draws is None else self.draws
+        return {**super().decision_fields(), "draws": draws}
 
 
 class _Certain(_Acting):
     certainty: Annotated[str, AfterValidator(read_certainty)]
 
-    def made_of(self) -> Mapping[str, Any]:
+    def decision_fields(self) -> Mapping[str, Any]:
         flags = (*self.flags, *(("invalid_certainty",) if self.certainty == "invalid" else ()))
-        return {**super().made_of(), "flags": tuple(dict.fromkeys(flags))}
+        return {**super().decision_fields(), "flags": tuple(dict.fromkeys(flags))}
 
 
 class _Marked(LineFields):
@@ -256,11 +256,11 @@ FIELDS: Final[Mapping[str, type[LineFields]]] = {
     "offline": _Marked,
     PERSON: _Marked,
 }
-"""By method, or who else decided."""
+"""The model of a line's fields, by method or kind of robot."""
 
 
 class CalibrationFields(BaseModel):
-    """The threshold that was in force, and what it rests on."""
+    """The threshold in force, and its calibration."""
 
     q_hat: Annotated[float, BeforeValidator(_threshold), Strict()]
     epsilon: Share
@@ -270,13 +270,13 @@ class CalibrationFields(BaseModel):
 
 
 class LineDetails(BaseModel, frozen=True):
-    """The details of a line beside its decision; empty or None where it has none.
+    """Details of a line in addition to its decision; empty or None if missing.
 
     Attributes:
-        time: when it was made, ISO 8601, UTC.
-        decoding: by role: what requests were made with.
-        help: what the set said, as stored.
-        icr, hr, chr, ssc: metrics as stored; None where they did not count.
+        time: time of the decision, ISO 8601, UTC.
+        decoding: decoding parameters by role.
+        help: stored decision to ask, according to the set.
+        icr, hr, chr, ssc: stored metrics; None where they did not apply.
     """
 
     seed: Count = 0
@@ -298,10 +298,10 @@ class LineDetails(BaseModel, frozen=True):
 
     @property
     def made_at(self) -> str:
-        """Return when it was made; empty where that is not said."""
+        """The time of the decision or answer; empty if missing."""
         return self.time or self.answered_at
 
     @property
     def scores(self) -> dict[str, float | None]:
-        """Metrics that the line has."""
+        """The metrics in the line."""
         return {name: getattr(self, name) for name in METRICS if name in self.model_fields_set}

@@ -1,6 +1,6 @@
-"""What is odd about data that can be read all the same; nothing of it is repaired (spec 2.4, 2.5, 3).
+"""Report on oddities in data files that can still be read. Nothing is repaired (spec 2.4, 2.5, 3).
 
-What odd things are called, and which are told once for all rows that have them, says tables/oddities.yaml.
+tables/oddities.yaml has the titles of oddities, and lists those that are reported once for all their rows.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from simulator.ambik.files.pairs import (
     TITLES,
     FileKind,
     PairsFile,
+    identify,
     is_new,
     is_numbered,
-    mixture,
+    mixed_versions,
     part_of,
     plan_shown,
-    seen,
 )
 from simulator.ambik.items import Pair, parting
 from simulator.ambik.terms import table
@@ -31,7 +31,7 @@ from simulator.tables.cells import NO_BREAK, Record, clean, parts, says_nothing
 from trees.faults import Fault
 
 Oddity = tuple[str, str]
-"""Its code, and a message that begins with the column."""
+"""A code, and a message that begins with the column."""
 # Only some of the published files have them (spec 2.2).
 _MAY_BE_ABSENT: Final = ("id", "unambiguous_indirect", "variants", "take_amb")
 _TASKS: Final = {
@@ -46,17 +46,17 @@ _CROWDED_COMMA: Final = re.compile(r",\S")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadReport:
-    """The rows that were read, and what is odd about them.
+    """Oddities of the rows of a data set.
 
     Attributes:
-        files: which versions were seen.
-        warnings: every oddity with file, line, id and, at the beginning of its message, column; what rows
-            share is told of the first of them.
-        oddities: the same row by row.
-        repeated: pairs that several files hold, each taken once.
-        restored: pairs of files without ids that have the id of the same pair in another file.
-        cells: by id and field of the pair, how long cells are as they stand (spec 4): of a task parts between
-            single blanks, outer blanks included, of a plan line breaks.
+        files: the files and their published versions.
+        warnings: oddities with file, line, id and, at the beginning of the message, column; an oddity shared
+            by many rows is reported once, at the first row.
+        oddities: all oddities, row by row.
+        repeated: number of pairs that are in several files and count once.
+        restored: number of pairs without an id that get it from the same pair in another file.
+        cells: raw cell lengths by id and field of the pair (spec 4): for a task the parts between single
+            blanks, including outer ones; for a plan the line breaks.
     """
 
     files: tuple[FileKind, ...]
@@ -68,10 +68,10 @@ class LoadReport:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return how often each oddity is there, in the order of the table.
+        """The number of occurrences of each oddity, in the order of the table.
 
-        In each column it counts once for a pair, however many files hold the pair, and what rows share once
-        for each pair; without a pair it counts once for each file.
+        An oddity counts once per pair and column, even if several files have the pair; a shared one counts
+        once per pair, and one without a pair once per file.
         """
         shared = table("oddities")["shared"]
         places = {
@@ -82,48 +82,48 @@ class LoadReport:
         return {code: counts[code] for code in table("oddities")["titles"] if counts[code]}
 
     def lines(self) -> tuple[str, ...]:
-        """Return the report in words, without places."""
+        """Return the report in words, without line numbers."""
         lines = [
             f"{file.file}: {file.pairs} pairs, {TITLES[file.version]}"
-            + (f"; recognised by {file.why}" if file.why else "")
+            + (f"; recognized by {file.why}" if file.why else "")
             for file in self.files
         ]
         if self.repeated:
-            lines.append(f"{self.repeated} pairs are in several files and count once")
+            lines.append(f"{self.repeated} pairs are in several files and are counted once")
         if self.restored:
-            lines.append(f"{self.restored} pairs without id have that of the same pair in another file")
+            lines.append(f"{self.restored} pairs without an id get it from the same pair in another file")
         titles = table("oddities")["titles"]
         return (*lines, *(f"{titles[code]}: {count}" for code, count in self.counts.items()))
 
 
-def load_report(*files: PairsFile, parts_told: bool = False) -> LoadReport:
-    """Return the report on files that belong together: a function of their rows and of what was read of them.
+def load_report(*files: PairsFile, parts_known: bool = False) -> LoadReport:
+    """Return the report on files that belong together.
 
-    `parts_told`: whether rows without ``take_amb`` are meant as tests, as they said by other means.
+    `parts_known`: True if rows without ``take_amb`` are known to be tests.
     """
-    versions = tuple(map(seen, files))
-    warnings, oddities = [*mixture(versions)], [*mixture(versions)]
+    versions = tuple(map(identify, files))
+    warnings, oddities = [*mixed_versions(versions)], [*mixed_versions(versions)]
     cells: dict[str, Mapping[str, int]] = {}
     for file in files:
-        rows, of_file = tuple(zip(file.rows, file.records, strict=True)), [*_of_file(file)]
-        told_of = {"take_missing"} if parts_told or len(set(map(part_of, file.rows))) < 2 else set()
-        of_rows = [
+        rows, file_level = tuple(zip(file.rows, file.records, strict=True)), [*_file_oddities(file)]
+        ignored = {"take_missing"} if parts_known or len(set(map(part_of, file.rows))) < 2 else set()
+        row_level = [
             Fault(file.table.path, pair.id, record.line, code, message, "warning")
             for pair, record in rows
             for code, message in row_oddities(pair, record)
-            if code not in told_of
+            if code not in ignored
         ]
-        warnings += [*of_file, *_shared_once(of_rows)]
-        oddities += [*of_file, *of_rows]
+        warnings += [*file_level, *_merge_shared(row_level)]
+        oddities += [*file_level, *row_level]
         cells |= {pair.id: _cell_lengths(record) for pair, record in rows}
     return LoadReport(files=versions, warnings=tuple(warnings), oddities=tuple(oddities), cells=cells)
 
 
-def _shared_once(oddities: Sequence[Fault]) -> list[Fault]:
-    """Return the oddities of a file by line; what rows share is told of the first, with how many they are."""
+def _merge_shared(oddities: Sequence[Fault]) -> list[Fault]:
+    """Return the oddities of a file by line, with shared ones merged into one at the first row."""
     shared: list[str] = table("oddities")["shared"]
     new = {oddity.task for oddity in oddities if oddity.code == "new_pairs"}
-    alone: list[tuple[int, Fault]] = []
+    single: list[tuple[int, Fault]] = []
     groups: defaultdict[str, list[Fault]] = defaultdict(list)
     for oddity in oddities:
         if oddity.code in shared and (
@@ -131,31 +131,31 @@ def _shared_once(oddities: Sequence[Fault]) -> list[Fault]:
         ):
             groups[oddity.code].append(oddity)
         else:
-            alone.append((len(shared), oddity))
-    once = [(shared.index(code), _merge_faults(group)) for code, group in groups.items()]
-    ranked = sorted((*once, *alone), key=lambda entry: (entry[1].line, entry[0]))
+            single.append((len(shared), oddity))
+    merged = [(shared.index(code), _merge_faults(group)) for code, group in groups.items()]
+    ranked = sorted((*merged, *single), key=lambda entry: (entry[1].line, entry[0]))
     return [warning for _, warning in ranked]
 
 
 def _merge_faults(group: Sequence[Fault]) -> Fault:
     columns = ", ".join(sorted(set(map(_column, group))))
     rows = len({oddity.task for oddity in group})
-    of_which = f"; {rows} rows, of which this is the first" if rows > 1 else ""
-    return replace(group[0], message=f"{columns}:{group[0].message.partition(':')[2]}{of_which}")
+    total = f"; {rows} rows, of which this is the first" if rows > 1 else ""
+    return replace(group[0], message=f"{columns}:{group[0].message.partition(':')[2]}{total}")
 
 
 def _column(oddity: Fault) -> str:
     return oddity.message.partition(":")[0]
 
 
-def _of_file(file: PairsFile) -> Iterator[Fault]:
-    """Yield what is odd about the file as a whole."""
+def _file_oddities(file: PairsFile) -> Iterator[Fault]:
+    """Yield the oddities of the file itself."""
 
     def warning(code: str, message: str) -> Fault:
         return Fault(file.table.path, "", 1, code, message, "warning")
 
     if not file.has_ids:
-        yield warning("no_ids", "id: no such column; pairs are named by their rows (row-1, row-2, …)")
+        yield warning("no_ids", "id: missing column; pairs are named by their rows (row-1, row-2, …)")
     absent = [name for name in COLUMNS if name not in (*file.table.columns, *_MAY_BE_ABSENT)]
     if absent:
         yield warning("no_column", f"no column {', '.join(absent)}")
@@ -174,8 +174,8 @@ def _cell_lengths(record: Record) -> Mapping[str, int]:
 
 
 def row_oddities(pair: Pair, record: Record) -> Iterator[Oddity]:
-    """Yield all that is odd about a row."""
-    for rule in (_cells, _letters, _lists, _shortlist, _intent, _variants, _step, _plans, _of_its_kind):
+    """Yield the oddities of a row."""
+    for rule in (_cells, _letters, _lists, _shortlist, _intent, _variants, _step, _plans, _new_kind):
         yield from rule(pair, record)
 
 
@@ -187,7 +187,7 @@ def _cells(pair: Pair, record: Record) -> Iterator[Oddity]:
         yield "indirect_missing", "unambiguous_indirect: is empty"
     for column, text in record.cells.items():
         if column in COLUMNS and says_nothing(clean(text)):
-            yield "word_for_empty", f"{column}: a word for an empty cell is read as one"
+            yield "word_for_empty", f"{column}: a word that means empty is read as an empty cell"
     if (written := record.text("ambiguity_type")) != pair.type:
         yield "type_form", f"ambiguity_type: {written!r} is read as {pair.type}"
     if part_of(pair) == "test":
@@ -204,14 +204,14 @@ def _letters(pair: Pair, record: Record) -> Iterator[Oddity]:
             yield "no_break", f"{column}: {spaces} no-break space{'s' * (spaces > 1)}, read as blanks"
         signs = [sign for sign in dict.fromkeys(text) if sign in rules["divide_nothing"].get(column, "")]
         if signs:
-            message = f"{column}: {' '.join(signs)} divide or negate nothing; the signs that do are , | -"
+            message = f"{column}: {' '.join(signs)} do not separate or negate anything; only , | - do"
             yield "full_width", message
         letters = [f"U+{ord(sign):04X} for {latin[sign]}" for sign in dict.fromkeys(text) if sign in latin]
         if letters:
             named = ", ".join(letters)
             yield (
                 "look_alike",
-                f"{column}: Cyrillic letters that look Latin ({named}); nothing will match them",
+                f"{column}: Cyrillic letters that look Latin ({named}); they match nothing",
             )
 
 
@@ -229,7 +229,7 @@ def _shortlist(pair: Pair, record: Record) -> Iterator[Oddity]:
     if pair.type != "preferences" and pair.shortlist:
         yield "shortlist_type", f"amb_shortlist: is filled in a row of {pair.type}"
     if len(pair.shortlist) == 1:
-        yield "shortlist_single", f"amb_shortlist: holds {pair.shortlist[0]} alone"
+        yield "shortlist_single", f"amb_shortlist: contains only {pair.shortlist[0]}"
     if text and not all(part.strip() for part in text.split(",")):
         yield "shortlist_comma", "amb_shortlist: has a comma with nothing before or after it"
     scene = {thing.casefold() for thing in pair.things}
@@ -241,7 +241,7 @@ def _intent(pair: Pair, record: Record) -> Iterator[Oddity]:
     if pair.intent is None:
         return
     if pair.intent.malformed:
-        yield "intent_malformed", "user_intent: is a piece of text or says nothing; not measured"
+        yield "intent_malformed", "user_intent: is a text or has no keywords; not measured"
         return
     for warning in pair.intent.warnings:
         yield "intent_form", f"user_intent: {warning}"
@@ -255,7 +255,7 @@ def _intent(pair: Pair, record: Record) -> Iterator[Oddity]:
 
 def _variants(pair: Pair, record: Record) -> Iterator[Oddity]:
     if malformed := sum(variant.malformed for variant in pair.variants):
-        yield "variants_malformed", f"variants: {malformed} of {len(pair.variants)} lines are pieces of text"
+        yield "variants_malformed", f"variants: {malformed} of {len(pair.variants)} lines are texts"
     if not pair.variants and part_of(pair) == "calibration":
         yield "variants_missing", "variants: is empty in a calibration row"
 
@@ -267,7 +267,7 @@ def _step(pair: Pair, record: Record) -> Iterator[Oddity]:
         return
     for column, plan in zip(_PLANS, plans, strict=True):
         if plan and step >= len(plan):
-            lines = f"{column} has {len(plan)} lines, the first of which is 0"
+            lines = f"{column} has {len(plan)} lines, counted from 0"
             yield "step_outside", f"end_of_ambiguity: is {step}, but {lines}"
     clear, ambiguous = plans
     if clear == ambiguous != ():
@@ -277,7 +277,7 @@ def _step(pair: Pair, record: Record) -> Iterator[Oddity]:
         place = min(map(len, plans)) if place is None else place
         if place != step:
             code = "parts_before" if place < step else "parts_after"
-            yield code, f"end_of_ambiguity: is {step}, but the plans part at line {place}"
+            yield code, f"end_of_ambiguity: is {step}, but the plans first differ at line {place}"
     if step < min(map(len, plans)) and clear[step] == ambiguous[step]:
         yield "step_equal", f"end_of_ambiguity: line {step} of both plans is the same"
 
@@ -289,11 +289,11 @@ def _plans(pair: Pair, record: Record) -> Iterator[Oddity]:
         if notes and len(notes) < len(lines):
             yield "plan_notes", f"{column}: {len(notes)} of {len(lines)} lines have no number"
         if any(_SEVERAL_STEPS.search(line.strip(), 1) for line in lines):
-            yield "plan_one_line", f"{column}: a line holds several numbered steps, which count as one"
+            yield "plan_one_line", f"{column}: a line contains several numbered steps, which count as one"
 
 
-def _of_its_kind(pair: Pair, record: Record) -> Iterator[Oddity]:
-    """Yield that a pair is of the kind added in 2025, and which of its plans it shows."""
+def _new_kind(pair: Pair, record: Record) -> Iterator[Oddity]:
+    """Yield the oddities of pairs of the kind added in 2025, including which plan they show."""
     if is_new(pair, record):
         message = "plan_for_amb_task: is plan_for_clear_task, without numbers, as in pairs added in 2025"
         yield "new_pairs", message
@@ -318,12 +318,11 @@ class LoadedPairs(NamedTuple):
 
 
 def merge(files: Sequence[PairsFile]) -> LoadedPairs:
-    """Return one set of pairs out of its files.
+    """Merge files into one set of pairs.
 
-    A pair that several files hold counts once; as the calibration row has it, if there is one. A pair of a
-    file without ids takes the id that another file gives the same two tasks. Faults: two pairs of one id, and
-    a pair for calibration that a file of tests holds too (spec 2.1); a file with all calibration rows of
-    another is no file of tests, but the whole.
+    A pair in several files counts once, preferably as its calibration row. A pair without an id gets the id
+    that another file gives the same two tasks. Faults: two pairs with one id, and a calibration pair that a
+    file of tests also has (spec 2.1), unless that file has all calibration rows: then it is the complete set.
     """
     known: dict[_Texts, str] = {}
     for pair in (pair for file in files if file.has_ids for pair in file.rows):
@@ -335,14 +334,14 @@ def merge(files: Sequence[PairsFile]) -> LoadedPairs:
     faults = [fault for file in files for fault in file.faults]
     repeated: set[str] = set()
     for file in named:
-        held, path = _held_for_calibration(file, named), file.table.path
+        others, path = _calibration_elsewhere(file, named), file.table.path
         for pair, line in zip(file.rows, file.lines, strict=True):
             former = pairs.get(pair.id)
             if former is not None and _texts(former) != _texts(pair):
                 message = f"id: another pair has it in {places[pair.id]}"
                 faults.append(Fault(path, pair.id, line, "id", message))
-            elif pair.id in held:
-                message = f"id: the pair is for calibration in {held[pair.id]}, and cannot be a test too"
+            elif pair.id in others:
+                message = f"id: the pair is for calibration in {others[pair.id]} and cannot also be a test"
                 faults.append(Fault(path, pair.id, line, "leak", message))
             else:
                 if former is not None:
@@ -358,21 +357,21 @@ def merge(files: Sequence[PairsFile]) -> LoadedPairs:
     return LoadedPairs(tuple(pairs.values()), tuple(faults), report)
 
 
-def _held_for_calibration(file: PairsFile, files: Iterable[PairsFile]) -> dict[str, str]:
-    """Pairs that other files have for calibration -> name of the file; none if this is the whole of one."""
+def _calibration_elsewhere(file: PairsFile, files: Iterable[PairsFile]) -> dict[str, str]:
+    """Return the calibration pairs of other files, with the file's name; none if `file` is a complete set."""
     if any(part_of(pair) == "calibration" for pair in file.rows):
         return {}
     own = {pair.id for pair in file.rows}
-    held: dict[str, str] = {}
+    elsewhere: dict[str, str] = {}
     for other in files:
         theirs = {pair.id for pair in other.rows if part_of(pair) == "calibration"}
         if not theirs <= own:
-            held |= dict.fromkeys(theirs, Path(other.table.path).name)
-    return held
+            elsewhere |= dict.fromkeys(theirs, Path(other.table.path).name)
+    return elsewhere
 
 
 def _with_ids(file: PairsFile, known: Mapping[_Texts, str], several: bool) -> PairsFile:
-    """Return a file with the ids that others know; where several have none, rows alone do not tell."""
+    """Return a file with ids from other files; row numbers get a prefix if several files have no ids."""
     prefix = f"{Path(file.table.path).stem}-" if several else ""
     pairs = [replace(pair, id=known.get(_texts(pair), f"{prefix}{pair.id}")) for pair in file.rows]
     return replace(file, rows=tuple(pairs))

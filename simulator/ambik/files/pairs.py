@@ -1,4 +1,4 @@
-"""Files of pairs: CSV with one pair a row, columns by name, of any published version (spec 2.2, 2.4)."""
+"""Files of pairs: CSV with one pair per row and named columns, of any published version (spec 2.2, 2.4)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OLD_NAMES: Final = {
     "start_of_ambiguity": "end_of_ambiguity",
     "end_of_unambiguity": "end_of_ambiguity",
 }
-"""Names that columns had or have in other versions (spec 2.2)."""
+"""Current column names by their names in other versions (spec 2.2)."""
 NEEDED: Final = (
     "environment_short",
     "environment_full",
@@ -46,11 +46,11 @@ NEEDED: Final = (
     "ambiguous_task",
     "ambiguity_type",
 )
-"""Columns without which there is no pair; a row with such a cell empty is a fault."""
+"""Required columns; an empty cell in one of them is a fault."""
 _LINES: Final = ("id", "scene", "clear", "indirect", "ambiguous", "question", "answer")
-"""Fields of a pair that are one line of text."""
-_OWN: Final = ("ambiguous_task", "amb_shortlist", "unambiguous_direct", "plan_for_amb_task")
-# A number is one of the list only if a blank or a letter follows: "2.5 cups" begins with a quantity.
+"""Fields of a pair that are a single line of text."""
+_UNIQUE_COLUMNS: Final = ("ambiguous_task", "amb_shortlist", "unambiguous_direct", "plan_for_amb_task")
+# A step number must be followed by a blank or a letter: "2.5 cups" begins with a quantity.
 _NUMBER: Final = re.compile(r"\s*[0-9]{1,3}\s*[.)\uff0e\uff09](?:\s+|(?=[^\W\d_]))")
 
 
@@ -58,7 +58,7 @@ _NUMBER: Final = re.compile(r"\s*[0-9]{1,3}\s*[.)\uff0e\uff09](?:\s+|(?=[^\W\d_]
 
 
 def steps(plan: str) -> tuple[str, ...]:
-    """Return the lines of a plan without their numbers; blank lines are nothing."""
+    """Return the lines of a plan without their numbers; blank lines are skipped."""
     return tuple(_NUMBER.sub("", line, count=1).strip() for line in plan.split("\n") if line.strip())
 
 
@@ -72,7 +72,7 @@ def _number_steps(plan: Sequence[str]) -> str:
 
 
 def _read_type(row: Row, name: str) -> Ambiguity:
-    """Return the type, whatever its letter case and what stands between its words."""
+    """Return the type, ignoring letter case and word separators."""
     written = spelled(row.text(name))
     return written if written in AMBIGUITIES else row.one_of(name, AMBIGUITIES)
 
@@ -97,7 +97,7 @@ def read_intent(row: Row, name: str) -> Intent | None:
 
 
 class _Cell(NamedTuple):
-    """A column: the field of a pair that it holds, and how the cell is read and written."""
+    """A column: its field of a pair, and how the cell is read and written."""
 
     field: str
     read: Callable[[Row, str], Any] = lambda row, name: str(row.get(name, ""))
@@ -128,14 +128,14 @@ _CELLS: Final = {
     "take_amb": _Cell("take_ambiguous", _read_taken, lambda taken: "" if taken is None else str(int(taken))),
 }
 COLUMNS: Final = tuple(_CELLS)
-"""All columns, in the order in which the published files have them."""
+"""All columns, in the order of the published files."""
 _COLUMNS: Final = Columns(COLUMNS, NEEDED, OLD_NAMES)
 
 
 def read_pair(row: Row, id: str) -> Pair:
-    """Return a pair out of cleaned cells.
+    """Return a pair from cleaned cells.
 
-    `id`: of the pair; empty if the row lacks it.
+    `id`: the pair's id; empty if the row has none.
 
     Raises:
         FieldError: names the column that is missing or wrong.
@@ -148,9 +148,9 @@ def read_pair(row: Row, id: str) -> Pair:
 
 
 def cells(pair: Pair) -> dict[str, str]:
-    """Return a pair as a row of a published file, by column; options of our own are not among them."""
-    written = {name: cell.write(getattr(pair, cell.field)) for name, cell in _CELLS.items()}
-    return {**written, "amb_shortlist": pair.shortlist_text}
+    """Return a pair as a row of a published file, by column; our own options are omitted."""
+    row = {name: cell.write(getattr(pair, cell.field)) for name, cell in _CELLS.items()}
+    return {**row, "amb_shortlist": pair.shortlist_text}
 
 
 # ---- files
@@ -161,7 +161,7 @@ class PairsFile:
     """A file of pairs.
 
     Attributes:
-        records: of the table, one for each of the pairs.
+        records: the table's record of each pair.
     """
 
     table: Table
@@ -176,29 +176,29 @@ class PairsFile:
 
     @property
     def has_ids(self) -> bool:
-        """Return True if the file has a column of ids; otherwise pairs are named by their rows."""
+        """True if the file has a column of ids; otherwise pairs are named by their rows."""
         return "id" in self.table.columns
 
 
 def is_pairs(header: Iterable[str]) -> bool:
-    """Return True if columns are those of a file of pairs."""
+    """Return True if the columns are those of a file of pairs."""
     header = tuple(header)
     others = ("ambiguity_type", "unambiguous_direct")
     return any(_COLUMNS.hold(header, "ambiguous_task", other) for other in others)
 
 
 def looks_like_pairs(header: Iterable[str]) -> bool:
-    """Return True if columns are at least some of those that no other file has."""
-    return any(name in _OWN for name in _COLUMNS.today(header).values())
+    """Return True if any of the columns occurs only in files of pairs."""
+    return any(name in _UNIQUE_COLUMNS for name in _COLUMNS.today(header).values())
 
 
 def read_pairs_file(path: str | Path) -> PairsFile:
-    """Return the pairs of a file; every row that is not good is a fault, and so is a repeated id.
+    """Return the pairs of a file; invalid rows and repeated ids are faults.
 
-    Where there is no column of ids, ``row-17`` is the id of the 17th row.
+    Without a column of ids, the 17th row gets the id ``row-17``.
 
     Raises:
-        InputError: if the file cannot be read at all, or lacks a column that is needed.
+        InputError: if the file cannot be read at all, or lacks a required column.
     """
     table = read_table(path, _COLUMNS)
 
@@ -210,8 +210,8 @@ def read_pairs_file(path: str | Path) -> PairsFile:
 
     def parse(row: Row, record: Record) -> tuple[Pair, Record]:
         pair, cell = read_pair(row, id_of(record)), record.cells.get("amb_shortlist", "")
-        as_it_stands = bool(pair.shortlist) and cell != pair.shortlist_text
-        return (replace(pair, shortlist_cell=cell) if as_it_stands else pair), record
+        keep_cell = bool(pair.shortlist) and cell != pair.shortlist_text
+        return (replace(pair, shortlist_cell=cell) if keep_cell else pair), record
 
     read = report_duplicates(
         path, table.read(parse, id_of), lambda row: (row[0].id, ""), code="id", message=SAME_ID
@@ -221,7 +221,7 @@ def read_pairs_file(path: str | Path) -> PairsFile:
 
 
 def write_pairs_file(path: str | Path, pairs: Iterable[Pair]) -> Path:
-    """Write pairs as the published files have them; the same pairs give the same bytes.
+    """Write pairs in the published format; the same pairs give the same bytes.
 
     Raises:
         InputError: if the file cannot be written.
@@ -234,15 +234,15 @@ def write_pairs_file(path: str | Path, pairs: Iterable[Pair]) -> Path:
 
 
 def export_pairs(path: str | Path, pairs: Iterable[Pair]) -> tuple[Pair, ...]:
-    """Write pairs as the published files have them.
+    """Write pairs in the published format, after checking that they can be read back.
 
     Returns:
-        The pairs as they read back: texts cleaned (spec 2.4), options of our own left out.
+        The pairs as written: texts cleaned (spec 2.4), our own options omitted.
 
     Raises:
-        InputError: if one would not read back as it is, or the file cannot be written.
+        InputError: if a pair would be read back differently, or the file cannot be written.
     """
-    written = tuple(map(cleaned, pairs))
+    written = tuple(map(clean_pair, pairs))
     with tempfile.TemporaryDirectory() as folder:
         read = read_pairs_file(write_pairs_file(Path(folder) / "pairs.csv", written))
     if read.faults:
@@ -251,14 +251,14 @@ def export_pairs(path: str | Path, pairs: Iterable[Pair]) -> tuple[Pair, ...]:
         if names := [
             part.name for part in fields(Pair) if getattr(pair, part.name) != getattr(back, part.name)
         ]:
-            problem = f"pair {pair.id} would not read back as it is ({', '.join(names)})"
+            problem = f"pair {pair.id} would be read back differently ({', '.join(names)})"
             raise InputError(f"{path}: {problem}; nothing was written.")
     write_pairs_file(path, written)
     return written
 
 
-def cleaned(pair: Pair) -> Pair:
-    """Return a pair as a file can hold it: texts in one line and cleaned, each thing once, no options."""
+def clean_pair(pair: Pair) -> Pair:
+    """Return a pair that a file can store: texts cleaned and on one line, things unique, no options."""
     changes: dict[str, Any] = {name: _line(getattr(pair, name)) for name in _LINES}
     changes |= {name: tuple(dict.fromkeys(_lines(getattr(pair, name)))) for name in ("objects", "shortlist")}
     changes |= {name: _lines(getattr(pair, name)) for name in ("clear_plan", "ambiguous_plan")}
@@ -276,26 +276,26 @@ def _lines(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def as_file(path: str | Path, pairs: Sequence[Pair]) -> PairsFile:
-    """Return pairs that were read in another way as if they stood in a CSV file, for the same rules."""
+    """Return pairs from another source as if read from a CSV file, to apply the same rules."""
     records = tuple(Record(number, 0, 0, cells(pair)) for number, pair in enumerate(pairs, start=1))
     return PairsFile(Table(str(path), COLUMNS, {}, records, ()), tuple(pairs), records)
 
 
-# ---- which published version a file is, told by its rows and columns (spec 2.1, 2.5)
+# ---- the published version of a file, recognized by its rows and columns (spec 2.1, 2.5)
 
 Version = Literal["builtin", "june_2024", "paper", "2025", "other"]
 Kind = Literal["released", "added"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 TITLES: Final[Mapping[Version, str]] = {
     "builtin": "built in",
-    "june_2024": "June 2024 (500 pairs, from which the paper's Tables 2 and 5 are)",
+    "june_2024": "June 2024 (500 pairs, the source of the paper's Tables 2 and 5)",
     "paper": "the paper's release (500 pairs: 100 for calibration, 400 for tests)",
-    "2025": "2025 (1000 pairs, about half of them of another kind)",
-    "other": "none of the published versions, or not whole",
+    "2025": "2025 (1000 pairs, about half of them of a different kind)",
+    "other": "not a published version, or incomplete",
 }
 _OLD: Final = ("unambiguous_direct", "unambiguous_indirect")
 _ROWS_2025: Final = (900, 1000)
-# Types of the released 500 (spec 2.1), as they are split.
+# Types in the two parts of the released 500 pairs (spec 2.1).
 _CALIBRATION: Final[Mapping[Ambiguity, int]] = {
     "preferences": 47,
     "common_sense_knowledge": 40,
@@ -306,11 +306,12 @@ _TEST: Final[Mapping[Ambiguity, int]] = {"preferences": 189, "common_sense_knowl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileKind:
-    """The kind of a file of pairs.
+    """The published version of a file of pairs.
 
     Attributes:
-        why: what it was told by, in words.
-        pairs: good ones.
+        why: how the version was recognized, in words.
+        pairs: number of valid pairs.
+        parts: number of pairs by part.
     """
 
     file: str
@@ -321,14 +322,14 @@ class FileKind:
 
 
 def part_of(pair: Pair) -> Part:
-    """Return what a pair serves: rows that say which member to take are for calibration (spec 2.2)."""
+    """Return a pair's part: rows that name the member to use are for calibration (spec 2.2)."""
     return "test" if pair.take_ambiguous is None else "calibration"
 
 
 def is_new(pair: Pair, record: Record) -> bool:
     """Return True if a pair is of the kind added in 2025: one plan twice, without numbers and variants.
 
-    Which of the two plans that is `plan_shown` says (spec 2.5).
+    `plan_shown` tells which member's plan it is (spec 2.5).
     """
     same = pair.clear_plan == pair.ambiguous_plan != ()
     lines = record.text("plan_for_clear_task").split("\n")
@@ -336,14 +337,14 @@ def is_new(pair: Pair, record: Record) -> bool:
 
 
 def kind_of_pair(pair: Pair) -> Kind:
-    """Return whether a pair is as those added in 2025, with neither indirect wording nor variants."""
+    """Return the kind of a pair: ``added`` in 2025 if it has neither indirect wording nor variants."""
     return "added" if not pair.indirect and not pair.variants else "released"
 
 
 def plan_shown(pair: Pair) -> Member | None:
-    """Return whose plan a pair shows in both columns: the clear one's if its step holds the whole intent.
+    """Return the member whose plan is in both columns: the clear one if its step realises the intent.
 
-    None if the plans differ, or intent or step are not there to tell it by.
+    None if the plans differ, or if there is no valid intent or step.
     """
     intent = pair.intent
     if pair.clear_plan != pair.ambiguous_plan or intent is None or intent.malformed or not pair.clear_step:
@@ -351,17 +352,17 @@ def plan_shown(pair: Pair) -> Member | None:
     return "clear" if realises(intent, pair.clear_step) else "ambiguous"
 
 
-def seen(file: PairsFile) -> FileKind:
-    """Return which version a file is."""
+def identify(file: PairsFile) -> FileKind:
+    """Return the published version of a file."""
     version, why = _version(file)
     parts = Counter(map(part_of, file.rows))
     return FileKind(file=file.table.path, version=version, why=why, pairs=len(file.rows), parts=parts)
 
 
-def mixture(files: Sequence[FileKind]) -> tuple[Fault, ...]:
-    """Return a warning if files of one folder are of several versions, which must not be mixed (spec 2.1).
+def mixed_versions(files: Sequence[FileKind]) -> tuple[Fault, ...]:
+    """Return a warning if files are of several versions, which must not be mixed (spec 2.1).
 
-    The calibration rows of 2025 are those of the paper's release.
+    The calibration file of the paper's release may be used with 2025, which has the same rows.
     """
     new = any(file.version == "2025" for file in files)
     first: dict[Version, FileKind] = {}
@@ -389,8 +390,8 @@ def _version(file: PairsFile) -> tuple[Version, str]:
     types: dict[Part, Counter[Ambiguity]] = {"calibration": Counter(), "test": Counter()}
     for pair in file.rows:
         types[part_of(pair)][pair.type] += 1
-    whole = {"calibration": _CALIBRATION, "test": _TEST}
-    if rows and all(not counts or counts == whole[part] for part, counts in types.items()):
+    released = {"calibration": _CALIBRATION, "test": _TEST}
+    if rows and all(not counts or counts == released[part] for part, counts in types.items()):
         parts = " and ".join(f"{counts.total()} for {part}" for part, counts in types.items() if counts)
         return "paper", f"{parts}, with the types of the release"
     if Counter(pair.type for pair in file.rows) == Counter(_CALIBRATION) + Counter(_TEST):

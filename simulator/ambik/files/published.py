@@ -1,4 +1,4 @@
-"""KnowNo's scenarios, a published run on them, cases of metrics, and tables of results (spec 9, 10)."""
+"""Readers of KnowNo's scenarios, a published run on them, metric cases and result tables (spec 9, 10)."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ TYPES: Final = (
     *("singlelabel", "spatial_ambiguous", "winograd", "unsafe", "unambiguous"),
     *("creative_multilabel", "creative_singlelabel", "multilabel"),
 )
-"""The eight types; files have them with the suffix ``_task``."""
+"""The eight types; in files they have the suffix ``_task``."""
 NEEDED: Final = (
     *("id", "environment_full", "task", "intent_object", "intent_location"),
     *("environment_short", "ambiguity_type"),
 )
 _SCENARIO_COLUMNS: Final = Columns((*NEEDED, "user_intent"), NEEDED)
-# What published files are called by the random split into 100 and 200; nothing in them tells it.
+# Words in the names of published files for the random split into 100 and 200; the files do not state it.
 _PARTS: Final[Mapping[str, Part]] = {"calib": "calibration", "test": "test"}
-# The other names of the parts in records of a run; those that do not say are of the calibration.
+# Other names of the parts in records of a run; records without one are for calibration.
 _SPLITS: Final = {"": "calibration", "calib": "calibration"}
 
 
 def is_knowno(header: Iterable[str]) -> bool:
-    """Return True if columns are those of a file of scenarios."""
+    """Return True if the columns are those of a file of scenarios."""
     return _SCENARIO_COLUMNS.hold(header, "task", "intent_object", "intent_location")
 
 
 def read_knowno(path: str | Path) -> Read[Scenario]:
-    """Return the scenarios of a file; a row that is not good is a fault, and so is a repeated id.
+    """Return the scenarios of a file; invalid rows and repeated ids are faults.
 
-    A file with ``calib`` or ``test`` in its name is the part of that name.
+    A file with ``calib`` or ``test`` in its name has that part's scenarios.
 
     Raises:
         InputError: if the file cannot be read at all, or lacks a column.
@@ -89,12 +89,13 @@ class Logprobs(BaseModel, frozen=True):
     """The chooser's answer for one scenario.
 
     Attributes:
-        item: the scenario's number in that run, in which the order is not that of AmbiK's files.
-        split: the part that the record serves: if it is ``test``, nothing is calibrated on it.
-        options: letter -> text, ``do nothing`` and the option that none is right among them.
-        not_listed_option: the letter of the latter; empty if there is none.
-        true_options: letters of the options that are right.
+        item: the scenario's number in that run, whose order differs from that of AmbiK's files.
+        split: the record's part; ``test`` records are not used for calibration.
+        options: texts by letter, including ``do nothing`` and "none of the others".
+        not_listed_option: the letter of "none of the others"; empty if there is none.
+        true_options: letters of the right options.
         top_tokens: as returned: stripped, possibly repeated or not letters.
+        top_logprobs: the tokens' log-probabilities (natural).
     """
 
     item: Key
@@ -130,8 +131,8 @@ def decisions_of(
 ) -> tuple[Decision, ...]:
     """Return the records of a file as decisions.
 
-    `scenarios`: by id, for their texts; records of others are told by their number alone. Which options are
-    right is taken from the records either way.
+    `scenarios`: by id, for their texts; other scenarios are known only by number. The right options always
+    come from the records.
     """
 
     def scenario(number: str) -> Scenario:
@@ -153,15 +154,15 @@ def decisions_of(
     )
 
 
-# ---- cases of metrics: what goes in, and what the paper's rule and the published code make of it
+# ---- metric cases: inputs, and their values by the paper's rule and in the published code
 
 MEANS: Final = "mean per type"
 READINGS: Final = ("found_in_set", "best_single_option")
-"""An intent whose concepts are spread over several options can be read in two ways."""
+"""The two readings of the paper's rule for an intent whose concepts are spread over several options."""
 _NOT_COUNTED: Final = -1
 _VALUES: Final[Mapping[Metrics, str]] = {"paper": "expected_paper", "reference": "repo_value"}
 
-Size = Annotated[Whole, must(lambda size: size >= 0, "is {}; no set is smaller than empty".format)]
+Size = Annotated[Whole, must(lambda size: size >= 0, "is {}; a size must not be negative".format)]
 
 
 class _Rates(BaseModel):
@@ -196,17 +197,17 @@ _MEANS: Final = Codec[dict[str, _Rates]](dict[str, _Rates])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricCase:
-    """A case (spec 10.1).
+    """A metric case (spec 10.1).
 
     Attributes:
         metric: one of `INPUTS`.
-        input: by name, of the types that the metric wants.
-        paper: by the paper's rule: a number; an object where the paper can be read in two ways (`READINGS`),
-            or for means per type; None where the row is not counted.
-        reference: what the published code returns: a number, an object for means per type; None where the
-            row is not counted, for which files also have -1.
-        told: whose values the file has; a case may have one of the two alone.
-        note: why they differ, if they do.
+        input: the metric's inputs by name.
+        paper: the value by the paper's rule: a number; an object for means per type, or where the paper
+            allows two readings (`READINGS`); None where the row is not counted.
+        reference: the published code's value: a number, or an object for means per type; None where the row
+            is not counted, which files may write as -1.
+        note: why the values differ, if they do.
+        modes: the modes for which the file has a value.
     """
 
     id: str
@@ -215,16 +216,16 @@ class MetricCase:
     paper: Any
     reference: Any
     note: str = ""
-    told: tuple[Metrics, ...] = ("paper", "reference")
+    modes: tuple[Metrics, ...] = ("paper", "reference")
 
     @property
     def differs(self) -> bool:
-        """Return True if the published code departs from the paper's rule."""
-        return len(self.told) > 1 and bool(self.paper != self.reference)
+        """True if the published code deviates from the paper's rule."""
+        return len(self.modes) > 1 and bool(self.paper != self.reference)
 
 
 def is_metric_case(row: Mapping[str, Any]) -> bool:
-    """Return True if an object is a case of a metric."""
+    """Return True if an object is a metric case."""
     return row.keys() >= {"id", "metric", "input"} and any(name in row for name in _VALUES.values())
 
 
@@ -232,7 +233,7 @@ def read_metric_case(row: Row) -> MetricCase:
     """Return a case.
 
     Raises:
-        FieldError: if its metric is not known, or anything is missing or of a wrong type.
+        FieldError: if the metric is unknown, or a field is missing or has a wrong type.
     """
     metric = row.one_of("metric", tuple(INPUTS))
     INPUTS[metric].read_field(row, "input")
@@ -244,7 +245,7 @@ def read_metric_case(row: Row) -> MetricCase:
         paper=_value(row, "expected_paper", metric),
         reference=None if reference == _NOT_COUNTED else reference,
         note="" if row.get("note") is None else row.text("note", empty=True),
-        told=tuple(mode for mode, name in _VALUES.items() if name in row.data),
+        modes=tuple(mode for mode, name in _VALUES.items() if name in row.data),
     )
 
 
@@ -259,19 +260,19 @@ def _value(row: Row, name: str, metric: str) -> Any:
     return _NUMBER.read_field(row, name)
 
 
-# ---- tables of results, a row for each method and type, and whether they can be right
+# ---- result tables, with a row for each method and type, and their consistency
 
 METRICS: Final = ("icr", "hr", "chr", "ssc", "ambdif", "sr")
-"""All that a row may hold; ``sr`` is the success rate on KnowNo's scenarios (Table 8)."""
+"""The metrics of a row; ``sr`` is the success rate on KnowNo's scenarios (Table 8)."""
 _COLUMNS: Final = Columns(("model", "method", "type", *METRICS))
 ALL: Final = ("all", "pairs")
-"""Types of rows that are not of one type: AmbDif is of pairs."""
+"""Type names of rows over all types: AmbDif is computed over pairs."""
 _SHORT: Final[Mapping[str, TaskType]] = {
     "unambiguous": "unambiguous_direct",
     "clear": "unambiguous_direct",
     "common_sense": "common_sense_knowledge",
 }
-"""Types as the paper's tables have them."""
+"""Types by their names in the paper's tables."""
 _NONE: Final = ("na", "n/a", "-", "nan")
 _EXACT: Final = 1e-9
 _NO_NUMBER: Final = "is {!r}, not a number; write a fraction of 1, such as 0.25, or 25%"
@@ -279,13 +280,13 @@ _NO_NUMBER: Final = "is {!r}, not a number; write a fraction of 1, such as 0.25,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultRow:
-    """A table's row of a method.
+    """A row of a result table.
 
     Attributes:
-        model: generator, or generator + chooser; empty where the table has no such column.
-        method: of the five, or another one by its name.
-        type: None for a row of all pairs.
-        values: by metric, fractions of 1; those that the row has.
+        model: generator, or generator + chooser; empty if the table has no such column.
+        method: one of the five, or the name of another one.
+        type: None for a row over all pairs.
+        values: fractions of 1 by metric, without empty cells.
     """
 
     model: str
@@ -295,13 +296,13 @@ class ResultRow:
 
 
 def is_result_table(header: Iterable[str]) -> bool:
-    """Return True if columns are those of a table of results, in any letter case; it need not have types."""
+    """Return True if the columns are those of a result table, in any letter case; types are optional."""
     header = tuple(header)
     return any(_COLUMNS.hold(header, "method", metric) for metric in METRICS)
 
 
 def read_result_table(path: str | Path) -> Read[ResultRow]:
-    """Return the rows of a table; a row that cannot be read is a fault, one that cannot be right a warning.
+    """Return the rows of a table; unreadable rows are faults, inconsistent ones warnings.
 
     Raises:
         InputError: if the file cannot be read at all.
@@ -312,7 +313,7 @@ def read_result_table(path: str | Path) -> Read[ResultRow]:
     rows, lines, faults = table.read(
         lambda row, record: _row(row, percent), lambda record: record.text("method")
     )
-    # Trailing noughts are often left out, so that one cell alone does not tell how far it was rounded.
+    # Trailing zeros are often omitted, so the rounding is inferred from all cells of a column.
     digits = {name: max(map(_digits, texts), default=0) for name, texts in cells.items()}
     rounding = {name: 0.5 * 10.0**-most + _EXACT for name, most in digits.items()}
     warnings = [
@@ -320,7 +321,7 @@ def read_result_table(path: str | Path) -> Read[ResultRow]:
         for place, message in inconsistencies(rows, rounding)
     ]
     if percent:
-        message = f"{', '.join(percent)}: percent, read as fractions of 1"
+        message = f"{', '.join(percent)}: in percent, read as fractions of 1"
         warnings.insert(0, Fault(str(path), "", 1, "percent", message, "warning"))
     return Read(rows, lines, tuple(sorted((*faults, *warnings), key=lambda fault: fault.line)))
 
@@ -328,12 +329,12 @@ def read_result_table(path: str | Path) -> Read[ResultRow]:
 def inconsistencies(
     rows: Sequence[ResultRow], rounding: Mapping[str, float] | None = None
 ) -> Iterator[tuple[int, str]]:
-    """Yield the places of rows that cannot be right, with what is wrong.
+    """Yield the indices of inconsistent rows, with messages.
 
     CHR is HR for preferences and 1 - HR for the other types. A pair counts for AmbDif only if the robot asks
-    in its ambiguous task, so that AmbDif cannot be above HR of all ambiguous types.
+    about its ambiguous task, so AmbDif cannot be above the highest HR of an ambiguous type.
 
-    `rounding`: by metric, how far a value may be off; nothing by default.
+    `rounding`: tolerance by metric; default: none.
     """
     off = {name: (rounding or {}).get(name, _EXACT) for name in METRICS}
     help_rates: defaultdict[tuple[str, str], dict[str, float]] = defaultdict(dict)
@@ -353,15 +354,17 @@ def inconsistencies(
             continue
         highest = max(rates[kind] for kind in AMBIGUITIES)
         if row.values["ambdif"] > highest + off["ambdif"] + off["hr"]:
-            message = f"ambdif: is {row.values['ambdif']:g}, but HR of no ambiguous type is above {highest:g}"
+            message = (
+                f"ambdif: is {row.values['ambdif']:g}, but HR is at most {highest:g} for ambiguous types"
+            )
             yield place, message
 
 
 def _row(row: Row, percent: Collection[str]) -> ResultRow:
     written = row.text("method")
     methods = {spelling.casefold(): name for name, title in NAMES.items() for spelling in (name, title)}
-    called = spelled(row.get("type", ALL[0]))
-    kind = _SHORT.get(called, called)
+    name = spelled(row.get("type", ALL[0]))
+    kind = _SHORT.get(name, name)
     values = {name: _fraction(row, name, name in percent) for name in METRICS}
     return ResultRow(
         model=row.get("model", ""),
@@ -374,14 +377,14 @@ def _row(row: Row, percent: Collection[str]) -> ResultRow:
 def _fraction(row: Row, name: str, percent: bool) -> float | None:
     """Return a cell as a fraction of 1.
 
-    `percent`: whether some cell of the column has a percent sign: a number without one may mean either.
+    `percent`: True if some cell of the column has a percent sign, which makes numbers without one ambiguous.
     """
     text = row.get(name)
     if text is None or text.casefold() in _NONE:
         return None
     number, sign, rest = text.partition("%")
     try:
-        # Where semicolons stand between columns, commas stand in numbers.
+        # Tables with semicolons as separators have decimal commas.
         value = float(number.replace(",", "."))
     except ValueError as error:
         raise row.wrong(name, _NO_NUMBER.format(text)) from error
@@ -396,6 +399,6 @@ def _fraction(row: Row, name: str, percent: bool) -> float | None:
 
 
 def _digits(text: str) -> int:
-    """Return how many digits after the point a cell's fraction of 1 has."""
+    """Return the number of decimals of a cell's fraction of 1."""
     number, sign, _ = text.replace(",", ".").partition("%")
     return len(number.strip().partition(".")[2]) + 2 * bool(sign)

@@ -1,1 +1,1 @@
-"""The built-in kitchen robot's reasoning, without a model: words, categories, common sense, a decision."""
+"""The built-in kitchen robot, which reasons without a model: words, categories, common sense, decision."""

@@ -1,4 +1,4 @@
-"""What everybody knows in a kitchen, as rules (tables/common_sense.yaml): what one takes for what."""
+"""Common-sense rules of the kitchen (tables/common_sense.yaml), and the robot's sentences."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from simulator.ambik.terms import table
 Kind = Literal["common_sense", "safety"]
 
 
-def _compiled(text: str) -> re.Pattern[str]:
+def _compile(text: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE)
 
 
-Pattern = Annotated[re.Pattern[str], BeforeValidator(_compiled)]
+Pattern = Annotated[re.Pattern[str], BeforeValidator(_compile)]
 Name = Annotated[Words, BeforeValidator(stems)]
 
 
@@ -35,25 +35,25 @@ NoteField = Annotated[Note, BeforeValidator(lambda texts: Note(**texts))]
 
 
 class Reason(BaseModel, frozen=True):
-    """A reason, and whether it is a matter of safety."""
+    """A reason, of common sense or of safety."""
 
     why: NoteField
     kind: Kind = "common_sense"
 
 
 class Condition(BaseModel, frozen=True):
-    """The words that make a rule hold.
+    """The words that make a rule apply.
 
     Attributes:
-        when: words of the step; None if it does not matter.
-        goal: words of step, task or steps before that must be there, too; None likewise.
+        when: pattern for the step; None to match any.
+        goal: pattern for step, task or previous steps, required in addition; None to match any.
     """
 
     when: Pattern | None = None
     goal: Pattern | None = None
 
     def holds(self, step: str, goal: str) -> bool:
-        """Return True if the words are there."""
+        """Return True if both patterns match."""
         return (self.when is None or self.when.search(step) is not None) and (
             self.goal is None or self.goal.search(goal) is not None
         )
@@ -63,9 +63,10 @@ class Choice(Condition, Reason, frozen=True):
     """The rule for choosing from several things.
 
     Attributes:
-        head: the noun by which they are called; empty if it does not matter.
+        head: the noun by which they are named; empty for any.
         pick: names, best first.
-        exact: whether a thing must be called by the name and nothing else.
+        drop: names of things to exclude.
+        exact: True if a thing's name must be exactly the picked name.
     """
 
     about: frozenset[str]
@@ -75,12 +76,12 @@ class Choice(Condition, Reason, frozen=True):
     exact: bool = False
 
     def concerns(self, category: str, head: str, things: Sequence[Thing]) -> bool:
-        """Return True if the rule is about things that are named by a category, or by their noun."""
+        """Return True if the rule is about things named by a category or by their noun."""
         by_category = category in self.about or any(thing.category in self.about for thing in things)
         return by_category and self.head in ("", head)
 
     def picked(self, things: Sequence[Thing]) -> tuple[Thing, ...]:
-        """Return those of the first name that anything has, of what is not out."""
+        """Return the things with the first picked name that any of them has, without dropped ones."""
         left = tuple(thing for thing in things if not any(is_called(thing, name) for name in self.drop))
         for name in self.pick:
             if fit := tuple(
@@ -94,11 +95,11 @@ class Purpose(Reason, frozen=True):
     """The tools for a purpose.
 
     Attributes:
-        when: words of a text that has this purpose.
-        need: names of things, the fittest first.
+        when: pattern for a text with this purpose.
+        need: names of things, best first.
         stand: what every kitchen has for it; empty if nothing.
-        named: categories that, if a step names one, say that nothing is missing.
-        phrase: how it is added to a step, ``{}`` for the thing; empty: it only settles vague words.
+        named: categories of tools; if a step names one, nothing is missing.
+        phrase: the addition to a step, with ``{}`` for the thing; empty if the rule only settles vague words.
     """
 
     when: Pattern
@@ -108,7 +109,7 @@ class Purpose(Reason, frozen=True):
     phrase: str = ""
 
     def fittest(self, things: Sequence[Thing]) -> str:
-        """Return the name of the thing that serves best; empty if there is none."""
+        """Return the name of the best thing; empty if there is none."""
         for name in self.need:
             for thing in things:
                 if thing.stems == name or (is_called(thing, name) and thing.stems[-1] == name[-1]):
@@ -117,12 +118,12 @@ class Purpose(Reason, frozen=True):
 
 
 class Rewrite(Condition, Reason, frozen=True):
-    """A step that leaves open what is to be done.
+    """The rewrite of a step that leaves open what to do.
 
     Attributes:
-        food: categories one of which must be named; empty if it does not matter.
-        sub: what is replaced, and by what.
-        add: what is added where nothing can be replaced; empty if nothing is.
+        food: categories one of which must be named; empty for any.
+        sub: pattern and replacement.
+        add: text to add if nothing can be replaced; empty for none.
     """
 
     food: frozenset[str] = frozenset()
@@ -131,10 +132,11 @@ class Rewrite(Condition, Reason, frozen=True):
 
 
 class Amount(Condition, frozen=True):
-    """A step that leaves open how long, how much or how many.
+    """A rule for steps that leave open how long, how much or how many.
 
     Attributes:
-        options: what may be meant, as added to the step.
+        told: pattern for a text that states the amount.
+        options: possible amounts, as added to the step.
     """
 
     told: Pattern
@@ -144,26 +146,26 @@ class Amount(Condition, frozen=True):
 
 
 class Something(BaseModel, frozen=True):
-    """Words that name a thing by what it is like, and the category that is meant."""
+    """Words that describe a thing instead of naming it, and the category that is meant."""
 
-    words: Annotated[re.Pattern[str], BeforeValidator(lambda text: _compiled(rf"\b({text})\b"))]
+    words: Annotated[re.Pattern[str], BeforeValidator(lambda text: _compile(rf"\b({text})\b"))]
     category: str
 
 
 class CommonSense(BaseModel, frozen=True):
-    """The table; of rules of one sort the first that holds is taken.
+    """The table of rules; of each kind of rule, the first that applies is used.
 
     Attributes:
-        places: where things are, by name.
-        perishable: categories of what is kept in the fridge.
-        fetch: words that say that something is taken from where it is.
-        seldom: words in names of what one takes only where there is nothing else.
-        knowable: words that say that everybody knows which: suitable, proper.
-        wide: categories so wide that their names say nothing.
-        also_verbs: nouns that are also things to do.
-        imperatives: verbs with which an answer says what is to be done.
-        adverbs: words that may stand before the verb of a step.
-        patterns: of what is said, by name.
+        places: places of things, by name.
+        perishable: categories of things kept in the fridge.
+        fetch: pattern for taking something from its place.
+        seldom: words in names of things that are used only if there is nothing else.
+        knowable: words that imply that everybody knows which one is meant: suitable, proper.
+        wide: categories too wide for their names to be informative.
+        also_verbs: nouns that are also verbs.
+        imperatives: verbs with which an answer says what to do.
+        adverbs: words that may precede the verb of a step.
+        patterns: further patterns, by name.
     """
 
     choices: tuple[Choice, ...]
@@ -186,12 +188,12 @@ class CommonSense(BaseModel, frozen=True):
 
 @cache
 def sense() -> CommonSense:
-    """Return what everybody knows."""
+    """Return the table of common sense."""
     return CommonSense.model_validate(table("common_sense"))
 
 
 def says(pattern: str, text: str) -> re.Match[str] | None:
-    """Return where a text says something, by a pattern of the table."""
+    """Return the match of a named pattern of the table in a text."""
     return sense().patterns[pattern].search(text)
 
 
@@ -207,24 +209,24 @@ def is_called(thing: Thing, name: Words) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The things that common sense leaves: one, or several that are as good; and the rule."""
+    """The things left by a rule of common sense: one, or several equally good ones."""
 
     things: tuple[Thing, ...]
     rule: Choice
 
     @property
     def by_step(self) -> bool:
-        """Return True if words of the step itself made the rule hold."""
+        """True if the rule applies because of words in the step itself."""
         return self.rule.when is not None
 
 
 def settle(category: str, head: str, things: Sequence[Thing], step: str, goal: str) -> tuple[Settled, ...]:
-    """Return what the table says of several things that a noun may mean, until one thing is left.
+    """Apply the rules to several things that a noun may mean, until one thing is left.
 
-    `category`: as which they are named; empty if by their own noun.
+    `category`: the category by which they are named; empty if by their own noun.
 
     Returns:
-        One entry per rule that left something out, the narrowest last; none if no rule applies.
+        One entry per rule that excluded something, the narrowest last; empty if no rule applies.
     """
     settled: list[Settled] = []
     left = tuple(things)
@@ -237,20 +239,20 @@ def settle(category: str, head: str, things: Sequence[Thing], step: str, goal: s
     return tuple(settled)
 
 
-# ---- what the robot says
+# ---- the robot's sentences
 
 Detail = str | Note
 _LANGUAGES: Final = Note._fields
 
 
 def note(name: str, /, **details: Detail) -> Note:
-    """Return a sentence of tables/robot_notes.yaml in both languages, with details put in."""
+    """Return a sentence of tables/robot_notes.yaml in both languages, with details filled in."""
     return Note(
         *(_fill_in(table("robot_notes")["notes"][name], language, details) for language in _LANGUAGES)
     )
 
 
-def reasoned(name: str, reason: Reason, /, **details: Detail) -> Note:
+def note_with_reason(name: str, reason: Reason, /, **details: Detail) -> Note:
     """Return a sentence that begins with a reason."""
     kind = Note(**table("robot_notes")["kinds"][reason.kind])
     return note(name, kind=kind, why=reason.why, **details)
@@ -262,7 +264,7 @@ def _fill_in(texts: Mapping[str, str], language: str, details: Mapping[str, Any]
 
 
 def either(names: Sequence[str], article: str = "", between: str = " 还是 ") -> Note:
-    """Return names as alternatives, in English with an article, in Chinese with `between` before the last."""
+    """Return names as alternatives: in English with an article, in Chinese with `between` before the last."""
     *most, last = names
     english = ", ".join(f"{article}{name}" for name in most)
     return Note(
@@ -272,7 +274,7 @@ def either(names: Sequence[str], article: str = "", between: str = " 还是 ") -
 
 
 def join_names(names: Sequence[str], between: str = ", ") -> Note:
-    """Return names one after the other, in English with `between` between them."""
+    """Return a list of names, in English separated by `between`."""
     return Note(between.join(names), "、".join(names))
 
 

@@ -1,4 +1,4 @@
-"""The things that a step speaks of, those left open, and those that the text or common sense settles."""
+"""The nouns of a step: what they may mean, what is open, and what the text or common sense settles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, Literal
 from simulator.ambik.kitchen.knowledge import Amount, Reason, Settled, is_perishable, says, sense, settle
 from simulator.ambik.naming import Thing, Word, Words, kitchen, stems, thing, words
 
-# Words that are nouns of a kitchen and things to do there: at the head of a clause they are the latter.
+# Words before which a noun that is also a verb is a verb.
 _BEFORE_VERBS: Final = frozenset(("and", "then", "to", ",", ".", ";", ":", "please", "or", "not"))
 _NO_NOUNS: Final = frozenset(("and", "or", "of", "the"))
 _ALL: Final = frozenset(("all", "every", "each", "both", "various", "different", "several", "any"))
@@ -22,13 +22,13 @@ class Mention:
     """A noun of a text.
 
     Attributes:
-        start: where it begins in the text, its describing words included.
-        end: where the next sign is.
-        things: of the scene that it may mean; several: it is open which.
-        category: as which it is named; empty if it is called by its own name.
-        before: the word in front of it, and of its amount.
-        amount: the measure in front: the slice of a slice of bread; empty if there is none.
-        exact: it names one thing, or several of one name, in full.
+        start: index of its first character, including describing words.
+        end: index after its last character.
+        things: things of the scene that it may mean; if there are several, it is open which.
+        category: the category by which it is named; empty if it has its own name.
+        before: the word before it and its amount.
+        amount: the measure before it, such as "slice" in "slice of bread"; empty if there is none.
+        exact: True if it is the full name of one thing, or of several of the same name.
     """
 
     start: int
@@ -43,33 +43,33 @@ class Mention:
 
     @property
     def head(self) -> str:
-        """The noun itself."""
+        """The noun without describing words."""
         return self.stems[-1]
 
     @property
     def of_all(self) -> bool:
-        """Return True if all are meant, by the word in front."""
+        """True if the word before it means all of them."""
         return self.before in _ALL
 
     @property
     def indefinite(self) -> bool:
-        """Return True if it names something new: a bowl, another plate."""
+        """True if it introduces something new: "a bowl", "another plate"."""
         return self.before in _INDEFINITE and (not self.amount or self.sorts)
 
     @property
     def sorts(self) -> bool:
-        """Return True if it is about sorts of something: two kinds of cheese."""
+        """True if it is about sorts of something: "two kinds of cheese"."""
         return self.amount in ("type", "kind", "sort", "variety")
 
 
 @lru_cache(maxsize=4096)
 def mentions(text: str, things: tuple[Thing, ...]) -> tuple[Mention, ...]:
-    """Return the nouns of `text` that name a thing of the scene, or a category."""
+    """Return the nouns of `text` that name a thing of the scene or a category."""
     return tuple(_mentions(text, things))
 
 
 def single(text: str, things: tuple[Thing, ...]) -> tuple[Mention, ...]:
-    """Return the nouns of `text` that mean one thing alone."""
+    """Return the nouns of `text` that can mean only one thing."""
     return tuple(mention for mention in mentions(text, things) if len(mention.things) == 1)
 
 
@@ -84,11 +84,11 @@ def _mentions(text: str, things: tuple[Thing, ...]) -> Iterator[Mention]:
         if end == at:
             at += 1
             continue
-        whole = _with_of(spoken, at, things)
-        if whole is None and _is_amount(spoken, end):
+        name_end = _end_of_name_with_of(spoken, at, things)
+        if name_end is None and _is_amount(spoken, end):
             at = end + 1
             continue
-        end = whole or end
+        end = name_end or end
         last = end
         while last > at and not _can_be_head(spoken[last - 1].stem):
             last -= 1
@@ -100,7 +100,7 @@ def _mentions(text: str, things: tuple[Thing, ...]) -> Iterator[Mention]:
 
 @lru_cache(maxsize=1024)
 def _vocabulary(things: tuple[Thing, ...]) -> frozenset[str]:
-    """Return the words that a noun may consist of here: of the things, and of categories."""
+    """Return the words that nouns may consist of: those of the things and of categories."""
     return (frozenset(word for thing in things for word in thing.stems) | _category_words()) - _NO_NOUNS
 
 
@@ -128,8 +128,8 @@ def _is_amount(words: Sequence[Word], end: int) -> bool:
     return end < len(words) and words[end].stem == "of" and words[end - 1].stem in kitchen().measures
 
 
-def _with_of(words: Sequence[Word], at: int, things: Sequence[Thing]) -> int | None:
-    """Return where a name such as `bottle of red wine` ends, if it begins here."""
+def _end_of_name_with_of(words: Sequence[Word], at: int, things: Sequence[Thing]) -> int | None:
+    """Return the end of a name with "of", such as "bottle of red wine", if one begins here."""
     for each in things:
         end = at + len(each.stems)
         if "of" in each.stems and tuple(word.stem for word in words[at:end]) == each.stems:
@@ -159,7 +159,7 @@ def _read(text: str, words: Sequence[Word], at: int, end: int, things: tuple[Thi
 
 @lru_cache(maxsize=8192)
 def resolve(run: Words, things: tuple[Thing, ...]) -> tuple[tuple[Thing, ...], str, bool]:
-    """Return what a noun of these words may mean: things, the category that it names, if by a full name."""
+    """Return the things a noun may mean, the category that it names, and whether it is a full name."""
     if same := tuple(thing for thing in things if thing.stems == run):
         return same, "", True
     packs = run[-1] in kitchen().packing
@@ -168,7 +168,7 @@ def resolve(run: Words, things: tuple[Thing, ...]) -> tuple[tuple[Thing, ...], s
     if len(short) == 1:
         return short, "", True
     if packs and len(run) > 1:
-        # A yogurt cup is a yogurt, and no cup.
+        # A yogurt cup is a yogurt, not a cup.
         packed = _narrow(tuple(thing for thing in things if run[-1] in thing.stems), run[:-1])
         return (packed, "", False) if packed else resolve(run[:-1], things)
     for size in range(min(3, len(run)), 0, -1):
@@ -192,7 +192,7 @@ def _by_head(head: str, things: Sequence[Thing]) -> tuple[Thing, ...]:
     if head in kitchen().materials:
         return ()
     group = tuple(thing for thing in things if head in thing.stems)
-    # Strawberries are no strawberry yogurt and no strawberry cake: such a word means one kind, or none.
+    # "Strawberries" does not mean strawberry yogurt or cake: such a word must fit only one category.
     return group if head in kitchen().packing or len({thing.category for thing in group}) == 1 else ()
 
 
@@ -209,19 +209,19 @@ def _is_called(thing: Thing, word: str) -> bool:
     return word in thing.stems or any((word,) in kitchen().categories[name].words for name in thing.kinds)
 
 
-# ---- what is open
+# ---- open nouns
 
 By = Literal["", "text", "sense", "guess"]
 
 
 @dataclass(frozen=True)
 class Case:
-    """The facts that the robot goes by.
+    """What the robot knows of a task.
 
     Attributes:
-        objects: of the scene, by name.
-        task: the instruction; empty if it is not told.
-        step: that is to be made concrete; of data without plans the instruction itself.
+        objects: names of the scene's objects.
+        task: the instruction; empty if it is hidden.
+        step: the step to decide on; without a plan the instruction itself.
     """
 
     objects: tuple[str, ...]
@@ -233,22 +233,22 @@ class Case:
 
     @cached_property
     def things(self) -> tuple[Thing, ...]:
-        """All that is there, read."""
+        """All objects and appliances, parsed."""
         return tuple(thing(name) for name in (*self.objects, *self.appliances))
 
     @cached_property
     def earlier(self) -> str:
-        """The steps before, one after the other."""
+        """The previous steps as one text."""
         return ". ".join(step.rstrip(". ") for step in self.previous)
 
     @cached_property
     def goal(self) -> str:
-        """Everything that tells what it is all for, the step first."""
+        """The step, the previous steps and the task as one text."""
         return ". ".join(text.rstrip(". ") for text in (self.step, self.earlier, self.task) if text)
 
     @cached_property
     def nouns(self) -> tuple[Mention, ...]:
-        """Of the step; what is called `something sharp` is one, too."""
+        """The nouns of the step, including descriptions such as "something sharp"."""
         named = mentions(self.step, self.things)
         vague = [
             Mention(*hit.span(), stems(hit.group()), self.of_kind(something.category), something.category)
@@ -265,11 +265,12 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A noun that may mean several things, and how that ends.
+    """A noun that may mean several things, and how it was settled.
 
     Attributes:
-        names: what it may mean, the likeliest first.
-        by: what settled it: the text, common sense, a guess where everybody knows; empty: it is open.
+        names: names of the possible things, the likeliest first.
+        by: what settled it: the text, common sense, or a guess where everybody should know; empty if open.
+        why: the rule of common sense that settled it.
     """
 
     mention: Mention
@@ -279,12 +280,12 @@ class Opening:
 
     @property
     def open(self) -> bool:
-        """Return True if one has to ask."""
+        """True if the robot has to ask."""
         return not self.by and len(self.names) > 1
 
 
 def open_amount(case: Case) -> Amount | None:
-    """Return the amount that the step leaves open; None if it does not, or a number is told anywhere."""
+    """Return the rule for an amount that the step leaves open; None if none is open or the text states it."""
     amount = next((rule for rule in sense().amounts if rule.holds(case.step, case.goal)), None)
     if amount is None or amount.told.search(case.goal) or (amount.number and says("number", case.goal)):
         return None
@@ -292,16 +293,18 @@ def open_amount(case: Case) -> Amount | None:
 
 
 def openings(case: Case) -> tuple[Opening, ...]:
-    """Return the nouns of the step that do not say which thing they mean, in the step's order."""
+    """Return the nouns of the step that leave open which thing they mean, in the step's order."""
     return tuple(
         _opening(case, noun)
         for noun in case.nouns
-        if not noun.exact and (len(noun.things) > 1 or _is_vague(case, noun)) and not _said_here(case, noun)
+        if not noun.exact
+        and (len(noun.things) > 1 or _is_vague(case, noun))
+        and not _settled_in_step(case, noun)
     )
 
 
 def only_of_its_kind(case: Case) -> tuple[Opening, ...]:
-    """Return the kitchenware that the step names by its kind alone, where the scene has one of the kind."""
+    """Return the kitchenware that the step names only by category, where the scene has one of it."""
     return tuple(
         Opening(noun, (noun.things[0].name,), "text")
         for noun in case.nouns
@@ -315,7 +318,7 @@ def only_of_its_kind(case: Case) -> tuple[Opening, ...]:
 def _opening(case: Case, noun: Mention) -> Opening:
     if noun.category == "place":
         return _place(case, noun)
-    # Last what one takes seldom where there is something else: paper and plastic more than china.
+    # Things that are seldom used if there is something else come last: paper and plastic after china.
     seldom = sense().seldom
     things = sorted(
         _remaining_things(case, noun), key=lambda thing: sum(word in thing.stems for word in seldom)
@@ -323,7 +326,7 @@ def _opening(case: Case, noun: Mention) -> Opening:
     vague = _is_vague(case, noun)
     rules: Sequence[Settled] = settle(noun.category, noun.head, things, case.step, case.goal)
     names = tuple(each.name for each in (rules[-1].things if rules else things))
-    before = () if vague or noun.sorts else _said_before(case, noun)
+    before = () if vague or noun.sorts else _named_before(case, noun)
     if len(names) == 1 and rules and (not before or rules[-1].by_step):
         return Opening(noun, names, "sense", rules[-1].rule)
     if before:
@@ -338,20 +341,20 @@ def _opening(case: Case, noun: Mention) -> Opening:
 
 
 def _is_vague(case: Case, noun: Mention) -> bool:
-    """Return True if the words say that everybody knows which: a suitable tool."""
+    """Return True if the words imply that everybody knows which one: "a suitable tool"."""
     before = [word.stem for word in words(case.step) if word.end <= noun.start][-2:]
     return any(word in sense().knowable for word in (*before, *noun.stems))
 
 
-def _said_here(case: Case, noun: Mention) -> bool:
-    """Return True if the step itself says which: utensils (the fork and the knife)."""
+def _settled_in_step(case: Case, noun: Mention) -> bool:
+    """Return True if the step itself says which one: "utensils (the fork and the knife)"."""
     if noun.before == "its" or (noun.of_all and (noun.plural or noun.sorts or noun.before == "every")):
         return True
     for other in case.nouns:
         named = other.exact and any(each in noun.things for each in other.things)
         if named and (other.start > noun.start or noun.before == "the"):
             return True
-        # A silver fork and knife: what stands before the one holds of the other.
+        # "A silver fork and knife": the first adjective applies to both.
         if other.exact and noun.before in ("and", "or") and noun.start - other.end < len("  and "):
             telling = [word for word in other.stems[:-1] if word not in kitchen().describing]
             if any(word in each.stems for each in noun.things for word in telling):
@@ -360,20 +363,20 @@ def _said_here(case: Case, noun: Mention) -> bool:
 
 
 def _remaining_things(case: Case, noun: Mention) -> tuple[Thing, ...]:
-    """Return what it may mean besides what the step names before it: another condiment than the salt."""
+    """Return the possible things without those that the step names before: a condiment after the salt."""
     named = [
         each for other in case.nouns if other.exact and other.start < noun.start for each in other.things
     ]
     return tuple(thing for thing in noun.things if thing not in named) or noun.things
 
 
-def _said_before(case: Case, noun: Mention) -> tuple[str, ...]:
-    """Return what the steps before, or the task, call by name of what the noun may mean."""
+def _named_before(case: Case, noun: Mention) -> tuple[str, ...]:
+    """Return the possible things that the previous steps, or the task, name."""
     earlier = _named_things(case.earlier, case.things, noun.things)
     if earlier and not noun.indefinite:
         return earlier
     if case.previous and noun.before.endswith(("ed", "en")):
-        # Chopped vegetables are those that were chopped.
+        # "The chopped vegetables" are those chopped before.
         return earlier or tuple(each.name for each in noun.things[:1])
     names = _named_things(case.task, case.things, noun.things)
     if len(names) == 1 and (noun.before == "the" or not _open_in(case.task, case.things, noun)):
@@ -387,7 +390,7 @@ def _named_things(text: str, things: tuple[Thing, ...], group: Sequence[Thing]) 
 
 
 def _open_in(text: str, things: tuple[Thing, ...], noun: Mention) -> bool:
-    """Return True if the text uses the same open word besides the names."""
+    """Return True if the text also uses the same open noun."""
     return any(
         mention.head == noun.head and not mention.exact and len(mention.things) > 1
         for mention in mentions(text, things)
@@ -395,7 +398,7 @@ def _open_in(text: str, things: tuple[Thing, ...], noun: Mention) -> bool:
 
 
 def _for_purpose(case: Case, noun: Mention) -> Opening | None:
-    """Return the thing of a wide category that serves what is to be done here, or in the end."""
+    """Return the thing of a wide category that fits the purpose of the step, or of the task."""
     kinds = (noun.category, *(("kitchenware",) if noun.category == "tool" else ()))
     for text in (case.step, case.goal):
         for purpose in sense().purposes:
@@ -406,7 +409,7 @@ def _for_purpose(case: Case, noun: Mention) -> Opening | None:
 
 
 def _place(case: Case, noun: Mention) -> Opening:
-    """Return where something is taken from, or set down."""
+    """Return the place where something is taken from or put down."""
     place = "kitchen table"
     if says("place_from", case.step) and not says("place_to", case.step[: noun.start]):
         nouns = (other for other in case.nouns if other.category != "place")

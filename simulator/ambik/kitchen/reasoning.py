@@ -1,9 +1,9 @@
 """The kitchen robot: makes a step concrete, and acts or asks. Deterministic, and without a model.
 
-It reads scene, task, previous steps and step; nothing of what the data know of the answer. A noun of the step
-may mean several things (`openings`). What the text or common sense settles is put into the step, and so is
-what a step lacks: the tool, the appliance, the place. If a noun stays open, it asks, and marks what it may
-mean; else it acts.
+It reads scene, task, previous steps and step, but not the answer in the data. A noun of the step may mean
+several things (`openings`). What the text or common sense settles is inserted into the step, as is anything
+missing: the tool, the appliance, the place. If a noun stays open, the robot asks and marks the possible
+actions; otherwise it acts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simulator.ambik.kitchen.knowledge import (
     is_perishable,
     join_names,
     note,
-    reasoned,
+    note_with_reason,
     says,
     sense,
 )
@@ -39,7 +39,7 @@ from simulator.ambik.playing import exchange_of
 from simulator.ambik.terms import Context, Dialogue
 
 MOST: Final = 4
-"""Actions that it marks at most: as many as the methods have options."""
+"""Most actions that it marks: the methods have as many options."""
 _SHORT: Final = 6
 _SENTENCES: Final = re.compile(r"(?<=[.;!?])\s+")
 
@@ -49,8 +49,10 @@ class Judgement:
     """The robot's judgement of a step.
 
     Attributes:
-        marked: the actions that it holds for possible, the likeliest first; one if it acts.
-        question: in words, if it asks; in English and Chinese.
+        action: the likeliest action.
+        marked: the possible actions, the likeliest first; one if it acts.
+        question: the question in English and Chinese; None if it acts.
+        notes: the reasons.
     """
 
     action: str
@@ -60,7 +62,7 @@ class Judgement:
 
 
 class _Edit(NamedTuple):
-    """Something put into the step in place of what stands there."""
+    """A replacement of a part of the step."""
 
     start: int
     end: int
@@ -68,9 +70,9 @@ class _Edit(NamedTuple):
 
 
 def judge(case: Case, most: int = MOST) -> Judgement:
-    """Act or ask.
+    """Decide whether to act or to ask.
 
-    `most`: actions that it marks at most.
+    `most`: most actions to mark.
     """
     nouns = (*openings(case), *only_of_its_kind(case))
     still_open = sorted(
@@ -94,11 +96,11 @@ def judge(case: Case, most: int = MOST) -> Judgement:
         question = note("asking_how", step=base.strip(" ."), spoken=amount.spoken)
         notes.append(note("lacks", spoken=amount.spoken))
     else:
-        return _acts(base, notes)
+        return _act(base, notes)
     return Judgement(action=marked[0], marked=marked, question=question, notes=tuple(notes))
 
 
-def _acts(action: str, notes: Iterable[Note]) -> Judgement:
+def _act(action: str, notes: Iterable[Note]) -> Judgement:
     reasons = (*notes, note("acts", action=action))
     return Judgement(action=action, marked=(action,), question=None, notes=reasons)
 
@@ -106,7 +108,7 @@ def _acts(action: str, notes: Iterable[Note]) -> Judgement:
 def _variants(
     case: Case, nouns: Sequence[Opening], still_open: Sequence[Opening], names: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the step with each thing that the first open noun may mean, everything else as settled."""
+    """Return the step with each possible thing of the first open noun, with the other nouns settled."""
     actions: dict[str, None] = {}
     for name in names:
         edits = [
@@ -121,7 +123,7 @@ def _variants(
 def _after_answer(
     case: Case, nouns: Sequence[Opening], still_open: Sequence[Opening], notes: list[Note]
 ) -> Judgement:
-    """Return what it does with what it was told; the question is not asked twice."""
+    """Act on the answers; the question is not asked twice."""
     question, answer = case.exchanges[-1]
     answers = " ".join(affirmed(text) for _, text in case.exchanges)
     edits, used = [], False
@@ -132,11 +134,11 @@ def _after_answer(
             edits.append(_edit(case, opening, " and the ".join(names)))
     base, more = _complete_step(case, edits, still_open)
     action = base if used else complete_with_answer(case, base, affirmed(answer))
-    return _acts(action, (*notes, *more, note("heard", question=question, answer=answer)))
+    return _act(action, (*notes, *more, note("heard", question=question, answer=answer)))
 
 
 def affirmed(answer: str) -> str:
-    """Return an answer without what it denies."""
+    """Return an answer without the parts that deny something."""
     rest = sense().patterns["denial"].sub("", answer, count=1)
     negative = rest != answer
     return " ".join(
@@ -148,7 +150,7 @@ def affirmed(answer: str) -> str:
 
 
 def complete_with_answer(case: Case, action: str, answer: str) -> str:
-    """Return the action with what an answer tells and no noun takes up: things, amounts, deeds."""
+    """Return the action with the parts of an answer that fit no noun: things, amounts, actions."""
     named = single(answer, case.things)
     named = tuple(mention for mention in named if not mention.plural) or named
     things = dict.fromkeys(mention.things[0] for mention in named)
@@ -157,7 +159,7 @@ def complete_with_answer(case: Case, action: str, answer: str) -> str:
     if first and first.split()[0].lower() not in ("use", "take"):
         return f"{first[:1].upper()}{first[1:]}, then {action[:1].lower()}{action[1:]}"
     if fresh:
-        # One puts something in a bowl, and stirs with a spoon.
+        # Containers and places take "in" (a bowl), tools take "with" (a spoon).
         how = "in" if fresh[0].is_a("container", "appliance", "place", "bakeware") else "with"
         return _append(action, f"{how} the {' and the '.join(thing.name for thing in fresh)}")
     amount = answer.split(",")[0].strip(" .!")
@@ -167,7 +169,7 @@ def complete_with_answer(case: Case, action: str, answer: str) -> str:
 
 
 def _action_in(sentence: str) -> str:
-    """Return what a sentence says is to be done: ``wash it`` of ``You should wash it.``; empty if nothing."""
+    """Return the action that a sentence demands: ``wash it`` for ``You should wash it.``; empty if none."""
     advice = says("should", sentence)
     deed = (advice[1] if advice else sentence).strip(" .!")
     first = stems(deed)[:1]
@@ -175,21 +177,21 @@ def _action_in(sentence: str) -> str:
 
 
 def _meant_things(answer: str, opening: Opening, things: tuple[Thing, ...]) -> tuple[str, ...]:
-    """Return the things that a noun may mean and an answer names, by part of the name if that will do."""
+    """Return the possible things of a noun that an answer names, also by distinctive parts of the name."""
     group = tuple(thing for thing in things if thing.name in opening.names) or opening.mention.things
     group = group if len(group) > 1 or len(opening.mention.things) < 2 else opening.mention.things
     if named := dict.fromkeys(mention.things[0].name for mention in single(answer, group)):
         return tuple(named)
     words = stems(answer)
-    own = {
+    distinctive = {
         each.name: [word for word in each.stems if sum(word in other.stems for other in group) == 1]
         for each in group
     }
-    spoken = tuple(each.name for each in group if any(word in words for word in own[each.name]))
-    return spoken if len(spoken) < len(group) or len(group) == 1 else ()
+    names = tuple(each.name for each in group if any(word in words for word in distinctive[each.name]))
+    return names if len(names) < len(group) or len(group) == 1 else ()
 
 
-# ---- what a step lacks
+# ---- completing a step
 
 _Change = tuple[str, Note] | None
 
@@ -197,12 +199,12 @@ _Change = tuple[str, Note] | None
 def _complete_step(
     case: Case, edits: Sequence[_Edit], still_open: Sequence[Opening]
 ) -> tuple[str, list[Note]]:
-    """Return the step with edits, rewritten where it does not say what to do, and with what it lacks."""
+    """Return the step with edits, rewritten if it does not say what to do, and with missing parts added."""
     text = case.step
     for edit in sorted(edits, reverse=True):
         text = f"{with_article(text[: edit.start], edit.text)}{edit.text}{text[edit.end :]}"
     notes: list[Note] = []
-    for change in (_rewrite_step, _as_told, _add_means, _add_source):
+    for change in (_rewrite_step, _add_from_task, _add_means, _add_source):
         changed = change(case, text, still_open)
         if changed is not None:
             text, reason = changed
@@ -221,12 +223,12 @@ def _rewrite_step(case: Case, text: str, still_open: Sequence[Opening]) -> _Chan
         if changed == text and rule.add:
             changed = _append(text, rule.add)
         if changed != text:
-            return changed, reasoned("rewrites", rule)
+            return changed, note_with_reason("rewrites", rule)
     return None
 
 
-def _as_told(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
-    """Add what the task says the same thing is done with, where or how much, and the step does not."""
+def _add_from_task(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
+    """Add the tool, place or amount that the task gives for the same action and the step omits."""
     verb = next((stem for stem in stems(case.step) if stem not in sense().adverbs), "")
     sentences = sense().patterns["clause"].split(case.task)
     clauses = [clause for clause in sentences if verb in clause.lower() and verb in stems(clause)]
@@ -238,7 +240,7 @@ def _as_told(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
             name, before = mention.things[0].name, clause[: mention.start]
             means = says("by_means", before)
             tool = says("used", before) and sense().patterns["to_do"].match(clause[mention.end :])
-            # What comes before the verb belongs to something else: take it from the fridge and cut it.
+            # Words before the verb belong to another action: "take it from the fridge and cut it".
             if name.lower() in text.lower() or not (tool or (means and verb in stems(before))):
                 continue
             how = means[1].lower() if means else "with"
@@ -250,18 +252,18 @@ def _as_told(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
 
 
 def _add_means(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
-    """Add the tool, the appliance or the place that the step does not name."""
+    """Add the tool, the appliance or the place that the step omits."""
     purpose = next((rule for rule in sense().purposes if rule.phrase and rule.when.search(case.step)), None)
     if purpose is None or any(kind in purpose.named for kind in _kinds_named(text, case)):
         return None
     name = purpose.fittest(case.things)
     if not name or name.lower() in text.lower():
         return None
-    return _append(text, purpose.phrase.format(name)), reasoned("adds", purpose, name=name)
+    return _append(text, purpose.phrase.format(name)), note_with_reason("adds", purpose, name=name)
 
 
 def _add_source(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
-    """Add where something perishable is taken from, if the step only says that it is taken."""
+    """Add the place from which something perishable is taken, if the step omits it."""
     first = case.step.split(" and ")[0]
     fetches = sense().fetch.match(case.step.strip())
     if not fetches or says("from_store", text) or says("moved", first):
@@ -269,18 +271,18 @@ def _add_source(case: Case, text: str, still_open: Sequence[Opening]) -> _Change
     taken = [thing for mention in mentions(first, case.things) for thing in mention.things[:1]]
     if not taken or not all(map(is_perishable, taken)):
         return None
-    return _append(text, "from the fridge"), reasoned("adds", sense().places["fridge"], name="fridge")
+    return _append(text, "from the fridge"), note_with_reason("adds", sense().places["fridge"], name="fridge")
 
 
 def _kinds_named(text: str, case: Case) -> Iterator[str]:
-    """Yield the categories of what a text names, and those that hold them."""
+    """Yield the categories of the things in a text, and the wider ones."""
     for mention in mentions(text, case.things):
         yield from kitchen().categories[mention.category].wider if mention.category else ()
         yield from (kind for each in mention.things[:1] for kind in each.kinds)
 
 
 def _things_mentioned(case: Case) -> tuple[Thing, ...]:
-    """Return what the step names, or if it names nothing (prepare them) what is named before it."""
+    """Return the things that the step names, or if it names none ("prepare them"), those named before."""
     for text in (case.step, case.earlier, case.task):
         if things := tuple(each for mention in mentions(text, case.things) for each in mention.things[:1]):
             return things
@@ -299,7 +301,7 @@ def _edit(case: Case, opening: Opening, name: str) -> _Edit:
         name = f"the {name}"
     if noun.head != stems(name)[-1] and noun.stems[0].startswith("some"):
         name = f"the {name}"
-    # What is named in the plural stays so: salad plates are glass salad plates.
+    # A plural stays plural: "salad plates" become "glass salad plates".
     last_word = stems(name)[-1:] == (noun.head,)
     if noun.plural and last_word and not name.endswith("s") and " and the " not in name:
         name = plural(name)
@@ -307,7 +309,7 @@ def _edit(case: Case, opening: Opening, name: str) -> _Edit:
 
 
 def _settled_name(opening: Opening) -> str:
-    """Return what the text has named, all of it; else the likeliest thing."""
+    """Return all the things that the text has named, otherwise the likeliest one."""
     several = opening.by == "text" and opening.mention.plural
     return " and the ".join(opening.names) if several else opening.names[0]
 
@@ -334,7 +336,7 @@ def _named_note(spoken: str, names: Sequence[str]) -> Note:
 def _note(case: Case, opening: Opening) -> Note:
     spoken, names = _mention_text(case, opening), opening.names
     if opening.by == "sense" and opening.why is not None:
-        return reasoned("settles", opening.why, name=names[0], spoken=spoken)
+        return note_with_reason("settles", opening.why, name=names[0], spoken=spoken)
     if opening.by == "text":
         return _named_note(spoken, names)
     if opening.by == "guess":
@@ -342,11 +344,11 @@ def _note(case: Case, opening: Opening) -> Note:
     return note("open", spoken=spoken, number=str(len(names)), names=join_names(names))
 
 
-# ---- an item as the robot sees it, and several actions for any step, open or not
+# ---- an item as the robot sees it, and alternative actions for any step
 
 OFFERED: Final = 5
 ENOUGH: Final = 3
-"""With so many, none that is offered to people is made up of things of another kind."""
+"""With this many options, people are offered none with things of another kind."""
 
 
 def kitchen_case(
@@ -355,7 +357,7 @@ def kitchen_case(
     exchanges: Sequence[tuple[str, str]] = (),
     dialogue: Dialogue = "before",
 ) -> Case:
-    """Return what a robot may go by; without a plan the instruction is the step (spec 5, 9)."""
+    """Return what a robot knows of an item; without a plan the instruction is the step (spec 5, 9)."""
     full = context == "full_plan"
     step = item.step
     return Case(
@@ -369,9 +371,9 @@ def kitchen_case(
 
 
 def alternatives(case: Case, many: int = MOST, enough: int = MOST) -> tuple[str, ...]:
-    """Return two to `many` actions that might be meant: by what is open, else by what resembles it.
+    """Return two to `many` actions that might be meant: for what is open, then with similar things.
 
-    `enough`: so many are not followed by some with things of another kind.
+    `enough`: number of actions from which on none with things of another kind is added.
     """
     marked = dict.fromkeys(judge(case, many).marked)
     action = next(iter(marked))
@@ -383,14 +385,14 @@ def alternatives(case: Case, many: int = MOST, enough: int = MOST) -> tuple[str,
 
 
 def _other_actions(case: Case, action: str) -> Iterator[tuple[bool, str]]:
-    """Yield the action with things of the same kind (likely ones), then with others, then something else."""
+    """Yield the action with things of the same kind (True: likely), then with others, then other actions."""
     nouns = [mention for mention in mentions(action, case.things) if mention.things]
-    for alike in (_same_kind, _same_family, lambda *_: True):
+    for is_similar in (_same_kind, _same_family, lambda *_: True):
         for noun in reversed(nouns):
             for other in case.things:
-                if other not in noun.things and alike(noun.things[0], other):
+                if other not in noun.things and is_similar(noun.things[0], other):
                     before = with_article(action[: noun.start], other.name)
-                    yield alike is _same_kind, f"{before}{other.name}{action[noun.end :]}"
+                    yield is_similar is _same_kind, f"{before}{other.name}{action[noun.end :]}"
     body = action.rstrip(". ")
     yield from ((False, f"{body} using the {thing.name}.") for thing in case.things)
     yield from ((False, other) for other in (f"{body}, and wait.", f"{body}, but later."))
@@ -405,10 +407,9 @@ def _same_family(thing: Thing, other: Thing) -> bool:
 
 
 def kitchen_options(item: DecideItem) -> tuple[str, ...]:
-    """Return two to five actions that might be meant at the item's step, of the built-in robot's making.
+    """Return two to five actions of the built-in robot that might be meant at the item's step.
 
-    They are offered to people where the data have none. Nothing of what the data know of the answer goes into
-    them, so the right one may be missing; they are the same for everybody, in an order that tells nothing: of
-    their words.
+    They are offered to people where the data have none. They do not use the answer in the data, so the right
+    one may be missing. They are the same for everybody, sorted alphabetically to give nothing away.
     """
     return tuple(sorted(alternatives(kitchen_case(item), OFFERED, ENOUGH)))

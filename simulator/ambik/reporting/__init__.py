@@ -1,1 +1,1 @@
-"""What is told of results: files and runs of the log, people and models alike (spec 10, 12)."""
+"""Reports on results, for files and logged runs, human and model (spec 10, 12)."""

@@ -1,4 +1,4 @@
-"""Runs of the log as files: decisions with their tasks, results as a table, annotators' pairs (spec 13)."""
+"""Export of logged runs to files: decisions, a table of results, annotators' pairs (spec 13)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simulator.ambik.items import BENCHMARK, DecideItem, DraftItem, Item, PairIt
 from simulator.ambik.metrics import icr_counts, outcome_values
 from simulator.ambik.payloads import outcome_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, is_calibrated, needs_question
-from simulator.ambik.predicting import prepared
+from simulator.ambik.predicting import prepare
 from simulator.ambik.records import Decision
 from simulator.ambik.reporting.results import Result
 from simulator.ambik.score import logged_options
@@ -31,23 +31,24 @@ from simulator.runner.logged import required_run
 from simulator.whole import file_name, write_whole
 
 _MEASURED: Final = ("icr", "hr", "chr", "ssc")
-_OF_DECISION: Final = ("context", "dialogue", "method", "generator", "chooser")
-_OF_PAYLOAD: Final = ("q_hat", "epsilon", "n_calibration", "rank", "prediction_set", "help", "settings")
+_DECISION_FIELDS: Final = ("context", "dialogue", "method", "generator", "chooser")
+_PAYLOAD_FIELDS: Final = ("q_hat", "epsilon", "n_calibration", "rank", "prediction_set", "help", "settings")
 Json = dict[str, Any]
 
 
-def form_lines(reader: LogReader, run_id: str, *, whole: bool = False) -> Iterator[Json]:
-    """Yield one JSON object per decision, per answer that a person gave, and per annotator's form (spec 13).
+def form_lines(reader: LogReader, run_id: str, *, self_contained: bool = False) -> Iterator[Json]:
+    """Yield one JSON object per decision, per person's answer, and per annotator's form (spec 13).
 
-    They come episode by episode, in order. Episodes that were broken off are there, too; what erased people
-    said is gone. Numbers that are infinite are texts. Lines that are `whole` make a file that needs no other:
-    they have the task, which part it serves, and who sat where.
+    They come episode by episode, in order, including unfinished episodes but without erased people. Infinite
+    numbers are texts.
+
+    `self_contained`: True to include the task, its part and the players, so that no other file is needed.
     """
     run = required_run(reader, run_id, BENCHMARK)
     gone = reader.erased_participants()
     items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
     version = str(run.config.get("software_version") or installed("askback"))
-    decoding, options = _decoding(reader, run_id), options_of(reader, run_id) if whole else None
+    decoding, options = _decoding(reader, run_id), options_of(reader, run_id) if self_contained else None
     for episode, turns in reader.turns_of_run(run_id):
         if episode.participant_id in gone:
             continue
@@ -65,7 +66,7 @@ def form_lines(reader: LogReader, run_id: str, *, whole: bool = False) -> Iterat
         for place, turn in enumerate(turns):
             kind, payload = turn.payload.get("kind"), turn.payload
             if kind == "decide" and not isinstance(item, DraftItem):
-                # Of imported runs there are no calls: their turns say what was told of them.
+                # Imported runs have no model calls: decoding is in their turns.
                 used = decoding.get((episode.id, turn.number)) or payload.get("decoding", {})
                 fields = _decision_row(episode, item, turns, place, used)
                 person = ROBOT if payload.get("person") else ""
@@ -103,7 +104,7 @@ def _extra_fields(episode: Episode, item: Item, turn: Turn, options: Options) ->
 
 
 def _decoding(reader: LogReader, run_id: str) -> dict[tuple[str, int], Json]:
-    """Return by episode and turn what each role's requests were made with."""
+    """Return the decoding parameters by episode and turn, then by role."""
     decoding: dict[tuple[str, int], Json] = {}
     for call in reader.model_calls(run_id=run_id):
         if call.episode_id is not None and call.turn_number is not None:
@@ -116,18 +117,18 @@ def _decoding(reader: LogReader, run_id: str) -> dict[tuple[str, int], Json]:
 def _decision_row(
     episode: Episode, item: DecideItem, turns: Sequence[Turn], place: int, decoding: Json
 ) -> Json:
-    """Return what the turn at a place decides, in its episode's turns."""
+    """Return the fields of the decision at index `place` of an episode's turns."""
     turn = turns[place]
     payload, made = turn.payload, decision(turn, episode, item)
     answers = {at: each.text for at, each in enumerate(turns) if each.payload.get("kind") == "answer"}
-    # What was answered before makes of an ambiguous task a clear one (spec 5).
+    # After an answer an ambiguous task counts as clear (spec 5).
     if any(at < place for at in answers):
         made = replace(made, dialogue="after")
     answer = next((text for at, text in answers.items() if at > place), "")
     fields = {
         "turn": turn.number,
         "expected_help": needs_question(item, made.dialogue),
-        **{name: getattr(made, name) for name in _OF_DECISION},
+        **{name: getattr(made, name) for name in _DECISION_FIELDS},
         "decoding": decoding,
         "prompts": [{"role": role, "text": text} for role, text in made.prompts],
         "raw_outputs": [{"role": role, "text": text} for role, text in made.raw],
@@ -141,7 +142,7 @@ def _decision_row(
         },
         "samples": dict(made.samples),
         "similarities": dict(made.similarities),
-        **{name: payload[name] for name in _OF_PAYLOAD},
+        **{name: payload[name] for name in _PAYLOAD_FIELDS},
         "certainty": made.certainty,
         **{name: payload[name] for name in ("asks", "action", "question")},
         "answer": answer if payload["asks"] else "",
@@ -156,13 +157,13 @@ def _decision_row(
 
 
 def _scores_by_option(decision: Decision, payload: Mapping[str, Any]) -> Json:
-    """Return nonconformities by letter, or by text where there are no letters; and their confidences.
+    """Return nonconformities by letter, or by text without letters; and confidences by letter.
 
     LofreeCP has no confidences, and the methods without thresholds have neither.
     """
     if decision.method not in CONFORMAL:
         return {"scores": {}, "nonconformity": {}}
-    candidates = prepared(decision, logged_options(payload).settings).scored
+    candidates = prepare(decision, logged_options(payload).settings).scored
     return {
         "scores": {each.letter: 1 - each.nonconformity for each in candidates if each.letter},
         "nonconformity": {each.letter or each.text: plain_number(each.nonconformity) for each in candidates},
@@ -170,7 +171,7 @@ def _scores_by_option(decision: Decision, payload: Mapping[str, Any]) -> Json:
 
 
 def _metric_values(item: DecideItem, decision: Decision, payload: Mapping[str, Any]) -> Json:
-    """Return the metrics of a decision; null where they do not count."""
+    """Return the metrics of a decision; null where they do not apply."""
     options = logged_options(payload)
     outcome = outcome_of(decision, options)
     measured: Json = dict.fromkeys(("icr_found", "icr_total", *_MEASURED))
@@ -186,7 +187,7 @@ def _metric_values(item: DecideItem, decision: Decision, payload: Mapping[str, A
 
 
 def write_run_lines(path: Path, reader: LogReader, runs: Sequence[str]) -> int:
-    """Write the lines of runs, each once, those of their calibrations first; return how many there are."""
+    """Write the lines of distinct runs, each after its calibration, and return the number of lines."""
     known, ordered = {run.id for run in reader.runs()}, dict[str, None]()
     for run in runs:
         calibrated = options_of(reader, run).calibration
@@ -196,7 +197,7 @@ def write_run_lines(path: Path, reader: LogReader, runs: Sequence[str]) -> int:
     lines = [
         json.dumps(line, ensure_ascii=False, allow_nan=False)
         for run in ordered
-        for line in form_lines(reader, run, whole=True)
+        for line in form_lines(reader, run, self_contained=True)
     ]
     write_lines(path, lines)
     return len(lines)
@@ -207,7 +208,7 @@ def export_runs(
 ) -> Iterator[Path]:
     """Write a file of decisions for each run, with its calibration, and one table of all results.
 
-    Of annotators' runs the pairs that their drafts have become are written.
+    For annotators' runs, the finished pairs are written.
     """
     for run in dict.fromkeys(runs):
         if options_of(reader, run).task == "annotate":
@@ -222,7 +223,7 @@ def export_runs(
 
 
 def results_csv(results: Sequence[Result]) -> str:
-    """Return results as `files.published` reads them: a row per method, robot and type, one of pairs."""
+    """Return results as CSV for `files.published`: a row per method, robot and type, and one for AmbDif."""
     rows: list[dict[str, Any]] = []
     for result in results:
         if result.dataset == "knowno":

@@ -1,4 +1,4 @@
-"""Figures 3 and 4, and those of conformal prediction (spec 7, 12)."""
+"""Figures 3 and 4, and figures on conformal prediction (spec 7, 12)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ ABOVE: Final = "above it"
 
 
 def figures(results: Sequence[Result]) -> tuple[Figure, ...]:
-    """Return all figures for which there is something to draw."""
-    made = (
+    """Return all figures that have data."""
+    candidates = (
         icr_figure(results),
         ssc_figure(results),
         nonconformity_figure(results),
@@ -32,11 +32,11 @@ def figures(results: Sequence[Result]) -> tuple[Figure, ...]:
         coverage_figure(results),
         epsilon_figure(results),
     )
-    return tuple(figure for figure in made if figure is not None)
+    return tuple(figure for figure in candidates if figure is not None)
 
 
 def icr_figure(results: Sequence[Result]) -> Figure | None:
-    """Return Fig. 3: ICR, a panel for each type; who decides below, a bar for each method."""
+    """Return Fig. 3: ICR, with a panel for each type, robots on the x axis, and a bar for each method."""
     pairs = [result for result in results if result.dataset == "ambik"]
     panels = []
     for kind, title in SHORT.items():
@@ -56,7 +56,7 @@ def ssc_figure(results: Sequence[Result]) -> Figure | None:
 
 
 def nonconformity_figure(results: Sequence[Result]) -> Figure | None:
-    """Return nonconformities of right options, with the threshold between two colours."""
+    """Return histograms of right options' nonconformities, with two colours divided by the threshold."""
     panels = []
     for result in results:
         calibrated = result.calibrated
@@ -76,7 +76,7 @@ def nonconformity_figure(results: Sequence[Result]) -> Figure | None:
 
 
 def sizes_figure(results: Sequence[Result]) -> Figure | None:
-    """Return sizes of prediction sets."""
+    """Return the distribution of set sizes."""
     decided = [result for result in results if result.outcomes]
     every = sorted({size for result in decided for size in result.measures.sizes})
     marks = [
@@ -93,7 +93,7 @@ def sizes_figure(results: Sequence[Result]) -> Figure | None:
 
 
 def coverage_figure(results: Sequence[Result]) -> Figure | None:
-    """Return coverage with its interval beside what the law predicts."""
+    """Return coverage with its interval, next to the predicted range."""
     measured: dict[str, Interval] = {}
     predicted: dict[str, Interval] = {}
     targets: dict[float, None] = {}
@@ -117,7 +117,7 @@ def coverage_figure(results: Sequence[Result]) -> Figure | None:
 
 
 def epsilon_figure(results: Sequence[Result]) -> Figure | None:
-    """Return accuracy of asking against how often is asked, and both over epsilon, as the threshold moves."""
+    """Return accuracy of asking against the ask rate, and ask rate and coverage over epsilon."""
     accuracy, asking, coverage = list[Line](), list[Line](), list[Line]()
     for result in results:
         if not result.calibration or not result.outcomes:
@@ -125,7 +125,7 @@ def epsilon_figure(results: Sequence[Result]) -> Figure | None:
         by_rate: dict[float, Interval] = {}
         points = epsilon_curve(result.decisions, result.calibration, result.settings)
         for point in points:
-            if point.accuracy is not None:  # of several epsilons that ask as often the smallest
+            if point.accuracy is not None:  # the smallest epsilon with this ask rate
                 by_rate.setdefault(point.ask_rate.value, point.accuracy)
         accuracy += _lines(result.label, {rate: by_rate[rate] for rate in sorted(by_rate)})
         asking += _lines(result.label, {point.epsilon: point.ask_rate for point in points})
@@ -134,13 +134,13 @@ def epsilon_figure(results: Sequence[Result]) -> Figure | None:
     panels = [
         Panel(title, x, y, lines, x_range=(0, 1))
         for title, x, y, lines in (
-            ("Accuracy against asking", "asks", "right to ask or not", accuracy),
+            ("Accuracy against asking", "asks", "right to ask or act", accuracy),
             ("Asking", "epsilon", "asks", asking),
             ("Coverage", "epsilon", "coverage", coverage),
         )
         if lines
     ]
-    return _figure("epsilon", "To ask or not, as epsilon varies", panels, "epsilon")
+    return _figure("epsilon", "Asking as epsilon varies", panels, "epsilon")
 
 
 def _figure(
@@ -151,7 +151,7 @@ def _figure(
 
 
 def _lines(name: str, intervals: dict[float, Interval]) -> list[Line]:
-    """Return a curve through values with the ends of their intervals; none without values."""
+    """Return a curve through the values with their intervals; empty without values."""
     if not intervals:
         return []
     low, high = zip(*(interval.reach for interval in intervals.values()), strict=True)
@@ -159,7 +159,7 @@ def _lines(name: str, intervals: dict[float, Interval]) -> list[Line]:
 
 
 def _by_method(measured: Iterable[tuple[Result, Measure]]) -> list[Bars]:
-    """Return a series for each method, a category for each robot."""
+    """Return a series of bars for each method, with a category for each robot."""
     series: dict[str, list[tuple[str, Interval]]] = {}
     for result, measure in measured:
         if measure.interval is not None:
@@ -168,7 +168,7 @@ def _by_method(measured: Iterable[tuple[Result, Measure]]) -> list[Bars]:
 
 
 def _histogram(values: Sequence[float], edges: Sequence[float], q_hat: float) -> list[Bars]:
-    """Return counts in bins, those up to the threshold and those above it each in its own series."""
+    """Return counts in bins as two series: up to the threshold, and above it."""
     digits = 2 if edges[-1] - edges[0] > 0.3 else 3
     names = [f"{edge:.{digits}f}" for edge in edges[:-1]]
     if len(set(names)) < len(names):

@@ -1,4 +1,4 @@
-"""Files that are no runs, each told by its content: sections of them, and their decisions (spec 2, 9, 10)."""
+"""Report sections for files, recognized by their content, and the decisions in them (spec 2, 9, 10)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from simulator.ambik.files.published import METRICS, Logprobs, MetricCase, Resul
 from simulator.ambik.items import BENCHMARK, Pair, PairItem, Scenario
 from simulator.ambik.measures import measures
 from simulator.ambik.metrics import agrees, computed, expected
-from simulator.ambik.predicting import ScoredDecision, calibrate, outcome_prepared, prepared
+from simulator.ambik.predicting import ScoredDecision, apply_threshold, calibrate, prepare
 from simulator.ambik.records import Calibrated, Decision
 from simulator.ambik.reporting.groups import Material, from_lines
 from simulator.ambik.reporting.results import ReportSettings, Switches
@@ -47,8 +47,8 @@ from simulator.stats import Interval
 from simulator.tables.spec import Contents, TableSpec
 from trees.faults import Fault
 
-Held = dict[str, dict[Path, Contents]]
-"""Contents of files, by the name of their kind."""
+ContentsByKind = dict[str, dict[Path, Contents]]
+"""Contents of files, by kind and path."""
 _SECTIONS: Final[Mapping[str, Any]] = {
     KNOWNO.name: lambda read, file, switches: scenarios_section(read, file),
     METRIC_CASES.name: lambda read, file, switches: cases_section(read, file, switches.get("metrics")),
@@ -62,73 +62,73 @@ _SECTIONS: Final[Mapping[str, Any]] = {
 def score_files(
     paths: Iterable[Path], problems: Problems, settings: ReportSettings
 ) -> tuple[Sequence[Section], Material]:
-    """Return sections of files that are no decisions, by their kinds, and groups of decisions."""
+    """Return sections for files other than decision logs, and the material of decision logs."""
     sections: list[Section] = []
     read = TABLES.read_all(paths, problems, settings.duplicates, owner="AmbiK")
-    held = {
+    by_kind = {
         kind: {file: contents for file, contents in files.items() if contents.rows}
         for kind, files in read.items()
     }
     material = Material()
-    if files := held.get(PAIRS.name):
+    if files := by_kind.get(PAIRS.name):
         loaded = merge([file for file in files.values() if isinstance(file, PairsFile)])
         problems.faults += [fault for fault in loaded.faults if fault not in problems.faults]
         sections.append(pairs_section(loaded, tuple(map(str, files))))
     for kind, make in _SECTIONS.items():
-        for file, contents in held.get(kind, {}).items():
+        for file, contents in by_kind.get(kind, {}).items():
             try:
                 sections.append(make(contents, str(file), settings.switches))
             except InputError as error:
                 problems.unreadable.append(str(error))
-    if held.get(DECISIONS.name) or settings.calibration:
-        material = _decisions(held, settings, problems)
+    if by_kind.get(DECISIONS.name) or settings.calibration:
+        material = _decisions(by_kind, settings, problems)
     repeated = [fault for fault in problems.faults if isinstance(fault, Fault) and fault.code == CODE]
     if repeated:
         material.remarks.append(repeats_statement(repeated))
     return sections, material
 
 
-def _decisions(held: Held, settings: ReportSettings, problems: Problems) -> Material:
+def _decisions(by_kind: ContentsByKind, settings: ReportSettings, problems: Problems) -> Material:
     calibrating: list[DecisionLine] = []
     for file in settings.calibration:
         read = DECISIONS.read(file, settings.duplicates)
         if not read.rows:
-            raise InputError(f"--calibration {file}: no row of it can be read")
+            raise InputError(f"--calibration {file}: it has no readable row")
         problems.faults += [fault for fault in read.faults if fault not in problems.faults]
         calibrating += read.rows
-    lines = _rows(held, DECISIONS)
-    texts = texts_of([*lines, *calibrating], held, settings.data)
-    # A file may be named both ways: then it holds calibration rows alone.
-    taken = {line.key for line in calibrating}
-    tests = [line for line in lines if line.key not in taken]
+    lines = _rows(by_kind, DECISIONS)
+    texts = texts_of([*lines, *calibrating], by_kind, settings.data)
+    # A file that is also named with --calibration has only calibration rows.
+    calibration_keys = {line.key for line in calibrating}
+    tests = [line for line in lines if line.key not in calibration_keys]
     return from_lines(with_items(tests, *texts), with_items(calibrating, *texts))
 
 
 def texts_of(
-    lines: Sequence[DecisionLine], held: Held, data: str | None
+    lines: Sequence[DecisionLine], by_kind: ContentsByKind, data: str | None
 ) -> tuple[Mapping[str, Pair], Mapping[str, Scenario]]:
-    """Return pairs and scenarios by id, as far as lines lack them.
+    """Return the pairs and scenarios by id that lines need for their texts.
 
-    `data`: a name or a path; None: of those files, the data that the lines name, or those registered.
+    `data`: a name or a path; None: those in the files, the data that the lines name, or the registered data.
     """
     kinds = {type(line.decision.item) for line in lines if not line.known}
     pairs: Sequence[Pair] = ()
     scenarios: Sequence[Scenario] = ()
     if PairItem in kinds:
-        beside: list[Pair] = _rows(held, PAIRS)
-        name = data or (None if beside else _named_data(lines))
-        pairs = beside if name is None else read_pairs(name).pairs
+        in_files: list[Pair] = _rows(by_kind, PAIRS)
+        name = data or (None if in_files else _named_data(lines))
+        pairs = in_files if name is None else read_pairs(name).pairs
     if kinds - {PairItem}:
-        scenarios = load_scenarios(data) if data else _rows(held, KNOWNO)
+        scenarios = load_scenarios(data) if data else _rows(by_kind, KNOWNO)
     return {pair.id: pair for pair in pairs}, {scenario.id: scenario for scenario in scenarios}
 
 
-def _rows(held: Held, kind: TableSpec[Any]) -> list[Any]:
-    return [row for contents in held.get(kind.name, {}).values() for row in contents.rows]
+def _rows(by_kind: ContentsByKind, kind: TableSpec[Any]) -> list[Any]:
+    return [row for contents in by_kind.get(kind.name, {}).values() for row in contents.rows]
 
 
 def _named_data(lines: Iterable[DecisionLine]) -> str | None:
-    """Return the data that lines name, if they are at hand: the built-in ones, or those registered."""
+    """Return the data that lines name, if available: the built-in or the registered data."""
     if all(line.fields.dataset_version == BUILTIN for line in lines):
         return BUILTIN
     dataset = datasets.find(BENCHMARK)
@@ -142,7 +142,7 @@ QUANTILES: Final[tuple[Quantile, ...]] = get_args(Quantile)
 
 
 def pairs_section(loaded: LoadedPairs, files: tuple[str, ...]) -> Section:
-    """Return shares of types, which member serves calibration, and what spec 2.1 says of published files."""
+    """Return shares of types, the members used for calibration, and checks of published files (spec 2.1)."""
     counted = statistics(loaded.pairs)
     rows: list[list[Cell]] = [[kind, counted["types"][kind], counted["shares"][kind]] for kind in AMBIGUITIES]
     tables = [Table(["type", Column("pairs", 0), Column("%", 1, 100)], rows, "Types", "types")]
@@ -180,7 +180,7 @@ def pairs_section(loaded: LoadedPairs, files: tuple[str, ...]) -> Section:
 
 
 def scenarios_section(read: Read[Scenario], file: str) -> Section:
-    """Return how many scenarios of each type there are."""
+    """Return the number of scenarios by type."""
     counts = Counter(row.type for row in read.rows)
     return file_section(
         "scenarios",
@@ -195,7 +195,7 @@ def scenarios_section(read: Read[Scenario], file: str) -> Section:
 
 
 def cases_section(read: Read[MetricCase], file: str, shown: Metrics | None = None) -> Section:
-    """Return cases of metrics, by the paper's rule and as the published code has it."""
+    """Return metric cases with values by the paper's rule and in the published code."""
     modes: tuple[Metrics, ...] = get_args(Metrics) if shown is None else (shown,)
     rows: list[list[Cell]] = []
     data: dict[str, Any] = {}
@@ -205,7 +205,7 @@ def cases_section(read: Read[MetricCase], file: str, shown: Metrics | None = Non
         data[case.id] = {"metric": case.metric}
         for mode in modes:
             value, right, agreed = computed(case, mode), expected(case, mode), agrees(case, mode)
-            if mode not in case.told:
+            if mode not in case.modes:
                 row += ["", _in_words(value)]
                 continue
             known[mode] += 1
@@ -216,7 +216,7 @@ def cases_section(read: Read[MetricCase], file: str, shown: Metrics | None = Non
     return file_section(
         "metric_cases",
         Path(file).stem,
-        title="Cases of metrics",
+        title="Metric cases",
         files=(file,),
         rows=len(read.rows),
         left_out=len(read.faults),
@@ -230,7 +230,7 @@ def cases_section(read: Read[MetricCase], file: str, shown: Metrics | None = Non
         remarks=tuple(f"{mode}: {count} of {known[mode]} equal" for mode, count in equal.items()),
         data={
             "equal": equal,
-            # Cases that have another value than by the paper's rule.
+            # Cases whose value differs from the paper's rule.
             "unexpected": known["paper"] - equal["paper"] if "paper" in modes else 0,
             "told": known,
             "cases": data,
@@ -245,60 +245,58 @@ def _in_words(value: Any) -> str:
 
 
 def results_section(read: Read[ResultRow], file: str) -> Section:
-    """Return a table of results as it is, with what in it cannot be right."""
-    held = [name for name in METRICS if any(name in row.values for row in read.rows)]
+    """Return a result table unchanged, with its inconsistencies."""
+    by_kind = [name for name in METRICS if any(name in row.values for row in read.rows)]
     rows: list[list[Cell]] = [
-        [row.model, NAMES.get(row.method, row.method), row.type or "all", *map(row.values.get, held)]
+        [row.model, NAMES.get(row.method, row.method), row.type or "all", *map(row.values.get, by_kind)]
         for row in read.rows
     ]
-    heads: list[Column | str] = ["model", "method", "type", *(Column(name, 2) for name in held)]
-    wrong = [fault for fault in read.faults if fault.code == "consistency"]
-    wrong_lines = [
-        f"line {fault.line}, {NAMES.get(fault.task, fault.task)}: {fault.message}" for fault in wrong
+    heads: list[Column | str] = ["model", "method", "type", *(Column(name, 2) for name in by_kind)]
+    inconsistent = [fault for fault in read.faults if fault.code == "consistency"]
+    messages = [
+        f"line {fault.line}, {NAMES.get(fault.task, fault.task)}: {fault.message}" for fault in inconsistent
     ]
     return file_section(
         "result_table",
         Path(file).stem,
-        title="Results as they are printed",
+        title="Results as printed",
         files=(file,),
         rows=len(read.rows),
         left_out=sum(fault.severity != "warning" for fault in read.faults),
         tables=[Table(heads, rows, name="results")],
-        remarks=(remark("tables", "result_rules"), *(wrong_lines or ["every row is consistent"])),
+        remarks=(remark("tables", "result_rules"), *(messages or ["every row is consistent"])),
         data={
             "results": [
                 {"model": row.model, "method": row.method, "type": row.type, **row.values}
                 for row in read.rows
             ],
             "inconsistent": [
-                {"line": fault.line, "method": fault.task, "message": fault.message} for fault in wrong
+                {"line": fault.line, "method": fault.task, "message": fault.message} for fault in inconsistent
             ],
         },
     )
 
 
-# ---- a published run of KnowNo: thresholds under every rule, help and success on its own items (spec 7, 9)
+# ---- a published KnowNo run: thresholds by rule, help and success on its own items (spec 7, 9)
 
 
 def logprobs_section(
     records: Sequence[Logprobs], file: str, *, left_out: int = 0, switches: Switches | None = None
 ) -> Section:
-    """Return the `rules_section` of a published file; see there.
+    """Return the `rules_section` of a published run.
 
     Raises:
         InputError: if there are no records to calibrate on, or they cannot be scored.
     """
     run = [decision for decision in decisions_of(records, file) if decision.item.part == "calibration"]
     if not run:
-        raise InputError(
-            f"{file}: no record is of the split calib, so there is nothing to take a threshold of"
-        )
+        raise InputError(f"{file}: no record is of the split calib, so there is nothing to calibrate on")
     section = rules_section(run, Path(file).stem, files=(file,), left_out=left_out, switches=switches)
     if len(run) == len(records):
         return section
     message = (
-        f"{len(records) - len(run)} records of the split test are not calibrated on; `askback import "
-        "ambik-results` makes tests of them"
+        f"{len(records) - len(run)} records of the split test are not used for calibration; `askback import "
+        "ambik-results` imports them as tests"
     )
     return replace(section, remarks=(message, *section.remarks))
 
@@ -311,9 +309,9 @@ def rules_section(
     left_out: int = 0,
     switches: Switches | None = None,
 ) -> Section:
-    """Return thresholds by tokens and quantile, with what they do on the same items.
+    """Return thresholds by tokens and quantile, and the results on the same items.
 
-    `switches`: all but tokens, quantile and the rule of help, which are all told.
+    `switches`: settings other than tokens, quantile and the help rule, of which all values are shown.
     """
     base = replace(DEFAULT, **{**(switches or {}), "cp_rule": "split", "not_listed": True})
     rules = {
@@ -324,7 +322,7 @@ def rules_section(
     return file_section(
         "knowno_run",
         name,
-        title="A KnowNo run: thresholds by rule, and what they do on the run's own items",
+        title="A KnowNo run: thresholds by rule, and results on the run's own items",
         files=files,
         rows=len(run),
         left_out=left_out,
@@ -347,37 +345,37 @@ def rules_section(
 
 
 def _rule(run: Sequence[Decision], settings: Settings) -> tuple[Calibrated, dict[str, Any]]:
-    """Return the threshold by a rule, and what comes of it; both rules of asking each under its own name."""
-    ready = [prepared(decision, settings) for decision in run]
+    """Return the threshold by a rule, and its results, with both help rules."""
+    ready = [prepare(decision, settings) for decision in run]
     calibrated = calibrate(ready, settings)
     by_size, by_original = replace(settings, help="size"), replace(settings, help="original")
-    outcomes = [outcome_prepared(each, calibrated.q_hat, by_size) for each in ready]
-    asked = [outcome_prepared(each, calibrated.q_hat, by_original) for each in ready]
+    outcomes = [apply_threshold(each, calibrated.q_hat, by_size) for each in ready]
+    original = [apply_threshold(each, calibrated.q_hat, by_original) for each in ready]
     overall = measures(outcomes, by_size).overall
     return calibrated, {
         "q_hat": calibrated.q_hat,
         "order": conformal.order(calibrated.n, _epsilon(settings), settings.quantile),
         "success_rate": overall.coverage,
-        "help_rate": {"size": overall.hr, "original": measures(asked, by_original).overall.hr},
+        "help_rate": {"size": overall.hr, "original": measures(original, by_original).overall.hr},
         "set_size": overall.set_size,
         "empty": overall.empty,
-        "left_out_coverage": _left_out(ready, calibrated.nonconformities, by_size),
+        "left_out_coverage": _leave_one_out(ready, calibrated.nonconformities, by_size),
         "report": report_of(calibrated, outcomes, by_size),
     }
 
 
-def _left_out(
+def _leave_one_out(
     ready: Sequence[ScoredDecision], nonconformities: Sequence[float], settings: Settings
 ) -> Interval | None:
     """Return the coverage of each item by the threshold of all others."""
     known = [each for each in ready if each.known]
-    if len(known) < 2 or len(known) != len(nonconformities):  # with repeats of items, "all others" are not
+    if len(known) < 2 or len(known) != len(nonconformities):  # not defined with repeats of items
         return None
     epsilon, quantile = _epsilon(settings), settings.quantile
     ordered = sorted(range(len(known)), key=nonconformities.__getitem__)
     values = [nonconformities[place] for place in ordered]
     order = conformal.order(len(values) - 1, epsilon, quantile)
-    # Whichever of the smaller ones is missing, the threshold is the same, and so for the larger ones.
+    # The threshold is the same whichever smaller value is left out, and whichever larger one.
     near = range(max(0, order - 3), min(len(values), order + 3))
     q_hats = {
         place: conformal.threshold([*values[:place], *values[place + 1 :]], epsilon, quantile)
@@ -386,7 +384,7 @@ def _left_out(
     covered = 0
     for place, item in enumerate(ordered):
         q_hat = q_hats[min(max(place, near[0]), near[-1])]
-        covered += bool(outcome_prepared(known[item], q_hat, settings).covered)
+        covered += bool(apply_threshold(known[item], q_hat, settings).covered)
     return conformal.coverage(covered, len(known))
 
 

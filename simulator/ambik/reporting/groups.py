@@ -1,4 +1,4 @@
-"""Groups: decisions of one robot under one configuration, out of runs and of files alike (spec 7, 13)."""
+"""Groups: decisions of one robot under one configuration, from runs and files (spec 7, 13)."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Group:
     """Decisions of one robot under one configuration, before any set.
 
     Attributes:
-        method: of the five; ``offline``, ``person`` or ``baseline``.
-        robot: generator, with the chooser if that is another; ``people`` for persons.
-        version: of the data, as the run or file says it.
-        decisions: the first of each episode; there is one.
-        calibration: those of its calibration items; empty where they are not at hand.
-        logged: the threshold that was in force; None where there was none.
-        part: which pairs they are of (`files.pairs.KINDS`); empty: nobody asked.
+        method: one of the five, ``offline``, ``person`` or ``baseline``.
+        robot: generator, plus the chooser if that differs; ``people`` for persons.
+        version: version of the data, according to the run or file.
+        decisions: the first decision of each episode; never empty.
+        calibration: decisions on its calibration items; empty if not available.
+        logged: the threshold in force; None if there was none.
+        part: kind of the pairs (`files.pairs.KINDS`); empty if not divided.
     """
 
     source: str
@@ -60,48 +60,48 @@ class Group:
 
     @property
     def method_name(self) -> str:
-        """The method as the paper writes it."""
+        """The method's name as in the paper."""
         return _NAMED[self.method]
 
     @property
     def context(self) -> Context:
-        """Return what prompts had."""
+        """The context of the prompts."""
         return self.decisions[0].context
 
     @property
     def dialogue(self) -> Dialogue:
-        """Return what stood in the task."""
+        """The dialogue in the task."""
         return self.decisions[0].dialogue
 
     @property
     def dataset(self) -> Dataset:
-        """Whose tasks they are."""
+        """The data set of the tasks."""
         return self.decisions[0].item.dataset
 
     @property
     def people(self) -> int:
-        """Return how many persons decided."""
+        """The number of persons who decided."""
         return len({decision.generator for decision in self.decisions}) if self.method == "person" else 0
 
     @property
     def conditions(self) -> str:
-        """Return what is not as in the paper's main runs; empty if nothing is."""
-        holds = {
+        """The conditions that differ from the paper's main runs; empty if there are none."""
+        differs = {
             "action only": self.context == "action_only",
             "clarified": self.dialogue == "after",
             "answered": bool(self.exchanges),
             "scenarios": self.dataset == "knowno",
             "added 2025": self.part == "added",
         }
-        return ", ".join(name for name, is_so in holds.items() if is_so)
+        return ", ".join(name for name, applies in differs.items() if applies)
 
 
 @dataclass(slots=True)
 class Material:
-    """The contents of runs and files of decisions.
+    """The contents of runs and decision files.
 
     Attributes:
-        published: KnowNo's decisions on calibration items that say which options are right, by run.
+        published: by run, KnowNo's decisions on calibration items that list the right options.
     """
 
     groups: list[Group] = field(default_factory=list)
@@ -111,7 +111,7 @@ class Material:
 
 
 def robot_of(decision: Decision) -> str:
-    """Return who decided: a model, with the one that chose if that is another; all people are one."""
+    """Return the robot: a model, plus the chooser if that differs; ``people`` for any person."""
     if decision.method == "person":
         return PEOPLE
     if decision.chooser and decision.chooser != decision.generator:
@@ -120,31 +120,31 @@ def robot_of(decision: Decision) -> str:
 
 
 def configuration(decision: Decision) -> tuple[str, str, Context, Dialogue]:
-    """Return what all decisions of a group have in common: method, robot, context and dialogue."""
+    """Return the key of a group: method, robot, context and dialogue."""
     return decision.method, robot_of(decision), decision.context, decision.dialogue
 
 
 def calibration_key(decision: Decision) -> Hashable:
-    """Return what decisions have in common with those that their threshold is taken of."""
+    """Return a key that decisions share with those of their calibration."""
     return *configuration(decision)[:3], type(decision.item)
 
 
 def _group_by(key: Callable[[T], K], values: Iterable[T]) -> dict[K, list[T]]:
-    """Return values by a key, in the order of the first of each."""
+    """Group values by a key, in the order of first occurrence."""
     groups: dict[K, list[T]] = {}
     for value in values:
         groups.setdefault(key(value), []).append(value)
     return groups
 
 
-# ---- groups of runs and of files
+# ---- groups from runs and files
 
 
 def from_runs(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = False) -> Material:
-    """Return what runs hold; of each conformal one with the decisions of its calibration run.
+    """Return the contents of runs, with the decisions of their calibration runs.
 
     Raises:
-        InputError: if a run is another benchmark's, or none of its episodes has been played to its end.
+        InputError: if a run belongs to another benchmark, or none of its episodes has ended.
         NotInLog: if there is no such run.
     """
     material, known = Material(), {run.id for run in reader.runs()}
@@ -155,7 +155,7 @@ def from_runs(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool =
         played = played_of(reader, [run], aborted=aborted)
         made, forms = first_decisions(played), forms_of(played)
         if not made and not forms:
-            raise InputError(f"{run} has no episode that was played to its end; there is nothing to report.")
+            raise InputError(f"{run} has no completed episode; there is nothing to report.")
         material.forms += forms
         if calibrates:
             if options.method == "knowno" and all(decision.right is not None for decision in made):
@@ -168,10 +168,10 @@ def from_runs(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool =
         source = options.calibration.run if options.calibration else ""
         calibration = decisions(reader, [source]) if source in known else ()
         exchanges = exchanges_of(played)
-        for key, alike in _group_by(configuration, made).items():
-            own = calibration if key[0] == options.method else ()
+        for key, members in _group_by(configuration, made).items():
+            fitting = calibration if key[0] == options.method else ()
             material.groups.append(
-                _group(run, version, options.settings, options.calibration, alike, own, exchanges)
+                _group(run, version, options.settings, options.calibration, members, fitting, exchanges)
             )
         material.remarks += _unfinished_remarks(reader, run, aborted)
     return material
@@ -182,18 +182,18 @@ def _group(
     version: str,
     settings: Settings,
     logged: Calibrated | None,
-    alike: Sequence[Decision],
+    members: Sequence[Decision],
     calibration: Sequence[Decision],
     exchanges: Iterable[Exchange],
 ) -> Group:
-    key = configuration(alike[0])
+    key = configuration(members[0])
     return Group(
         source=source,
         method=key[0],
         robot=key[1],
         version=version,
         settings=settings,
-        decisions=tuple(alike),
+        decisions=tuple(members),
         calibration=tuple(calibration),
         logged=logged,
         exchanges=tuple(exchange for exchange in exchanges if configuration(exchange.before) == key),
@@ -213,10 +213,10 @@ def _unfinished_remarks(reader: LogReader, run: str, aborted: bool) -> list[str]
 
 
 def from_lines(lines: Sequence[DecisionLine], calibration: Sequence[DecisionLine] = ()) -> Material:
-    """Return what lines of files hold.
+    """Return the contents of decision lines.
 
     Raises:
-        InputError: if thresholds, or the rows that one rests on, cannot be told apart.
+        InputError: if the threshold, or the calibration rows of a threshold, are ambiguous.
     """
     material, used = Material(), set[str]()
     calibrating = [
@@ -233,27 +233,27 @@ def from_lines(lines: Sequence[DecisionLine], calibration: Sequence[DecisionLine
             if any(line.fields.questions or line.decision.answer for line in played)
         ]
         firsts = (played[0] for played in episodes)
-        for key, alike in _group_by(lambda line: configuration(line.decision), firsts).items():
-            made, threshold = [line.decision for line in alike], _threshold(alike)
+        for key, members in _group_by(lambda line: configuration(line.decision), firsts).items():
+            made, threshold = [line.decision for line in members], _threshold(members)
             fitting = _fitting_calibration(calibrating, made[0], threshold) if key[0] in CONFORMAL else []
-            if key[0] in CONFORMAL and not fitting and threshold is None and any(x.threshold for x in alike):
+            if key[0] in CONFORMAL and not (fitting or threshold) and any(x.threshold for x in members):
                 raise InputError(
-                    f"{run}: the lines of {key[0]} do not all have the same q_hat; give those of each "
-                    "threshold a run_id of their own, or name a file of calibration rows with --calibration"
+                    f"{run}: the lines of {key[0]} do not all have the same q_hat; give each threshold its "
+                    "own run_id, or name a file of calibration rows with --calibration"
                 )
             used |= {decision.episode_id for decision in fitting}
-            first = alike[0]
+            first = members[0]
             version = first.fields.dataset_version
             material.groups.append(_group(run, version, first.settings, threshold, made, fitting, exchanges))
-            if count := sum(not line.known for line in alike):
+            if count := sum(not line.known for line in members):
                 material.remarks.append(
-                    f"{run}: of {count} decisions the task is not at hand (name the data with --data), so "
-                    "that ICR, SSC and coverage do not count them"
+                    f"{run}: {count} decisions are excluded from ICR, SSC and coverage because their task is "
+                    "not available (name the data with --data)"
                 )
     if spare := sum(line.decision.episode_id not in used for line in calibrating):
         material.remarks.append(
-            f"{spare} calibration rows (part = calibration, or neither a part nor q_hat) are of no method, "
-            "robot and context that was tested"
+            f"{spare} calibration rows (part = calibration, or neither a part nor q_hat) fit no tested "
+            "method, robot and context"
         )
     return material
 
@@ -261,53 +261,53 @@ def from_lines(lines: Sequence[DecisionLine], calibration: Sequence[DecisionLine
 def _fitting_calibration(
     calibrating: Sequence[DecisionLine], tested: Decision, threshold: Calibrated | None
 ) -> list[Decision]:
-    """Return calibration decisions of the same method, robot, context and kind of task, of the run named.
+    """Return calibration decisions of the same method, robot, context and data set, of the named run.
 
     Raises:
-        InputError: if they are of several runs, and it is not said of which the threshold was taken.
+        InputError: if they are from several runs, and the threshold does not name one of them.
     """
-    alike, decisions = calibration_key(tested), (line.decision for line in calibrating)
-    same = [decision for decision in decisions if calibration_key(decision) == alike]
+    key, decisions = calibration_key(tested), (line.decision for line in calibrating)
+    same = [decision for decision in decisions if calibration_key(decision) == key]
     named = [decision for decision in same if threshold is not None and decision.run == threshold.run]
     fitting = named or same
     if len({decision.item.id for decision in fitting}) < len(fitting):
         runs = ", ".join(dict.fromkeys(decision.run for decision in fitting))
         raise InputError(
-            f"{tested.run}: the same tasks are calibrated on several times ({runs}), and the "
-            "lines do not say which run the threshold is of; give the calibration rows of one"
+            f"{tested.run}: there are several calibrations on the same tasks ({runs}), and the lines do not "
+            "name the one of the threshold; give the calibration rows of only one"
         )
     return fitting
 
 
 def _episodes(lines: Iterable[DecisionLine]) -> list[list[DecisionLine]]:
-    """Return the lines of each episode by turn: the first is of before anything was asked in it."""
+    """Return the lines of each episode, sorted by turn."""
     episodes = _group_by(lambda line: line.episode, lines).values()
     return [sorted(played, key=lambda line: line.fields.turn) for played in episodes]
 
 
 def _threshold(lines: Sequence[DecisionLine]) -> Calibrated | None:
-    """Return the one threshold that was in force for all; None if there is none, or there are several."""
+    """Return the common threshold of all lines; None if there is none, or there are several."""
     values = {None if line.threshold is None else line.threshold.q_hat for line in lines}
     return lines[0].threshold if len(values) == 1 else None
 
 
-# ---- parts of the data, and baselines
+# ---- kinds of pairs, and baselines
 
 
 def split_by_kind(
     groups: Iterable[Group], part: Literal["all", "released", "added"] = "all"
 ) -> tuple[Group, ...]:
-    """Return groups with pairs of the paper's kind apart from pairs as those added in 2025 (spec 2.5).
+    """Split groups into released pairs and pairs added in 2025 (spec 2.5).
 
-    `part`: whose decisions are kept; ``all``: both, apart where the data are those of 2025.
+    `part`: the kind to keep; ``all`` keeps both, and splits them only for the data of 2025.
     """
-    apart: list[Group] = []
+    split: list[Group] = []
     for group in groups:
         kinds = [kind for kind in KINDS if part in ("all", kind)]
-        parts = [made for kind in kinds if (made := _of_kind(group, kind)).decisions]
-        divides = part != "all" or ("2025" in group.version and any(made.part == "added" for made in parts))
-        apart += parts if divides and group.dataset == "ambik" else [group]
-    return tuple(apart)
+        parts = [of_kind for kind in kinds if (of_kind := _of_kind(group, kind)).decisions]
+        divides = part != "all" or ("2025" in group.version and any(each.part == "added" for each in parts))
+        split += parts if divides and group.dataset == "ambik" else [group]
+    return tuple(split)
 
 
 def _of_kind(group: Group, kind: Kind) -> Group:
@@ -323,7 +323,7 @@ def _of_kind(group: Group, kind: Kind) -> Group:
 
 
 def added_statement(group: Group) -> str:
-    """Return what is odd about a group's pairs, if they are those added in 2025; empty for others."""
+    """Return a statement on the oddities of pairs added in 2025; empty for other groups."""
     if group.part != "added":
         return ""
     items = (decision.item for decision in group.decisions)
@@ -331,19 +331,19 @@ def added_statement(group: Group) -> str:
     shown = Counter(map(plan_shown, pairs.values()))
     preferences = [pair for pair in pairs.values() if pair.type == "preferences"]
     return (
-        f"{group.source}: {len(pairs)} pairs as added in 2025 are reported separately. "
-        f"{shown['ambiguous']} of them show the ambiguous plan in both columns, so their clear tasks are "
-        f"shown an ambiguous step and are no evidence of what is done on clear tasks; {shown['clear']} show "
-        "the clear one. "
+        f"{group.source}: {len(pairs)} pairs of the kind added in 2025 are reported separately. "
+        f"{shown['ambiguous']} of them have the ambiguous plan in both columns, so their clear tasks have an "
+        f"ambiguous step and tell nothing about decisions on clear tasks; {shown['clear']} have the clear "
+        "one. "
         f"{sum(not pair.shortlist for pair in preferences)} of {len(preferences)} preferences have no "
         "shortlist"
     )
 
 
 def baseline_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
-    """Return baselines (`players.BASELINES`) on the tasks of groups: once for the same tasks and conditions.
+    """Return baselines (`players.BASELINES`) on the groups' tasks, once for equal tasks and conditions.
 
-    They can ask where one of the groups could, and are measured under the settings of the first of them.
+    They can ask if one of the groups could, and are measured under the settings of the first group.
     """
     by_tasks: dict[Hashable, Group] = {}
     for group in groups:

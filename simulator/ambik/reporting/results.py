@@ -1,11 +1,12 @@
 """Results: groups of decisions with their sets and measures (spec 7, 10).
 
-Sets are made of what was logged, with the run's settings or others; a model is not needed. Where the settings
-on which a threshold rests are others, it is taken anew from the calibration's decisions.
+Sets are computed from the log, with the run's settings or others; no model is needed. If settings change on
+which a threshold depends, it is recomputed from the calibration's decisions.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -26,14 +27,14 @@ from simulator.fields import Fields
 from simulator.jsonlines import DuplicatesOption
 
 Switches = Mapping[str, Any]
-"""Settings, by field of `Settings`, that are laid over those of a run."""
-OF_SCORES: Final = (
+"""Values by field of `Settings` that override those of a run."""
+THRESHOLD_SETTINGS: Final = (
     *("target_success", "temperature", "tokens", "quantile", "cp_rule", "calibration_truth", "renormalise"),
     *("entropy_weight", "similarity_weight"),
 )
-"""Settings on which a threshold rests: with others it has to be taken anew."""
+"""Settings on which a threshold depends: if they change, it has to be recomputed."""
 _SWITCHES: Final = tuple(field.name for field in fields(Settings) if field.name != "not_listed")
-"""Settings that need no other decisions: whether there is a fifth option is in what was logged."""
+"""Settings that can be changed without new decisions; the fifth option is fixed in the log."""
 
 
 class ReportSettings(Fields):
@@ -44,44 +45,44 @@ class ReportSettings(Fields):
     ] = ()
     data: str | None = Field(
         default=None,
-        description="the pairs that files of decisions are of, where they do not say: a name or a path",
+        description="data of decision files that do not name their data: a name or a path",
     )
     part: Literal["all", "released", "added"] = Field(
         default="all",
-        description="of the pairs: of the paper's kind, or as added in 2025; all: both, separately",
+        description="pairs released with the paper, or added in 2025; all: both, separately",
     )
     task: Annotated[
         tuple[str, ...],
-        typer.Option(help="App. K: show scene, plans and all sets of this pair (or all); may be repeated"),
+        typer.Option(help="App. K: show scene, plans and all sets of this pair, or all; may be repeated"),
     ] = ()
     lines: Path | None = Field(
-        default=None, description="write every decision of the runs, JSON lines, calibrations first"
+        default=None, description="file for every decision of the runs, JSON lines, calibrations first"
     )
     export: Path | None = Field(
-        default=None, description="write the runs' decisions and a table of results into this folder"
+        default=None, description="folder for the runs' decisions and a table of results"
     )
     duplicates: DuplicatesOption = "refuse"
 
     @property
     def switches(self) -> Switches:
-        """The settings of prediction sets that were chosen."""
+        """The chosen settings of prediction sets."""
         chosen = {name: getattr(self, name, None) for name in _SWITCHES}
         return {name: value for name, value in chosen.items() if value is not None}
 
 
 def _optional_field(name: str) -> tuple[Any, None]:
-    """Return a field of `Settings` as one that may be left open."""
+    """Return the type of an optional field for one of `Settings`."""
     kind, *extras = get_args(get_type_hints(Settings, include_extras=True)[name])
     described = next(extra.description for extra in extras if getattr(extra, "description", None))
-    usual = getattr(DEFAULT, name)
-    of_files = "" if usual is None else f", of files {usual}"
-    help = f"{described}; default: as in the run{of_files}"
+    default = getattr(DEFAULT, name)
+    for_files = "" if default is None else f", for files {default}"
+    help = f"{described}; default: as in the run{for_files}"
     return Annotated[(kind | None, *extras, Field(description=help))], None
 
 
 _FIELDS: Final[dict[str, Any]] = {name: _optional_field(name) for name in _SWITCHES}
 REPORT_SETTINGS: Final = create_model("REPORT_SETTINGS", __base__=ReportSettings, **_FIELDS)
-"""`ReportSettings` with every switch of prediction sets; None, where nobody chose, is as a run was played."""
+"""`ReportSettings` with every setting of prediction sets; None keeps the run's value."""
 
 
 _ORDER: Final = (*METHODS, "offline", "person", BASELINE)
@@ -93,10 +94,10 @@ class Result(Group):
     """A group with its sets, under `settings`.
 
     Attributes:
-        name: the robot's in tables, told apart from others of the same method.
+        name: the robot's name in tables, unique among those of the same method.
         played: the settings of the run.
-        calibrated: the threshold; None of methods that have none.
-        coverage: the report on it; None likewise, and where what it rests on is not at hand.
+        calibrated: the threshold; None for methods without one.
+        coverage: the coverage report; None without a threshold or without its calibration data.
     """
 
     name: str
@@ -114,14 +115,14 @@ class Result(Group):
 
 
 def results_of(groups: Sequence[Group], switches: Switches | None = None) -> tuple[Result, ...]:
-    """Return sets and measures of groups, by method; names tell apart those of one method."""
+    """Return the results of groups, ordered by method, with names that are unique within a method."""
     ordered = sorted(groups, key=lambda group: _ORDER.index(group.method))
     keys = [(group.method, ", ".join(filter(None, (group.robot, group.conditions)))) for group in ordered]
-    alike, seen = Counter(keys), Counter[tuple[str, str]]()
+    total, number = Counter(keys), Counter[tuple[str, str]]()
     results = []
     for group, key in zip(ordered, keys, strict=True):
-        seen[key] += 1
-        name = f"{key[1]} ({seen[key]})" if alike[key] > 1 else key[1]
+        number[key] += 1
+        name = f"{key[1]} ({number[key]})" if total[key] > 1 else key[1]
         results.append(_result(group, name, switches or {}))
     return tuple(results)
 
@@ -148,33 +149,35 @@ def _result(group: Group, name: str, switches: Switches) -> Result:
 def _threshold_of(
     group: Group, settings: Settings, switches: Switches
 ) -> tuple[Calibrated | None, tuple[str, ...]]:
-    """Return the threshold, and what is to be said of it."""
+    """Return the threshold, and remarks on it."""
     if group.method not in CONFORMAL:
         return None, ()
     changed = [
-        name for name in switches if name in OF_SCORES and _has_changed(name, group.settings, settings)
+        name
+        for name in switches
+        if name in THRESHOLD_SETTINGS and _has_changed(name, group.settings, settings)
     ]
-    then = group.logged
+    logged = group.logged
     if group.calibration:
-        now = calibrate(group.calibration, settings, run=group.calibration[0].run)
-        if changed or then is None or then.q_hat == now.q_hat or abs(then.q_hat - now.q_hat) < _CLOSE:
-            return now, ()
-        return now, (
-            f"{group.source}: was played with the threshold {then.q_hat:.4f} of {then.n} items; the "
-            f"calibration as it is now gives {now.q_hat:.4f} of {now.n}, which is used here",
+        current = calibrate(group.calibration, settings, run=group.calibration[0].run)
+        if changed or logged is None or math.isclose(logged.q_hat, current.q_hat, rel_tol=0, abs_tol=_CLOSE):
+            return current, ()
+        return current, (
+            f"{group.source}: was played with the threshold {logged.q_hat:.4f} from {logged.n} items; the "
+            f"calibration now gives {current.q_hat:.4f} from {current.n}, which is used here",
         )
     if changed:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in changed)
         raise InputError(
-            f"{group.source}: the decisions that {group.method_name} was calibrated on are not at hand, so "
+            f"{group.source}: the calibration decisions of {group.method_name} are not available, so "
             f"{options} cannot be changed; name a file of them with --calibration, or a log that has them"
         )
-    if then is None:
+    if logged is None:
         raise InputError(
-            f"{group.source}: {group.method_name} has no prediction sets without a calibration, and neither "
-            "a threshold nor calibration rows are in it; name a file of them with --calibration"
+            f"{group.source}: {group.method_name} needs a calibration for its prediction sets, but there is "
+            "neither a threshold nor calibration rows; name a file of calibration rows with --calibration"
         )
-    return then, (f"{group.source}: the threshold is the logged one; what it rests on is not at hand",)
+    return logged, (f"{group.source}: the logged threshold is used without its calibration",)
 
 
 def _has_changed(name: str, then: Settings, now: Settings) -> bool:
@@ -182,7 +185,7 @@ def _has_changed(name: str, then: Settings, now: Settings) -> bool:
 
 
 def settings_statement(results: Sequence[Result]) -> tuple[str, ...]:
-    """Return what was changed after the runs were played, a sentence; none if nothing was."""
+    """Return a sentence on the settings that differ from those of the runs; empty if none do."""
     changes = dict.fromkeys(
         f"{part.name} = {getattr(result.settings, part.name)} instead of {getattr(result.played, part.name)}"
         for result in results
@@ -192,6 +195,6 @@ def settings_statement(results: Sequence[Result]) -> tuple[str, ...]:
     if not changes:
         return ()
     return (
-        f"Sets are made anew of what was logged, with {'; '.join(changes)}; no model was asked. What robots "
-        "asked while they played, and what came of it, stays as it was.",
+        f"Sets are recomputed from the log, with {'; '.join(changes)}; no model was asked. Questions that "
+        "robots asked while they played, and the effects of answers, are unchanged.",
     )

@@ -1,4 +1,4 @@
-"""The report on runs of the log and files side by side, people and models together (spec 12)."""
+"""The report on logged runs and files, human and model (spec 12)."""
 
 from __future__ import annotations
 
@@ -32,42 +32,42 @@ ALL: Final = "all"
 
 
 def read_contents(source: Frames) -> tuple[list[Section], Material, tuple[Result, ...]]:
-    """Return sections of files that are no decisions, what runs and files hold, and what tables are of.
+    """Return sections for files other than decision logs, the material of runs and files, and the results.
 
-    Faults of files go to `Frames.problems`.
+    Faults of files are added to `Frames.problems`.
     """
     settings: ReportSettings = source.settings or ReportSettings()
     material, sections = Material(), list[Section]()
     if source.runs:
         material = from_runs(source.reader, source.runs, exclude_aborted=source.exclude_aborted)
     if source.files or settings.calibration:
-        of_files, added = score_files(source.files, source.problems, settings)
-        sections += of_files
+        file_sections, added = score_files(source.files, source.problems, settings)
+        sections += file_sections
         material.groups += added.groups
         material.remarks += added.remarks
     groups = split_by_kind(material.groups, settings.part)
     if settings.part != "all" and not groups and material.groups:
         raise InputError(
-            f"--part {settings.part}: none of these decisions is on {settings.part} pairs; leave it out"
+            f"--part {settings.part}: none of these decisions is on {settings.part} pairs; omit the option"
         )
     material.groups = [*groups]
     return sections, material, results_of(groups, settings.switches)
 
 
 def report_sections(source: Frames) -> Iterator[Section]:
-    """Yield what files hold, the paper's tables, our additions, people beside models, and figures."""
+    """Yield sections for files, the paper's tables, our additions, people next to models, and figures."""
     sections, material, results = source.once(read_contents)
     switches = source.settings.switches if source.settings is not None else None
     yield from sections
     if wrong := sum(section.data.get("unexpected", 0) for section in sections):
-        source.problems.unexpected.append(f"cases of metrics that do not have the paper's value: {wrong}")
+        source.problems.unexpected.append(f"metric cases that do not have the paper's value: {wrong}")
     for run, decisions in material.published.items():
         yield rules_section(decisions, run, switches=switches)
     yield from _overview(material, results)
     if results:
-        beside = (*results, *results_of(baseline_groups(material.groups), switches))
-        made = (*(make(beside) for make in TABLES), people_section(results))
-        yield from (section for section in made if section is not None)
+        with_baselines = (*results, *results_of(baseline_groups(material.groups), switches))
+        reported = (*(make(with_baselines) for make in TABLES), people_section(results))
+        yield from (section for section in reported if section is not None)
     if material.forms:
         yield agreement_section(material.forms)
     if results and source.draws:
@@ -78,15 +78,15 @@ def report_sections(source: Frames) -> Iterator[Section]:
 
 
 def write_files(source: Frames) -> Iterable[object]:
-    """Yield what was written: all sets beside the report; where settings say, decisions, runs and results.
+    """Write all sets next to the report, and optionally decisions and results; yield the files written.
 
     Raises:
-        InputError: if no run is reported, or a file cannot be written.
+        InputError: if decisions or results are requested without a run, or a file cannot be written.
     """
     settings: ReportSettings = source.settings
     _, _, results = source.once(read_contents)
     if (settings.lines or settings.export) and not source.runs:
-        raise InputError("--lines and --export are of runs: name one (askback log list).")
+        raise InputError("--lines and --export need a run: name one (see askback log list).")
     if source.out is not None and results:
         yield write_whole(source.out / "sets.txt", task_sheets(results))
     if settings.lines is not None:
@@ -97,7 +97,7 @@ def write_files(source: Frames) -> Iterable[object]:
 
 
 def _overview(material: Material, results: Sequence[Result]) -> Iterator[Section]:
-    """Yield who is reported, on what, and under which settings."""
+    """Yield the overview of robots, data and settings."""
     used = [result.settings for result in results]
     remarks = [
         *settings_statement(results),
@@ -139,15 +139,15 @@ def _overview(material: Material, results: Sequence[Result]) -> Iterator[Section
     )
 
 
-def _remark_if(holds: bool, text: str) -> list[str]:
-    return [text] if holds else []
+def _remark_if(applies: bool, text: str) -> list[str]:
+    return [text] if applies else []
 
 
-# ---- people: their sets beside models' on the same tasks, and annotators' agreement (spec 11; our addition)
+# ---- people's sets and models' on the same tasks, and annotators' agreement (spec 11; our addition)
 
 
 def people_section(results: Sequence[Result]) -> Section | None:
-    """Return people's sets beside prediction sets; None if no task was decided on by both."""
+    """Return people's sets next to prediction sets; None if they have no task in common."""
     people = [result for result in results if result.method == "person"]
     models = [result for result in results if result.method != "person"]
     if not people or not models:
@@ -159,18 +159,18 @@ def people_section(results: Sequence[Result]) -> Section | None:
 
 
 def agreement_section(forms: Sequence[PairForm]) -> Section:
-    """Return how far annotators agree."""
+    """Return the section on annotators' agreement."""
     agreement = pair_agreement(forms)
     kappa = "Cohen's" if agreement.kappa == "cohen" else "Fleiss'"
     remarks = [
         f"{agreement.drafts} drafts, {agreement.annotators} annotators, {agreement.forms} forms; "
-        f"{agreement.single} drafts with one annotator alone are left out",
+        f"{agreement.single} drafts with only one annotator are left out",
         f"kappa is {kappa}; shortlists' alpha is Krippendorff's, with MASI as distance",
         f"{agreement.deleted} drafts were deleted by all, {agreement.split} by some",
     ]
     if agreement.replaced:
         remarks.append(
-            f"{agreement.replaced} earlier forms of the same person on the same draft do not count"
+            f"{agreement.replaced} earlier forms of the same person on the same draft are not counted"
         )
     return Section(
         name="agreement",
@@ -181,14 +181,14 @@ def agreement_section(forms: Sequence[PairForm]) -> Section:
     )
 
 
-# ---- App. K: per pair scene, plans, and the prediction sets of all methods for both members
+# ---- App. K: for each pair the scene, plans, and all methods' prediction sets for both members
 
 
 def task_sheets(results: Sequence[Result], ids: Sequence[str] = (ALL,)) -> str:
-    """Return one sheet for each pair or scenario, in the order in which they occur.
+    """Return one sheet for each pair or scenario, in order of occurrence.
 
     Raises:
-        InputError: if no result has a pair or scenario that is asked for.
+        InputError: if no result has a requested pair or scenario.
     """
     sheets: dict[str, dict[str, list[tuple[Result, Outcome]]]] = {}
     for result in results:

@@ -1,6 +1,6 @@
-"""Tables of several results side by side: the paper's, and what it does not print (spec 10, 12).
+"""Tables that compare results: those of the paper, and our additions (spec 10, 12).
 
-What the paper prints (`paper.yaml`) stands beside where the data are the published ones.
+The paper's figures (`paper.yaml`) are shown next to results on the published data.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from simulator.reporting import Section
 from simulator.stats import Interval
 
 Columns = Mapping[Any, Callable[[Result], Cell]]
-"""Column or its heading -> the cell of a result."""
-_ASKING: Final = {"chr": "asks where it should, and not where it should not", "hr": "asks"}
+"""A function from a result to its cell, by column or heading."""
+_ASKING: Final = {"chr": "asks where it should and only there", "hr": "asks"}
 
 
 def result_table(
     results: Iterable[Result], columns: Columns, title: str = "", name: str = "", below: Sequence[Any] = ()
 ) -> Table:
-    """Return a row for each result, its method and robot first, and the rows `below`."""
+    """Return a table with a row for each result, beginning with method and robot, and the rows `below`."""
     rows = [
         [result.method_name, result.name, *(cell(result) for cell in columns.values())] for result in results
     ]
@@ -41,7 +41,7 @@ def result_table(
 
 
 def is_published(results: Iterable[Result]) -> bool:
-    """Return True if results are on the paper's data; of scenarios, on others than the built-in ones."""
+    """Return True if results are on the paper's data; for scenarios, on any but the built-in ones."""
     return any(
         _is_foreign(result) if result.dataset == "knowno" else result.version == "paper" for result in results
     )
@@ -57,7 +57,7 @@ def _is_foreign(result: Result) -> bool:
 
 
 def table_3(results: Sequence[Result]) -> Section | None:
-    """Return AmbDif; None if no result has both members of a pair."""
+    """Return Table 3, AmbDif; None if no result has both members of a pair."""
     shown = [result for result in _of_pairs(results) if result.measures.ambdif.n]
     printed = paper()["table_3"] if is_published(shown) else {}
     columns: Columns = {
@@ -75,7 +75,7 @@ def table_3(results: Sequence[Result]) -> Section | None:
 
 
 def table_6(results: Sequence[Result]) -> Section | None:
-    """Return thresholds, with what the published code would have for one; None if nothing was calibrated."""
+    """Return Table 6, thresholds and the published code's CP values; None if nothing was calibrated."""
     shown = {result: result.calibrated for result in results if result.calibrated is not None}
     printed = paper()["table_6"] if is_published(_of_pairs(shown)) else {}
     values = {result: _reference_value(result) for result in shown}
@@ -94,17 +94,17 @@ def table_6(results: Sequence[Result]) -> Section | None:
     }
     remarks = [remark("tables", "cp_value")]
     remarks += (
-        f"{result.label}: of {calibrated.without} calibration items no option is right"
+        f"{result.label}: {calibrated.without} calibration items have no right option"
         for result, calibrated in shown.items()
         if calibrated.without
     )
     remarks += _notes(printed, "models", "table_6")
-    title = "Table 6: thresholds; the published code's CP value is not usable as one"
+    title = "Table 6: thresholds; the published code's CP value cannot be used as one"
     return _section("table_6", title, [*shown], columns, remarks=remarks, data=data)
 
 
 def _reference_value(result: Result) -> float | None:
-    """Return the published code's "CP value" of the same calibration; it is no threshold to be used."""
+    """Return the published code's "CP value" for the same calibration, which is not a usable threshold."""
     if not result.calibration:
         return None
     value = calibrate(result.calibration, replace(result.settings, cp_rule="reference")).q_hat
@@ -112,7 +112,7 @@ def _reference_value(result: Result) -> float | None:
 
 
 def table_7(results: Sequence[Result]) -> Section | None:
-    """Return ICR by type, for full plans and for the action alone."""
+    """Return Table 7: ICR by type, for full plans and for the action only."""
     shown = [result for result in _of_pairs(results) if result.measures.overall.icr.n]
     published = is_published(shown)
     below = [
@@ -121,7 +121,7 @@ def table_7(results: Sequence[Result]) -> Section | None:
         for method in (_methods(shown) if published else ())
     ]
     reasons = dict.fromkeys(
-        f"ICR of {result.label}: not counted {reasons}"
+        f"ICR of {result.label}: excluded {reasons}"
         for result in shown
         if result.method != BASELINE and (reasons := result.measures.overall.icr.reasons)
     )
@@ -130,7 +130,7 @@ def table_7(results: Sequence[Result]) -> Section | None:
 
 
 def table_8(results: Sequence[Result]) -> Section | None:
-    """Return help rate and success rate on KnowNo's scenarios."""
+    """Return Table 8: help rate and success rate on KnowNo's scenarios."""
     shown = [result for result in results if result.dataset == "knowno"]
     published = is_published(shown)
     below = [
@@ -148,7 +148,7 @@ def table_8(results: Sequence[Result]) -> Section | None:
 
 
 def table_9(results: Sequence[Result]) -> Section | None:
-    """Return CHR and HR by type."""
+    """Return Table 9: CHR and HR by type."""
     shown = _of_pairs(results)
     if not shown:
         return None
@@ -170,22 +170,22 @@ def table_9(results: Sequence[Result]) -> Section | None:
 
 
 def table_ssc(results: Sequence[Result]) -> Section | None:
-    """Return SSC, of preferences with a shortlist."""
+    """Return SSC for preferences with a shortlist."""
     shown = [result for result in _of_pairs(results) if result.measures.overall.ssc.n]
     columns: Columns = {
         "SSC": attrgetter("measures.overall.ssc.interval"),
         Column("tasks", 0): attrgetter("measures.overall.ssc.n"),
     }
-    return _section("ssc", "SSC (Fig. 4): overlap of set and shortlist, preferences alone", shown, columns)
+    return _section("ssc", "SSC (Fig. 4): overlap of set and shortlist, preferences only", shown, columns)
 
 
-# ---- what the paper does not print
+# ---- our additions
 
 
 def asking(results: Sequence[Result]) -> Section:
-    """Return right decisions to ask or not, CHR over the types, sizes of sets, what was left out of them."""
+    """Return accuracy of asking, CHR over types, set sizes and fillers removed."""
     columns: Columns = {
-        "right to ask or not": attrgetter("measures.accuracy.interval"),
+        "right to ask or act": attrgetter("measures.accuracy.interval"),
         "CHR over types": attrgetter("measures.macro_chr"),
         "asks": attrgetter("measures.overall.hr.interval"),
     }
@@ -200,10 +200,10 @@ def asking(results: Sequence[Result]) -> Section:
         if (flags := result.measures.flags)
     ]
     if any(result.measures.macro_chr is not None for result in results):
-        remarks.insert(0, "CHR over types: plain average; one that never asks has 0.75.")
+        remarks.insert(0, "CHR over types: unweighted average; a robot that never asks has 0.75.")
     return Section(
         name="asking",
-        title="To ask or not, over all tasks; sets",
+        title="Asking over all tasks; sets",
         tables=[result_table(results, columns, name="asking"), result_table(results, sizes, name="sets")],
         remarks=remarks,
         data={result.label: result.measures for result in results},
@@ -211,7 +211,7 @@ def asking(results: Sequence[Result]) -> Section:
 
 
 def coverage(results: Sequence[Result]) -> Section | None:
-    """Return what calibrations promise, what came of it, and by type what is not promised; else None."""
+    """Return guaranteed and observed coverage, also by type; None if nothing was calibrated."""
     shown = {result: result.coverage for result in results if result.coverage is not None}
     if not shown:
         return None
@@ -219,7 +219,7 @@ def coverage(results: Sequence[Result]) -> Section | None:
     for result, report in shown.items():
         cautions |= {f"{result.label}: {warning}": None for warning in report.warnings}
         if report.kept is False and result.settings.cp_rule != "reference":
-            cautions[f"{result.label}: coverage lies outside of the range that the law predicts"] = None
+            cautions[f"{result.label}: coverage is outside the predicted range"] = None
     columns: Columns = {
         Column("n", 0): attrgetter("coverage.n"),
         Column("epsilon", 2): attrgetter("coverage.epsilon"),
@@ -232,7 +232,7 @@ def coverage(results: Sequence[Result]) -> Section | None:
     types, pairs = _by_type("coverage"), bool(_of_pairs(shown))
     tables = [result_table(shown, columns, name="promised")]
     if pairs:
-        tables.append(result_table(shown, types, "Coverage by type: shown, not promised", "types"))
+        tables.append(result_table(shown, types, "Coverage by type: not guaranteed", "types"))
     by_type = {
         result.label: {kind: types[title](result) for kind, title in SHORT.items()} for result in shown
     }
@@ -240,7 +240,7 @@ def coverage(results: Sequence[Result]) -> Section | None:
     remarks += [remark("tables", "right_by_intent")] if pairs else []
     return Section(
         name="coverage",
-        title="Coverage: what was promised, and what came of it",
+        title="Coverage: guaranteed and observed",
         tables=tables,
         remarks=[*remarks, *cautions],
         data={
@@ -256,7 +256,7 @@ def _predicted_range(result: Result, report: CoverageReport) -> str:
 
 
 def exchange(results: Sequence[Result]) -> Section | None:
-    """Return shares before and after what was answered, by type; None if nobody could ask in any run."""
+    """Return shares before and after the answer, by type; None if no run allowed questions."""
     shown = [result for result in results if result.exchanges]
     if not shown:
         return None
@@ -318,7 +318,7 @@ def _of_pairs(results: Iterable[Result]) -> list[Result]:
 
 
 def _by_type(measure: str) -> dict[str, Callable[[Result], Interval | None]]:
-    """Return a column for each type, of one of the measures of `TypeMeasures`."""
+    """Return a column for each type, with one measure of `TypeMeasures`."""
 
     def interval(kind: TaskType, result: Result) -> Interval | None:
         measured: Measure | None = getattr(result.measures.of(kind), measure, None)
@@ -328,7 +328,7 @@ def _by_type(measure: str) -> dict[str, Callable[[Result], Interval | None]]:
 
 
 def _printed_columns(values: Mapping[str, Sequence[float | None]]) -> dict[Column, Callable[[Result], Cell]]:
-    """Return a column for each of the paper's models, with what it prints of the method."""
+    """Return a column for each of the paper's models, with its printed value for the method."""
 
     def cell(place: int, result: Result) -> float | None:
         printed = values.get(result.method)
@@ -339,9 +339,9 @@ def _printed_columns(values: Mapping[str, Sequence[float | None]]) -> dict[Colum
 
 
 def _methods(results: Iterable[Result]) -> list[Any]:
-    """Return the methods of the paper that are there, in its order."""
-    there = {result.method for result in results}
-    return [method for method in METHODS if method in there]
+    """Return the paper's methods among the results, in its order."""
+    present = {result.method for result in results}
+    return [method for method in METHODS if method in present]
 
 
 def _notes(printed: Any, *names: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Pairs, scenarios and decisions of our own, and the published files where they are at hand."""
+"""Pairs, scenarios and decisions for tests, and the published files if available."""
 
 from __future__ import annotations
 

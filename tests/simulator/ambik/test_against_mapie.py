@@ -1,4 +1,4 @@
-"""Sets and thresholds against MAPIE, which has split conformal classification by the same score 1 - f."""
+"""Comparison with MAPIE, whose split conformal classification uses the same score 1 - f."""
 
 from __future__ import annotations
 

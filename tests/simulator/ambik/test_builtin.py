@@ -1,4 +1,4 @@
-"""What must hold of the built-in texts, read from the files themselves (spec sections 1 to 3, 7.1, 9, 11)."""
+"""Requirements on the built-in texts, checked on the files (spec sections 1 to 3, 7.1, 9, 11)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ELSEWHERE = re.compile(
     r"stove|cooktop|hob|freezer|pantry|cupboard|drawer|shelf|counter|tray|kettle|pot|pan|bowl|plate|mug|cup|glass"
     r"|knife|fork|spoon|board|towel|cloth|lid|jar|bin"
 )
-"""Kitchen words that stand for an object: who names one means something of the scene."""
+"""Kitchen words that denote an object: a text with one of them means a thing of the scene."""
 
 
 def read(name: str) -> Any:

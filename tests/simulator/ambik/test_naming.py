@@ -1,4 +1,4 @@
-"""Which objects a sentence names."""
+"""Objects named in a sentence."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from simulator.ambik.naming import (
         ("take it", ["", " "], []),
     ],
 )
-def test_names_are_whole_words_and_the_longer_one_counts(
+def test_names_are_complete_words_and_the_longer_one_counts(
     text: str, names: list[str], found: list[str]
 ) -> None:
     assert list(named(text, names)) == found

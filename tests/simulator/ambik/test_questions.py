@@ -1,4 +1,4 @@
-"""The user answers what its question names, and nothing else: a bank of questions, and the data's own."""
+"""The built-in user answers only what a question names: a bank of questions, and the data's own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shared_data import shared_path
 from simulator.ambik.data import load_pairs, load_scenarios
 from simulator.ambik.items import PairItem, ScenarioItem
 from simulator.ambik.players import item_answer
-from simulator.ambik.questions import hear
+from simulator.ambik.questions import interpret
 
 BANK = yaml.safe_load((Path(__file__).parent / "question_bank.yaml").read_text(encoding="utf-8"))
 PAIRS = {one.id: one for one in load_pairs("builtin")}
@@ -21,7 +21,7 @@ FLOOR = 0.9
 
 def _wrong(half):
     rows = [[part.strip() for part in row.split("|", 3)] for row in BANK[half]]
-    found = {(id, question): hear(PAIRS[id], question) or "none" for id, _, _, question in rows}
+    found = {(id, question): interpret(PAIRS[id], question) or "none" for id, _, _, question in rows}
     wrong = [(*row, found[row[0], row[3]]) for row in rows if found[row[0], row[3]] != row[2]]
     return len(rows), wrong
 
@@ -41,9 +41,9 @@ def test_the_bank_holds_every_kind_of_question_in_both_halves():
 
 def _own_and_others(pairs):
     """How often a pair's own question is heard, word by word changed, and how often that of another pair."""
-    own = [bool(hear(one, f"Tell me, {one.question[:1].lower()}{one.question[1:]}")) for one in pairs]
+    own = [bool(interpret(one, f"Tell me, {one.question[:1].lower()}{one.question[1:]}")) for one in pairs]
     others = [
-        bool(hear(one, other.question))
+        bool(interpret(one, other.question))
         for place, one in enumerate(pairs)
         for other in (pairs[(place + step) % len(pairs)] for step in (7, 19, 31))
         if other.type != one.type
@@ -51,7 +51,7 @@ def _own_and_others(pairs):
     return sum(own) / len(own), sum(others) / len(others)
 
 
-def test_a_pairs_own_question_is_heard_and_anothers_is_not():
+def test_a_pairs_own_question_is_understood_and_anothers_is_not():
     own, others = _own_and_others([*PAIRS.values()])
     assert own >= FLOOR
     assert others <= 1 - FLOOR
@@ -102,8 +102,8 @@ def test_what_it_has_not_understood_it_says_in_the_language_of_the_page():
         ("Which bowl should I choose?", "我该选哪个碗？"),
     ],
 )
-def test_a_question_is_heard_alike_in_both_languages(english, chinese):
-    heard = [(hear(pair, english), hear(pair, chinese)) for pair in load_pairs("builtin", "all")]
+def test_a_question_is_understood_equally_in_both_languages(english, chinese):
+    heard = [(interpret(pair, english), interpret(pair, chinese)) for pair in load_pairs("builtin", "all")]
     assert all(first == second for first, second in heard)
     assert any(first for first, _ in heard)
 
@@ -112,10 +112,10 @@ def test_a_question_is_heard_alike_in_both_languages(english, chinese):
     "said", ["I do not like jam.", "我不喜欢果酱。", "Whose is the jam?", "为什么用果酱？"]
 )
 def test_what_asks_for_nothing_open_is_not_understood(said):
-    assert not any(hear(pair, said) for pair in load_pairs("builtin", "all"))
+    assert not any(interpret(pair, said) for pair in load_pairs("builtin", "all"))
 
 
-def test_of_a_clear_task_it_says_again_what_it_has_said_and_nothing_of_anything_else():
+def test_a_clear_task_is_repeated_only_for_questions_about_it():
     clear = replace(BOWL, member="clear")
     assert item_answer(clear, "Which bowl?", "en").startswith("Just as I said: ")
     assert item_answer(clear, "Do the blueberries go on top?", "en").startswith("Just as I said: ")

@@ -1,4 +1,4 @@
-"""An action is right if it takes what is wanted and none of the alternatives."""
+"""An action is right if it does what is wanted and names no alternative."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_clear_plans_own_step_is_right_wherever_it_holds_the_intent(data):
     assert len(wrong) <= len(pairs) / 100, wrong
 
 
-def test_an_alternative_beside_what_is_wanted_is_wrong():
+def test_an_additional_alternative_is_wrong():
     listed = [(one, other) for one in PAIRS.values() for other in one.shortlist if one.intent]
     besides = [
         (pair.id, other)

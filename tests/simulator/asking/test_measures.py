@@ -163,7 +163,7 @@ def test_notes_are_those_of_the_benchmarks_in_the_table():
     assert need.startswith(
         "ClarQ-LLM: person until every node has been given, then nothing. HandMeThat: nothing"
     )
-    assert "given (ClarQ-LLM: a node; HandMeThat: fewer things fit; AmbiK: what the intent wants)." in useful
+    assert "given (ClarQ-LLM: a node; HandMeThat: fewer things fit; AmbiK: part of the intent)." in useful
     assert useful.endswith("Price: points of HandMeThat's score per question.")
     assert right.startswith(
         "Right: ClarQ-LLM, success; HandMeThat, the human has what was meant; AmbiK, the "

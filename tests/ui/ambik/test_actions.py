@@ -216,7 +216,7 @@ async def test_a_text_that_is_too_long_is_told_before_it_is_sent(actions: Action
     visit = await play(actions, "annotator")
     await visit.begin()
     said = await visit.check(**pair_fields(draft_of(log[1], visit.episode)) | {"scene": "x" * 5000})
-    assert "more text than can be kept" in said["refused"]
+    assert "too long to be saved" in said["refused"]
 
 
 async def test_a_form_is_checked_for_those_who_hold_its_link(actions: Actions) -> None:

@@ -20,7 +20,7 @@ from simulator.ambik.playing import Options
 from simulator.ambik.predicting import calibrate
 from simulator.ambik.reporting.exporting import form_lines
 from simulator.ambik.summary import outcomes_of, summary_section
-from simulator.ambik.trial_log import decisions, matched_run, options_of, read_run
+from simulator.ambik.trial_log import decisions, options_of, read_run, run_at_target
 from simulator.asking import askings
 from simulator.commands.asking_measures import Row, rows
 from simulator.errors import InputError
@@ -78,7 +78,7 @@ def test_another_target_gives_what_a_run_with_it_would_have_given(log: Office, t
     given = dict(reader.run(KNOWNO).config["options"])
     again = Options.read({**given, "settings": {"target_success": float(target)}})
     calibrated = calibrate(decisions(reader, [CALIBRATION]), again.settings)
-    under = matched_run(read_run(reader, KNOWNO), target)
+    under = run_at_target(read_run(reader, KNOWNO), target)
     assert under.calibrated is not None
     assert under.calibrated.q_hat == calibrated.q_hat
     assert not under.own
@@ -96,7 +96,7 @@ def test_another_target_gives_what_a_run_with_it_would_have_given(log: Office, t
 @pytest.mark.parametrize("target", ["", "nan", "soon", "0.8"])
 def test_without_another_target_the_sets_are_the_run_s_own(log: Office, target: str) -> None:
     reader = log.reader
-    under = matched_run(read_run(reader, KNOWNO), target)
+    under = run_at_target(read_run(reader, KNOWNO), target)
     own = outcomes_of(decisions(reader, [KNOWNO]), options_of(reader, KNOWNO))
     assert under.own
     assert [one.predicted for one in under.outcomes] == [one.predicted for one in own]
@@ -106,7 +106,7 @@ def test_without_another_target_the_sets_are_the_run_s_own(log: Office, target: 
 def test_more_is_asked_the_higher_the_target(log: Office) -> None:
     read = read_run(log.reader, KNOWNO)
     asked = [
-        sum(one.help for one in matched_run(read, target).outcomes)
+        sum(one.help for one in run_at_target(read, target).outcomes)
         for target in ("0.2", "0.5", "0.8", "0.95")
     ]
     assert asked == sorted(asked)
@@ -139,7 +139,7 @@ def test_both_members_of_a_pair_stand_side_by_side(log: Office) -> None:
     said = words(answer)
     for text in decision.options.values():
         assert text in said
-    assert "Prompt: generate" in said and "Written: generate" in said
+    assert "Prompt: generate" in said and "Output: generate" in said
 
 
 def test_sampled_answers_are_counted(log: Office) -> None:
@@ -254,7 +254,7 @@ def test_people_s_sets_stand_beside_conformal_ones(log: Office, language: str) -
     assert (f"in the set of {KNOWNO}" if language == "en" else f"在 {KNOWNO} 的集合中") in words(answer)
     found = compare_sets(
         decisions(log.reader, [PEOPLE]),
-        [one for run in (LOFREE, KNOWNO) for one in matched_run(read_run(log.reader, run)).outcomes],
+        [one for run in (LOFREE, KNOWNO) for one in run_at_target(read_run(log.reader, run)).outcomes],
     )
     for row in found.rows:
         one = row.measures["jaccard"]

@@ -1,4 +1,4 @@
-"""A draft with all three candidates, a form that fills it in without a fault, a log of such forms."""
+"""A draft with all three candidates, a faultless form for it, and a log of such forms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from logs.rows import Ending, Episode, Participant, Run, Turn
 from simulator.ambik.annotation.desk import PAIRS, cases, form_values
 from simulator.ambik.forms import read_pair_form
 from simulator.ambik.items import Candidate, Draft, DraftItem, item_row
-from simulator.ambik.payloads import annotated
+from simulator.ambik.payloads import annotation_move
 from simulator.ambik.records import PairForm
 from simulator.desk_work import judgments
 from simulator.seats import Reply
@@ -98,7 +98,7 @@ class Desk:
     def annotate(self, draft: Draft, worker: str, move: Mapping[str, Any], *, ended: bool = True) -> str:
         """A person's form on a draft, whatever it breaks; the draft's key."""
         item = item_row(DraftItem(draft=draft))
-        text, payload = annotated(Reply(move=dict(move)), draft, name="person", person=False)
+        text, payload = annotation_move(Reply(move=dict(move)), draft, name="person", person=False)
         self._count += 1
         id = f"{RUN}/{self._count}"
         self.put(

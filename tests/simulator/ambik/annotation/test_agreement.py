@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from simulator.ambik.annotation.agreement import FIELDS, agreement_table, differing, pair_agreement
+from simulator.ambik.annotation.agreement import FIELDS, agreement_table, differing_fields, pair_agreement
 from simulator.ambik.records import PairForm
 from simulator.ambik.terms import AMBIGUITIES
 from simulator.judging.agreement import Measure, alpha_measure, intervals, kappa_measure, masi_distance, tally
@@ -53,9 +53,9 @@ def test_white_space_and_the_order_of_lists_do_not_matter(form: PairForm) -> Non
         shortlist=form.pair.shortlist[::-1],
         variants=form.pair.variants[::-1],
     )
-    assert differing([form.pair, other.pair]) == ()  # type: ignore[list-item]
+    assert differing_fields([form.pair, other.pair]) == ()  # type: ignore[list-item]
     swapped = replace(form.pair, clear_plan=form.pair.clear_plan[::-1], step=0, answer="None.")
-    assert differing([form.pair, swapped]) == ("answer", "clear_plan", "step")
+    assert differing_fields([form.pair, swapped]) == ("answer", "clear_plan", "step")
 
 
 def test_shares_are_of_pairs_of_annotators_and_means_over_drafts(form: PairForm) -> None:
@@ -121,7 +121,7 @@ def test_shortlists_are_compared_as_sets_where_there_are_two(form: PairForm) -> 
     assert share is not None and (share.value, share.n) == (0, 3)
 
 
-def test_deleted_rows_count_for_keeping_alone(form: PairForm) -> None:
+def test_deleted_rows_count_only_for_keeping(form: PairForm) -> None:
     forms = [
         *(said(form, who, "x") for who in ("ann", "bob")),
         said(form, "ann", "y"),

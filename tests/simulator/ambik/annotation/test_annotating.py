@@ -1,4 +1,4 @@
-"""Models that make a pair of a draft."""
+"""Models that make a pair from a draft."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simulator.ambik.data import load_drafts, load_guidelines
 from simulator.ambik.forms import read_pair_form
 from simulator.ambik.items import Draft, DraftItem
 from simulator.ambik.machine import seat_for
-from simulator.ambik.payloads import annotated
+from simulator.ambik.payloads import annotation_move
 from simulator.ambik.playing import AnnotatorKnows
 from simulator.ambik.records import PairForm
 from simulator.errors import InputError, SeatError
@@ -98,7 +98,7 @@ async def test_a_models_form_is_read_like_a_persons(
 async def test_a_models_form_is_logged_with_what_is_wrong(draft: Draft, move: Move) -> None:
     said = form_of(draft, move, question="Which.", passed_over="")
     reply = await ModelAnnotator(script(json.dumps(said), schema=False)).reply(view_of(draft))
-    text, payload = annotated(reply, draft, name="script", person=False)
+    text, payload = annotation_move(reply, draft, name="script", person=False)
     assert (text, payload["form"]["step"]) == (move["ambiguous"], 1)
     assert [one["code"] for one in payload["problems"]] == ["passed_over", "question_mark"]
 

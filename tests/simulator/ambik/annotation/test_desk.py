@@ -31,7 +31,7 @@ def waiting(reader: Any, person: str) -> list[str]:
     return [one.key for one in PAIRS.cases(reader, RUN) if PAIRS.may_decide(one, person)]
 
 
-def test_forms_stand_side_by_side_with_the_words_that_differ(desk: Any, draft: Draft, move: Move) -> None:
+def test_forms_are_shown_side_by_side_with_the_words_that_differ(desk: Any, draft: Draft, move: Move) -> None:
     desk.annotate(draft, "ann", move)
     key = desk.annotate(draft, "bob", move | {"answer": "The small one.", "step": 1, "question": "Why?"})
     found = case(desk.reader, RUN, key)

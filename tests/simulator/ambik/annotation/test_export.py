@@ -10,7 +10,7 @@ import pytest
 
 from simulator.ambik.annotation.desk import export_run
 from simulator.ambik.data import load_pairs
-from simulator.ambik.files.pairs import COLUMNS, cleaned, export_pairs, read_pairs_file
+from simulator.ambik.files.pairs import COLUMNS, clean_pair, export_pairs, read_pairs_file
 from simulator.ambik.intents import parse_intent, parse_variants
 from simulator.ambik.items import Draft
 from simulator.ambik.records import PairForm
@@ -51,7 +51,7 @@ def test_what_no_file_can_hold_is_cleaned(tmp_path: Path, form: PairForm) -> Non
         options=("Pour.",),
     )
     (written,) = export_pairs(tmp_path / "new.csv", [odd])
-    assert written == cleaned(odd)
+    assert written == clean_pair(odd)
     assert written.clear == "Kitchen Robot, please pour."
     assert written.objects == ("a cup", "cup")
     assert written.clear_plan == ("Take it.",)
@@ -104,7 +104,7 @@ def test_forms_that_break_rules_make_no_row(tmp_path: Path, desk: Any, draft: Dr
         desk.annotate(draft, who, wrong)
     for who in ("ann", "bob"):
         desk.annotate(replace(draft, id="x3"), who, {"delete": "No."})
-    with pytest.raises(InputError, match="no draft has become a pair"):
+    with pytest.raises(InputError, match="no finished pairs"):
         export_run(desk.reader, RUN, tmp_path / "a.csv")
     for who in ("ann", "bob"):
         desk.annotate(replace(draft, id="x4"), who, move)

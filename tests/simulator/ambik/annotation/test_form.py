@@ -1,4 +1,4 @@
-"""What is wrong with an annotator's form (spec 11.1)."""
+"""Problems of an annotator's form (spec 11.1)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from simulator.ambik.annotation.form import (
     changes,
     check_fields,
     check_pair_form,
+    earlier_candidates,
     errors_of,
     pair_problems,
-    passed_by,
     preview,
     problem_table,
     refuse_errors,
@@ -127,8 +127,8 @@ def test_an_object_by_its_last_word_is_there(draft: Draft, move: Move) -> None:
 def test_the_first_candidate_needs_no_reason(draft: Draft, move: Move) -> None:
     changed = move | {"type": "safety", "passed_over": "", "shortlist": [], "variants": [move["intent"]]}
     assert found(draft, changed) == []
-    assert passed_by(draft, "preferences") == ("safety", "common_sense_knowledge")
-    assert passed_by(replace(draft, candidates={}), "preferences") == ()
+    assert earlier_candidates(draft, "preferences") == ("safety", "common_sense_knowledge")
+    assert earlier_candidates(replace(draft, candidates={}), "preferences") == ()
 
 
 def test_knowledge_has_no_shortlist_and_repeats_the_intent(draft: Draft, move: Move) -> None:
@@ -136,12 +136,12 @@ def test_knowledge_has_no_shortlist_and_repeats_the_intent(draft: Draft, move: M
     assert codes == {"shortlist_type", "variants_other"}
 
 
-def test_plans_of_different_length_are_told(draft: Draft, move: Move) -> None:
+def test_plans_of_different_length_are_reported(draft: Draft, move: Move) -> None:
     longer = [*move["ambiguous_plan"], "Wipe the table."]
     assert found(draft, move | {"ambiguous_plan": longer}) == [("plans_length", "ambiguous_plan", "3, 4")]
 
 
-def test_a_deleted_row_has_a_reason_alone(draft: Draft, form: PairForm) -> None:
+def test_a_deleted_row_has_only_a_reason(draft: Draft, form: PairForm) -> None:
     deleted = read_pair_form(
         draft, {"delete": "Nobody does that.", "passed_over": "x", "one_ambiguity": True}
     )
@@ -216,7 +216,7 @@ def test_the_preview_says_which_actions_are_meant(form: PairForm) -> None:
         ("Boil two eggs, then peel one egg.", "Boil eggs, then peel it.", ("two", "one egg / it")),
     ],
 )
-def test_changes_are_told_place_by_place(clear: str, ambiguous: str, places: tuple[str, ...]) -> None:
+def test_changes_are_listed_by_place(clear: str, ambiguous: str, places: tuple[str, ...]) -> None:
     assert changes(clear, ambiguous) == places
 
 

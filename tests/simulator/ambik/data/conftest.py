@@ -1,4 +1,4 @@
-"""Rows and files that the tests of AmbiK's data share; none of them is of the published data."""
+"""Rows and files shared by the tests of AmbiK's data; none is from the published data."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def ids(folder: Path | str, part: Any = "all") -> list[str]:
     return [pair.id for pair in load_pairs(folder, part)]
 
 
-def test_parts_are_told_by_the_rows_not_by_the_files(row: NewRow, write: WriteCsv) -> None:
+def test_parts_are_determined_by_rows_not_files(row: NewRow, write: WriteCsv) -> None:
     folder = write("b.csv", row(id="3"), row(id="1", take_amb="0")).parent
     write("a.csv", row(id="2"))
     assert ids(folder) == ["2", "3", "1"]
@@ -148,5 +148,5 @@ def test_one_scenario_in_two_files_is_one(write: WriteCsv) -> None:
     write("b.csv", row, {**row, "id": "2"}, columns=columns)
     assert [one.id for one in load_scenarios(folder)] == ["1", "2"]
     write("c.csv", {**row, "task": "Take it."}, columns=columns)
-    with pytest.raises(InputError, match="KnowNo scenarios: 1 is in two files, which differ in it"):
+    with pytest.raises(InputError, match="KnowNo scenarios: 1 is in two files with different content"):
         load_scenarios(folder)

@@ -1,4 +1,4 @@
-"""Files are checked, and registered whole or not at all."""
+"""Files are checked, and registered completely or not at all."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_file_in_another_encoding_says_how_to_save_it(row: NewRow, write: Writ
     assert fault.message == "is UTF-16, not UTF-8; save it as CSV UTF-8"
 
 
-def test_faults_and_oddities_are_told_with_their_places(row: NewRow, write: WriteCsv) -> None:
+def test_faults_and_oddities_are_reported_with_their_places(row: NewRow, write: WriteCsv) -> None:
     assert told(write("fine.csv", row())) == []
     path = write("a.csv", row(id="1", amb_shortlist=""), row(id="2", ambiguity_type="x"))
     assert told(path) == [
@@ -115,7 +115,7 @@ def test_a_folder_is_registered_with_all_that_is_kept(
     say_added(DATA.register(folder, "mine", False))
     shown = capsys.readouterr().out
     assert "Registered as 'mine'" in shown and "pairs 2, for test 1, for calibration 1" in shown
-    assert "pairs.csv: 2 pairs, none of the published versions" in shown
+    assert "pairs.csv: 2 pairs, not a published version" in shown
     assert [pair.id for pair in load_pairs("mine")] == ["1", "2"]
     assert len(load_scenarios("mine")) == len(logprobs_of("mine")) == 1
     say_added(DATA.register(folder, "mine", False))
@@ -178,7 +178,7 @@ def test_faulty_rows_are_listed_and_can_be_left_out(row: NewRow, write: WriteCsv
     assert len(read_pairs(path).faults) == 5
 
 
-def test_a_file_of_which_nothing_is_good_is_left_out_whole(row: NewRow, write: WriteCsv) -> None:
+def test_a_file_without_a_good_row_is_left_out(row: NewRow, write: WriteCsv) -> None:
     folder = folder_of(row, write)
     write("bad.csv", row(ambiguity_type=""))
     write("twice.csv", row(), names={"answer": "question"})

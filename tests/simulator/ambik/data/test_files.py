@@ -1,4 +1,4 @@
-"""Files beside the pairs: scenarios, a published run, metric cases, tables of results; and their kinds."""
+"""Files other than pairs: scenarios, a published run, metric cases, result tables; and their kinds."""
 
 from __future__ import annotations
 
@@ -145,8 +145,8 @@ def test_a_published_run_is_read(tmp_path: Path) -> None:
         ({"top_logprobs": [-0.5]}, "top_logprobs has 1 entries, not 3"),
         ({"top_tokens": [], "top_logprobs": []}, "top_tokens is empty"),
         ({"top_tokens": ["A", 1, "B"]}, "top_tokens[1] is 1, not a text"),
-        ({"true_options": ["F"]}, "true_options has 'F', which is none of the options"),
-        ({"true_options": ["", "A"]}, "true_options has '', which is none of the options"),
+        ({"true_options": ["F"]}, "true_options has 'F', which is not an option"),
+        ({"true_options": ["", "A"]}, "true_options has '', which is not an option"),
         ({"true_options": [["A"]]}, 'true_options[0] is ["A"], not a text'),
         ({"true_options": [5]}, "true_options[0] is 5, not a text"),
         ({"true_options": "AB"}, 'true_options is "AB", not a list'),
@@ -159,10 +159,10 @@ def test_a_published_run_is_read(tmp_path: Path) -> None:
             {"top_logprobs": [2e-6, -1, -2]},
             "top_logprobs[0] is 2e-06; the logarithm of a probability is at most 0",
         ),
-        ({"not_listed_option": "F"}, "not_listed_option has 'F', which is none of the options"),
+        ({"not_listed_option": "F"}, "not_listed_option has 'F', which is not an option"),
         ({"options": {}}, "options is empty"),
         ({"options": {"A": 1}}, "options.A is 1, not a text"),
-        ({"options": {"a": "x"}}, "options has 'a'; options go by capital letters (A, B, C, …)"),
+        ({"options": {"a": "x"}}, "options has 'a'; options are named by capital letters (A, B, C, …)"),
         ({"item": None}, "item is null, not a text or a whole number"),
         ({"item": 0}, "repeats line 2"),
     ],
@@ -181,7 +181,7 @@ def test_a_certain_token_is_no_fault_and_neither_is_rounding(tmp_path: Path, num
     assert LOGPROBS.read(write_json(tmp_path / "run.json", sure)).rows[0].tokens == (("A", number),)
 
 
-def test_lines_and_lists_are_told_by_what_they_begin_with(tmp_path: Path) -> None:
+def test_lines_and_lists_are_recognized_by_their_beginning(tmp_path: Path) -> None:
     lines = "\n" + json.dumps(RECORD) + "\n" + json.dumps({**RECORD, "item": 1}) + "\n"
     for name, text in (("a.json", lines), ("b.jsonl", json.dumps([RECORD, {**RECORD, "item": 1}], indent=1))):
         (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + text.encode())
@@ -192,7 +192,7 @@ def test_lines_and_lists_are_told_by_what_they_begin_with(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("indent", [None, 1])
 @pytest.mark.parametrize("held", [{"records": [RECORD]}, {"0": RECORD, "1": RECORD}])
-def test_records_within_an_object_are_told_to_belong_in_a_list(
+def test_records_within_an_object_must_be_in_a_list(
     tmp_path: Path, held: dict[str, Any], indent: int | None
 ) -> None:
     path = tmp_path / "a.json"
@@ -225,7 +225,7 @@ def results(model: str, method: str, rates: dict[str, tuple[str, str]], ambdif: 
     return [*rows, {"model": model, "method": method, "type": "all", "AmbDif": ambdif}]
 
 
-def test_a_table_of_results_is_read_and_told_what_cannot_be_right(write: WriteCsv) -> None:
+def test_a_table_of_results_is_read_and_inconsistencies_are_reported(write: WriteCsv) -> None:
     fine = {"unambiguous_direct": ("0.2", "0.8"), "preferences": ("0.15", "0.15")}
     fine |= {"common_sense_knowledge": ("0.3", "0.7"), "safety": ("0.24", "0.76")}
     never = {"unambiguous_direct": ("0.0", "1.0"), "preferences": ("0.0", "0.0")}
@@ -247,7 +247,7 @@ def test_a_table_of_results_is_read_and_told_what_cannot_be_right(write: WriteCs
     assert read.rows[-1].values == {}
     # One digit of CHR is rounded to .01: .76 and .745 differ by more than both may be off.
     assert [(fault.line, fault.severity, fault.message) for fault in read.faults] == [
-        (11, "warning", "ambdif: is 0.03, but HR of no ambiguous type is above 0"),
+        (11, "warning", "ambdif: is 0.03, but HR is at most 0 for ambiguous types"),
         (18, "warning", "chr: is 0.85, but HR of preferences is 0.15"),
         (20, "warning", "chr: is 0.745, but 1 - HR of safety is 0.76"),
     ]
@@ -280,7 +280,7 @@ def test_percent_is_read_where_it_says_so(write: WriteCsv) -> None:
     read = read_result_table(write("a.csv", *rows, columns=("method", "type", "HR", "CHR")))
     assert [row.values["hr"] for row in read.rows] == [0.77, 0.125, 0]
     assert [(fault.line, fault.severity, fault.message) for fault in read.faults] == [
-        (1, "warning", "hr: percent, read as fractions of 1"),
+        (1, "warning", "hr: in percent, read as fractions of 1"),
         # 77% and 12.5% are rounded to .0005, so that .235 is not .23.
         (2, "warning", "chr: is 0.235, but 1 - HR of safety is 0.23"),
         (3, "warning", "chr: is 0.9, but 1 - HR of safety is 0.875"),
@@ -323,7 +323,7 @@ def test_every_table_of_the_paper_is_one_of_results(
     assert read.faults == () and (read.rows[0].type, read.rows[0].values) == (kind, values)
 
 
-def test_exact_results_are_held_to_the_last_digit() -> None:
+def test_exact_results_are_checked_to_the_last_digit() -> None:
     def row(kind: TaskType, rate: float, correct: float) -> ResultRow:
         return ResultRow(model="", method="lap", type=kind, values={"hr": rate, "chr": correct})
 
@@ -331,7 +331,7 @@ def test_exact_results_are_held_to_the_last_digit() -> None:
     assert [place for place, _ in inconsistencies(rows)] == [1]
 
 
-def test_files_are_told_by_what_is_in_them(
+def test_files_are_recognized_by_their_content(
     row: Callable[..., dict[str, str]], write: WriteCsv, tmp_path: Path
 ) -> None:
     folder = tmp_path / "data"

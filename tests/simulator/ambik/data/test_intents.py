@@ -1,4 +1,4 @@
-"""The grammar of intents: the rules of the specification one by one, and what holds of all intents."""
+"""The grammar of intents: the rules of the specification one by one, and general properties."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_concept_is_found_by_any_alternative_and_a_negative_one_by_none(
     assert realises(parsed, action) is (count == of)
 
 
-def test_odd_forms_are_read_and_told() -> None:
+def test_odd_forms_are_read_and_reported() -> None:
     parsed = parse_intent(" --oven mitts , , cup||Cup | , jar|-lid|--")
     assert texts(parsed) == [
         (True, [("oven mitts", False)]),
@@ -77,7 +77,7 @@ def test_odd_forms_are_read_and_told() -> None:
     assert tuple(map(str, parsed.warnings)) == (
         "'--oven mitts': several leading hyphens are read as one",
         "'cup||Cup |': an empty alternative is left out",
-        "'jar|-lid|--': a hyphen inside a concept negates one alternative alone",
+        "'jar|-lid|--': a hyphen inside a concept negates only one alternative",
     )
     # The hyphen stands before a later alternative, though the first one is empty.
     assert texts(parse_intent("|-lid")) == [(False, [("lid", True)])]

@@ -1,4 +1,4 @@
-"""What is odd about rows is told with its place, and nothing of it is repaired; versions; several files."""
+"""Oddities of rows are reported with their place, not repaired; versions; several files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from simulator.ambik.data import load_pairs, read_pairs
 from simulator.ambik.files.load_report import LoadReport, load_report, merge
-from simulator.ambik.files.pairs import COLUMNS, read_pairs_file, seen
+from simulator.ambik.files.pairs import COLUMNS, identify, read_pairs_file
 from simulator.ambik.items import parting
 from simulator.ambik.terms import table
 from simulator.errors import InputError
@@ -53,12 +53,12 @@ def test_a_good_row_is_not_odd(odd: Odd) -> None:
         (
             {"answer": "The r\u0435d \u0430nd r\u0435d one."},
             "look_alike",
-            "answer: Cyrillic letters that look Latin (U+0435 for e, U+0430 for a); nothing will match them",
+            "answer: Cyrillic letters that look Latin (U+0435 for e, U+0430 for a); they match nothing",
         ),
         (
             {"answer": "NaN", "variants": "None"},
             "word_for_empty",
-            "answer, variants: a word for an empty cell is read as one",
+            "answer, variants: a word that means empty is read as an empty cell",
         ),
         (
             {"ambiguity_type": "Preferences"},
@@ -68,12 +68,12 @@ def test_a_good_row_is_not_odd(odd: Odd) -> None:
         (
             {"user_intent": "red mug\uff0c\uff0dblue mug"},
             "full_width",
-            "user_intent: \uff0c \uff0d divide or negate nothing; the signs that do are , | -",
+            "user_intent: \uff0c \uff0d do not separate or negate anything; only , | - do",
         ),
         (
             {"amb_shortlist": "red mug\u3001blue mug"},
             "full_width",
-            "amb_shortlist: \u3001 divide or negate nothing; the signs that do are , | -",
+            "amb_shortlist: \u3001 do not separate or negate anything; only , | - do",
         ),
         (
             {"environment_short": "red mug, cocoa, blue mug, cocoa"},
@@ -82,7 +82,7 @@ def test_a_good_row_is_not_odd(odd: Odd) -> None:
         ),
         ({"amb_shortlist": ""}, "shortlist_missing", "amb_shortlist: is empty in a row of preferences"),
         ({"ambiguity_type": "safety"}, "shortlist_type", "amb_shortlist: is filled in a row of safety"),
-        ({"amb_shortlist": "red mug"}, "shortlist_single", "amb_shortlist: holds red mug alone"),
+        ({"amb_shortlist": "red mug"}, "shortlist_single", "amb_shortlist: contains only red mug"),
         (
             {"amb_shortlist": "red mug, blue mug,"},
             "shortlist_comma",
@@ -96,7 +96,7 @@ def test_a_good_row_is_not_odd(odd: Odd) -> None:
         (
             {"user_intent": "1. Pour.\n2. Stir."},
             "intent_malformed",
-            "user_intent: is a piece of text or says nothing; not measured",
+            "user_intent: is a text or has no keywords; not measured",
         ),
         (
             {"user_intent": "red mug, --blue"},
@@ -112,7 +112,7 @@ def test_a_good_row_is_not_odd(odd: Odd) -> None:
         (
             {"variants": "red mug\n" + "x" * 201},
             "variants_malformed",
-            "variants: 1 of 2 lines are pieces of text",
+            "variants: 1 of 2 lines are texts",
         ),
         (
             {"variants": "", "take_amb": "0"},
@@ -121,16 +121,20 @@ def test_a_good_row_is_not_odd(odd: Odd) -> None:
         ),
         ({"end_of_ambiguity": ""}, "step_missing", "end_of_ambiguity: is empty"),
         ({"end_of_ambiguity": "0"}, "step_equal", "end_of_ambiguity: line 0 of both plans is the same"),
-        ({"end_of_ambiguity": "0"}, "parts_after", "end_of_ambiguity: is 0, but the plans part at line 1"),
+        (
+            {"end_of_ambiguity": "0"},
+            "parts_after",
+            "end_of_ambiguity: is 0, but the plans first differ at line 1",
+        ),
         (
             {"plan_for_amb_task": "1. Warm it.\n2. Pour it into a mug."},
             "parts_before",
-            "end_of_ambiguity: is 1, but the plans part at line 0",
+            "end_of_ambiguity: is 1, but the plans first differ at line 0",
         ),
         (
             {"end_of_ambiguity": "2"},
             "step_outside",
-            "end_of_ambiguity: is 2, but plan_for_amb_task has 2 lines, the first of which is 0",
+            "end_of_ambiguity: is 2, but plan_for_amb_task has 2 lines, counted from 0",
         ),
         (
             {"plan_for_amb_task": "1. Warm the oat milk.\n2. Pour it into the red mug."},
@@ -145,11 +149,11 @@ def test_a_good_row_is_not_odd(odd: Odd) -> None:
         (
             {"plan_for_clear_task": "1. Warm the oat milk.\n2. Pour it.3. Serve it."},
             "plan_one_line",
-            "plan_for_clear_task: a line holds several numbered steps, which count as one",
+            "plan_for_clear_task: a line contains several numbered steps, which count as one",
         ),
     ],
 )
-def test_every_oddity_is_told(odd: Odd, changed: Cells, code: str, message: str) -> None:
+def test_every_oddity_is_reported(odd: Odd, changed: Cells, code: str, message: str) -> None:
     assert (code, message) in odd(**changed)
     assert code in table("oddities")["titles"]
 
@@ -164,13 +168,13 @@ def test_every_oddity_is_told(odd: Odd, changed: Cells, code: str, message: str)
         ("\u0405\u0406\u0408\u04ae\u04c0\u050c\u051a\u051c\u0474", "SIJYIGQWV"),
     ],
 )
-def test_each_cyrillic_letter_that_looks_latin_is_told(odd: Odd, letters: str, latin: str) -> None:
+def test_each_cyrillic_letter_that_looks_latin_is_reported(odd: Odd, letters: str, latin: str) -> None:
     ((code, message),) = odd(answer=f"mug {letters}")
     wanted = ", ".join(f"U+{ord(one):04X} for {other}" for one, other in zip(letters, latin, strict=True))
     assert code == "look_alike" and f"({wanted})" in message
 
 
-def test_a_plan_is_not_told_twice_to_be_missing(odd: Odd) -> None:
+def test_a_missing_plan_is_reported_once(odd: Odd) -> None:
     assert odd(plan_for_clear_task="", plan_for_amb_task="") == [
         ("empty", "plan_for_clear_task: is empty"),
         ("empty", "plan_for_amb_task: is empty"),
@@ -196,9 +200,7 @@ def test_warnings_have_file_line_and_id_and_the_report_counts_them(row: NewRow, 
     assert report.lines()[1:] == ("preferences without a shortlist: 2",)
 
 
-def test_a_row_that_does_not_say_which_member_to_take_is_told_where_others_do(
-    row: NewRow, write: WriteCsv
-) -> None:
+def test_a_row_without_take_amb_is_reported_where_others_have_it(row: NewRow, write: WriteCsv) -> None:
     path = write("calib.csv", row(id="1", take_amb="1"), row(id="2"), row(id="3", take_amb="0"), row(id="4"))
     report = load_report(read_pairs_file(path))
     (one,) = report.warnings
@@ -248,16 +250,16 @@ def test_a_pair_that_several_files_hold_is_counted_once(row: NewRow, write: Writ
     assert told_in == ["AmbiK_data.csv", "calib.csv"]
 
 
-def test_columns_that_are_not_there_are_told_once(row: NewRow, write: WriteCsv) -> None:
+def test_missing_columns_are_reported_once(row: NewRow, write: WriteCsv) -> None:
     columns = tuple(name for name in COLUMNS if name not in ("id", "question", "user_intent", "take_amb"))
     path = write("a.csv", row(), row(), columns=columns)
     assert [one for one in told(path) if one[0] != "intent"] == [
-        ("no_ids", "id: no such column; pairs are named by their rows (row-1, row-2, …)"),
+        ("no_ids", "id: missing column; pairs are named by their rows (row-1, row-2, …)"),
         ("no_column", "no column question, user_intent"),
     ]
 
 
-def test_pairs_of_the_kind_added_in_2025_are_told_together(row: NewRow, write: WriteCsv) -> None:
+def test_pairs_of_the_kind_added_in_2025_are_reported_together(row: NewRow, write: WriteCsv) -> None:
     same = "Warm the oat milk.\nPour it into the red mug."
     new = {"plan_for_clear_task": same, "plan_for_amb_task": same, "variants": "", "amb_shortlist": ""}
     path = write("a.csv", row(), row(id="8", **new), row(id="9", **new, unambiguous_indirect=""))
@@ -268,7 +270,7 @@ def test_pairs_of_the_kind_added_in_2025_are_told_together(row: NewRow, write: W
         ),
         ("indirect_missing", "unambiguous_indirect: is empty"),
     ]
-    found = seen(read_pairs_file(path))
+    found = identify(read_pairs_file(path))
     assert found.version == "2025"
     report = read_pairs(path).report
     # What all of them have is told once, and counted for each.
@@ -277,7 +279,7 @@ def test_pairs_of_the_kind_added_in_2025_are_told_together(row: NewRow, write: W
     assert ids(report, "new_pairs") == ("8", "9")
 
 
-def test_of_equal_plans_it_is_told_which_of_the_two_they_are(row: NewRow, write: WriteCsv) -> None:
+def test_equal_plans_are_identified_as_one_of_the_two(row: NewRow, write: WriteCsv) -> None:
     def new(id: str, plan: str) -> Cells:
         plans = {"plan_for_clear_task": plan, "plan_for_amb_task": plan}
         return row(id=id, user_intent="red mug", end_of_ambiguity="1", variants="", **plans)
@@ -290,10 +292,10 @@ def test_of_equal_plans_it_is_told_which_of_the_two_they_are(row: NewRow, write:
     report = read_pairs(path).report
     assert ids(report, "plan_clear") == ("6",)
     assert ids(report, "plan_ambiguous") == ("7", "8")
-    assert "the clear task is shown an ambiguous step: 2" in " ".join(report.lines())
+    assert "the clear task has an ambiguous step: 2" in " ".join(report.lines())
 
 
-def test_pairs_are_told_apart_by_what_was_released_and_what_was_added(row: NewRow, write: WriteCsv) -> None:
+def test_released_and_added_pairs_are_distinguished(row: NewRow, write: WriteCsv) -> None:
     added = {"variants": "", "unambiguous_indirect": ""}
     path = write("a.csv", row(id="1"), row(id="2", **added), row(id="3"))
     assert [one.id for one in load_pairs(path, "added")] == ["2"]
@@ -302,9 +304,9 @@ def test_pairs_are_told_apart_by_what_was_released_and_what_was_added(row: NewRo
         load_pairs(write("b.csv", row(id="1")), "added")
 
 
-def test_versions_are_told_by_rows_and_columns(row: NewRow, write: WriteCsv) -> None:
+def test_versions_are_recognized_by_rows_and_columns(row: NewRow, write: WriteCsv) -> None:
     def version(path: Path) -> str:
-        return seen(read_pairs_file(path)).version
+        return identify(read_pairs_file(path)).version
 
     def rows(calibration: tuple[int, int, int], test: tuple[int, int, int]) -> list[Cells]:
         kinds = ("preferences", "common_sense_knowledge", "safety")
@@ -346,7 +348,7 @@ def test_two_files_are_one_set_of_pairs(row: NewRow, write: WriteCsv) -> None:
 def test_a_pair_for_calibration_may_not_be_among_the_tests(row: NewRow, write: WriteCsv) -> None:
     calibration = write("calib.csv", row(id="1", take_amb="1"), row(id="2", take_amb="0"))
     leaking = write("test.csv", row(id="2"), row(id="3"))
-    message = "id: the pair is for calibration in calib.csv, and cannot be a test too"
+    message = "id: the pair is for calibration in calib.csv and cannot also be a test"
     for paths in ((calibration, leaking), (leaking, calibration)):
         ids, faults, _ = merged(*paths)
         assert sorted(ids) == ["1", "2", "3"]
@@ -376,7 +378,7 @@ def test_files_without_ids_take_those_that_another_file_gives_the_same_tasks(
     bare = write("b.csv", row(), row(ambiguous_task="Fill a mug."), columns=columns)
     ids, faults, lines = merged(known, bare)
     assert (ids, faults) == (["41", "row-2"], [])
-    assert "1 pairs without id have that of the same pair in another file" in lines
+    assert "1 pairs without an id get it from the same pair in another file" in lines
     other = write("c.csv", row(), row(ambiguous_task="Take a mug."), columns=columns)
     assert merged(bare, other)[:2] == (["b-row-1", "b-row-2", "c-row-1", "c-row-2"], [])
 

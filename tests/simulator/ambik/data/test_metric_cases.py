@@ -1,4 +1,4 @@
-"""Files with cases of metrics: what is in them, and what in them is of a wrong type."""
+"""Files with metric cases: their contents, and fields of a wrong type."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ BOTH = {"found_in_set": 1.0, "best_single_option": 0.5}
         ("HR", {"set_size": "2", "type": "safety"}, {}, 'input.set_size is "2", not a whole number'),
         ("HR", {"set_size": None, "type": "safety"}, {}, "input.set_size is null, not a whole number"),
         ("HR", {"set_size": True, "type": "safety"}, {}, "input.set_size is true, not a whole number"),
-        ("CHR", {"set_size": -1, "type": "safety"}, {}, "input.set_size is -1; no set is smaller"),
+        ("CHR", {"set_size": -1, "type": "safety"}, {}, "input.set_size is -1; a size must not be negative"),
         ("CHR", {"set_size": 2, "type": 5}, {}, "input.type is 5, not one of unambiguous_direct"),
         ("CHR", {"set_size": 2, "type": "pref"}, {}, 'input.type is "pref", not one of'),
         ("ICR", {**SET, "prediction_set": None}, {}, "input.prediction_set is null, not a list"),
@@ -113,13 +113,13 @@ def test_what_a_case_holds_of_a_wrong_type_is_a_fault_and_the_others_are_kept(
     assert TABLES.check((path,)) == (fault,)
 
 
-def test_a_case_may_have_one_value_alone(tmp_path: Path) -> None:
+def test_a_case_may_have_only_one_value(tmp_path: Path) -> None:
     one = {name: value for name, value in CASE.items() if name != "repo_value"}
     path = write_json(tmp_path / "cases.json", one)
     kind = TABLES.kind_of(path)
     assert kind is not None and kind.name == "metric_cases"
     (case,) = METRIC_CASES.read(path).rows
-    assert case.told == ("paper",) and not case.differs
+    assert case.modes == ("paper",) and not case.differs
     section = cases_section(METRIC_CASES.read(path), str(path))
     # By the paper's rule asking is what a set of two does, whatever is expected of it.
     assert section.data["equal"] == {"paper": 1, "reference": 0}

@@ -1,4 +1,4 @@
-"""Files of pairs: columns by name, cells as the specification reads them, faults with their places."""
+"""Files of pairs: named columns, cells by the specification, faults with their places."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from simulator.ambik.files.load_report import load_report
 from simulator.ambik.files.pairs import (
     COLUMNS,
     OLD_NAMES,
+    identify,
     is_numbered,
     is_pairs,
     read_pairs_file,
-    seen,
     steps,
     write_pairs_file,
 )
@@ -139,7 +139,7 @@ def test_columns_may_be_spelled_otherwise(row: NewRow, write: WriteCsv, spell: C
     assert len(told) == len(COLUMNS)
     assert told[1] == f"{spell('environment_short')}: this column is read as environment_short"
     # Old names tell the version; capitals do not.
-    assert seen(file).version == "other"
+    assert identify(file).version == "other"
 
 
 def test_a_column_in_other_letters_yields_to_the_one_of_that_name(row: NewRow, write: WriteCsv) -> None:
@@ -298,7 +298,7 @@ def test_pairs_that_are_written_are_read_again(
     assert file.faults == () and list(file.rows) == pairs
 
 
-def test_the_published_files_are_read_whole(published: Path) -> None:
+def test_the_published_files_are_read_completely(published: Path) -> None:
     calibration = read_pairs_file(published / "ambik_calib_100.csv")
     test = read_pairs_file(published / "ambik_test_400.csv")
     assert (len(calibration.rows), len(test.rows)) == (100, 400)

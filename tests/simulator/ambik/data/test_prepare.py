@@ -1,4 +1,4 @@
-"""Items out of pairs, scenarios and drafts."""
+"""Items from pairs, scenarios and drafts."""
 
 from __future__ import annotations
 
@@ -55,9 +55,7 @@ def test_pairs_in_which_there_is_nothing_to_decide_are_left_out(pair: Pair) -> N
     # Each calibration row needs the one member that is taken.
     taken = [replace(half, id="d", take_ambiguous=False), replace(half, id="e", take_ambiguous=True)]
     assert [item.id for item in calibration_items(taken)] == ["d.clear"]
-    with pytest.raises(
-        InputError, match=r"pairs a, b: no line of the plan at the index \(end_of_ambiguity\)"
-    ):
+    with pytest.raises(InputError, match=r"pairs a, b: no plan line at the index \(end_of_ambiguity\)"):
         pair_items([nowhere, outside])
     assert pair_items([]) == ()
 

@@ -1,4 +1,4 @@
-"""Items as rows of the log: what goes in comes out, whole."""
+"""Items as rows of the log: round trips without loss."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_records_say_all_there_is_to_say() -> None:
         assert len(record(one)) == len(type(one).__dataclass_fields__)  # type: ignore[operator]
 
 
-def test_a_scenario_of_which_the_number_alone_is_known_comes_back() -> None:
+def test_a_scenario_with_only_a_number_is_restored() -> None:
     bare = Scenario(id="7", objects=(), scene="", task="", intended=(), location="", type="")
     item = ScenarioItem(scenario=bare, part="calibration")
     assert item_from_row(item_row(item)) == item

@@ -1,4 +1,4 @@
-"""Statistics by their counting rules, and the figures that the published data are known to have."""
+"""Statistics by their counting rules, and the known figures of the published data."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_the_papers_numbers_come_with_the_remark_that_they_are_of_other_data(
     row: NewRow, write: WriteCsv
 ) -> None:
     loaded = read_pairs(write("a.csv", row()))
-    assert "of the data of June 2024, which these are not" in remarks(loaded)[-1]
+    assert "for the data of June 2024, which these are not" in remarks(loaded)[-1]
     cells = [cell for table in tables(loaded) for line in table.rows for cell in line]
     for values in paper()["statistics"].values():
         assert set(values.values()) <= set(cells)
@@ -141,7 +141,7 @@ def test_balance_of_the_published_calibration_rows(published: Path, checks: Chec
     assert sum(ambiguous.values()) == sum(clear.values()) == 50
 
 
-def test_words_are_parts_of_the_cells_as_they_stand(row: NewRow, write: WriteCsv) -> None:
+def test_words_are_parts_of_the_raw_cells(row: NewRow, write: WriteCsv) -> None:
     path = write("a.csv", row(id="1", ambiguous_task="Fill a mug. ", unambiguous_direct="Fill  the red mug."))
     loaded = read_pairs(path)
     found = statistics(loaded.pairs, loaded.report.cells)

@@ -1,4 +1,4 @@
-"""Pairs of our own, and how to play them; tests of episodes share them."""
+"""Pairs for tests of episodes, and functions that play them."""
 
 from __future__ import annotations
 

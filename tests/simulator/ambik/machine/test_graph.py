@@ -1,4 +1,4 @@
-"""The machine: who is due when, what a robot and a user may see, and which rules a reply can break."""
+"""The state machine: which seat moves when, what robot and user may see, and the rules for replies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from simulator.ambik import graph
 from simulator.ambik.playing import Options
-from simulator.ambik.predicting import prepared
+from simulator.ambik.predicting import prepare
 from simulator.errors import InputError, SeatError
 from simulator.forms import LONGEST
 from simulator.seats import Reply
@@ -55,7 +55,7 @@ async def test_when_the_questions_are_used_up_the_robot_must_act(play, item, ask
     assert played.ending.status == "completed"
 
 
-async def test_where_nobody_answers_the_decision_to_ask_ends_it(play, item, ask, knowno):
+async def test_without_answers_a_decision_to_ask_ends_the_episode(play, item, ask, knowno):
     played = await play(item, [ask("Figs or dates?")])
     assert played.kinds == ["decide"]
     assert played.payload()["asks"] is True
@@ -119,7 +119,7 @@ async def test_the_question_of_a_method_is_put_into_words_once_it_is_decided_to_
 
 async def test_a_proposal_is_scored_once(play, item, knowno, monkeypatch):
     scored = []
-    monkeypatch.setattr(graph, "prepared", lambda *given: scored.append(given) or prepared(*given))
+    monkeypatch.setattr(graph, "prepare", lambda *given: scored.append(given) or prepare(*given))
     await play(item, [knowno], method="knowno", calibration={**Q_HAT, "q_hat": 0.6})
     assert len(scored) == 1
 
@@ -163,7 +163,7 @@ async def test_an_answer_needs_words(play, item, ask):
         assert (broken.value.code, broken.value.cause) == (code, "user")
 
 
-async def test_words_alone_are_an_action(play, item):
+async def test_a_plain_text_is_an_action(play, item):
     payload = (await play(item, ["Lift the date tray."], questions=1)).payload()
     assert (payload["method"], payload["action"], payload["generator"]) == (
         "offline", "Lift the date tray.", "script:robot",
@@ -202,7 +202,7 @@ async def test_of_a_scenario_neither_intent_nor_type_reaches_it(play, scenario, 
     assert known.task == scenario.scenario.task
 
 
-async def test_after_the_dialogue_the_datas_exchange_is_told(play, item, clear, act):
+async def test_with_dialogue_after_the_datas_exchange_is_shown(play, item, clear, act):
     for one, told in ((item, (item.pair.question, item.pair.answer)), (clear, ("", ""))):
         seen = []
         played = await play(one, lambda view: seen.append(view.task) or act("Lift it."), dialogue="after")  # noqa: B023

@@ -1,4 +1,4 @@
-"""People in the seats: stages, what they see, what they may not, and the log as the only memory."""
+"""People in the seats: stages, what they see and may do, and the log as the only memory."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ async def test_two_people_read_at_the_same_time_and_see_nothing_before_both_are_
         assert seen(both.view("user")).wish == item.pair.clear
 
 
-async def test_whatever_is_said_the_log_is_the_state(play, submit, item, act, ask):
+async def test_the_log_is_the_state_after_any_replies(play, submit, item, act, ask):
     """Any sequence of submissions, good and bad: what is rebuilt after each is what the machine has."""
     for seed in range(25):
         random = Random(seed)

@@ -1,4 +1,4 @@
-"""`askback run ambik` and `askback score`: calibration before the test, both resumed, and what is refused."""
+"""`askback run ambik` and `askback score`: calibration before the test, resuming both, and refusals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simulator.ambik.data import load_pairs, load_scenarios
 from simulator.ambik.playing import Options
 from simulator.ambik.predicting import calibrate, outcome
 from simulator.ambik.reporting.exporting import form_lines
-from simulator.ambik.runs import RUNS, calibrated_on, require_fitting
+from simulator.ambik.runs import RUNS, calibrated_on, require_matching
 from simulator.ambik.selection import KitchenSelection, spread
 from simulator.ambik.summary import summary_section
 from simulator.ambik.terms import DEFAULT, Settings
@@ -151,14 +151,14 @@ def test_the_built_in_robots_play_both_members_of_the_test_part(askback, log_pat
 
 
 @pytest.mark.parametrize("option", ["--method", "--calibration-limit", "--samples", "--temperature"])
-def test_options_of_methods_are_told_of_if_nobody_plays_one(askback, option):
+def test_options_of_methods_are_reported_if_none_is_played(askback, option):
     value = "knowno" if option == "--method" else 3
     said = askback("run", "--limit", 4, option, value)
-    assert f"{option} changes nothing here: it is for models, which play a method" in said
-    assert "offline/kitchen decides in its own way" in said
+    assert f"{option} has no effect here: it is for models, which play a method" in said
+    assert "not for offline/kitchen" in said
 
 
-def test_questions_are_answered_and_told_before_and_after(askback, log_path):
+def test_questions_are_answered_and_reported_before_and_after(askback, log_path):
     askback("run", "--model", "offline/always-asks", "--questions", 1, "--types", "preferences", "--member",
             "ambiguous", "--run", "q")  # fmt: skip
     with LogReader(log_path) as reader:
@@ -206,7 +206,7 @@ def test_a_conformal_method_is_calibrated_first(play, log_path, model):
     assert len(model.asked) == before
 
 
-def test_a_study_takes_a_threshold_of_the_same_method_and_model_alone(play, log_path):
+def test_a_study_takes_only_a_threshold_of_the_same_method_and_model(play, log_path):
     play("knowno")
     opposite = {"task": "decide", "opposite": "offline/script", "calibration": "t-calibration"}
     tests = KitchenSelection().tests()
@@ -230,7 +230,7 @@ def test_a_studys_threshold_is_of_the_runs_own_settings_and_of_other_items(play,
         assert options.settings == Settings(not_listed=True) == options_of(reader, "t").settings
         made = calibrate(decisions(reader, ["t-calibration"]), options.settings)
         assert options.calibration.q_hat == made.q_hat
-        with pytest.raises(InputError, match="belong to it"):
+        with pytest.raises(InputError, match="contains the test item"):
             episode_options(settings, reader, KitchenSelection().calibrating())
 
 
@@ -314,19 +314,19 @@ def test_a_calibration_of_other_data_or_another_similarity_is_refused(play, log_
     play("lofreecp", name="a")
     options = runs(log_path)["a"].config["options"]
     with LogReader(log_path) as reader:
-        require_fitting(reader, "a-calibration", "offline/script", options)
+        require_matching(reader, "a-calibration", "offline/script", options)
         with pytest.raises(InputError, match=f"its {name} is"):
-            require_fitting(reader, "a-calibration", "offline/script", {**options, name: "knowno"})
+            require_matching(reader, "a-calibration", "offline/script", {**options, name: "knowno"})
 
 
 def test_items_of_the_calibration_are_never_tested(play, log_path):
     play("knowno", name="a")
-    with pytest.raises(InputError, match="belong to it"):
+    with pytest.raises(InputError, match="contains the test item"):
         play("knowno", name="b", calibration=("a",))
     calibrating = KitchenSelection().calibrating()
     with LogReader(log_path) as reader:
         assert calibrated_on(reader, "a-calibration", DEFAULT, KitchenSelection().tests())
-        with pytest.raises(InputError, match="belong to it"):
+        with pytest.raises(InputError, match="contains the test item"):
             calibrated_on(reader, "a-calibration", DEFAULT, calibrating)
     with pytest.raises(InputError, match="none of these runs"):
         play("lap", name="b", calibration=("a", "a-calibration"))
@@ -343,7 +343,7 @@ def test_a_calibration_that_failed_is_played_again_before_the_test(play, log_pat
     assert list(runs(log_path)) == ["t-calibration", "t"]
 
 
-def test_forms_are_filled_in_by_whoever_can(askback, log_path, tmp_path):
+def test_forms_are_filled_in_by_annotators_only(askback, log_path, tmp_path):
     script = tmp_path / "forms.yaml"
     script.write_text("- {delete: It is absurd.}\n", encoding="utf-8")
     said = askback("run", "--task", "annotate", "--model", f"script:{script}", "--limit", 3, "--run", "f")
@@ -353,7 +353,7 @@ def test_forms_are_filled_in_by_whoever_can(askback, log_path, tmp_path):
         assert reader.run("f").config["seats"] == {"annotator": f"script:{script}"}
         (line, *_) = form_lines(reader, "f")
         assert (line["form"]["delete"], line["seat"]) == ("It is absurd.", "annotator")
-    assert "annotates" in askback("run", "--task", "annotate", error=InputError)
+    assert "the annotator is" in askback("run", "--task", "annotate", error=InputError)
 
 
 def test_methods_without_probabilities_are_refused_by_name(askback, log_path, monkeypatch):
@@ -367,8 +367,8 @@ def test_methods_without_probabilities_are_refused_by_name(askback, log_path, mo
     ("arguments", "said"),
     [
         (("--method", "guess"), "known are knowno"),
-        (("--types", "sweet"), "known are preferences"),
-        (("--types", ","), "--types ',' names no type; known are preferences"),
+        (("--types", "sweet"), "the types are preferences"),
+        (("--types", ","), "--types ',' names no type; the types are preferences"),
         (("--model", "offline/nobody"), "offline/nobody"),
         (("--user", "offline/nobody"), "offline/item"),
         (("--target-success", 1.5), "--target-success is 1.5; it must be less than 1"),
@@ -378,12 +378,12 @@ def test_methods_without_probabilities_are_refused_by_name(askback, log_path, mo
         (("--data", "nowhere"), "nowhere"),
     ],
 )
-def test_what_is_wrong_is_told_before_anything_is_played(askback, log_path, arguments, said):
+def test_errors_are_reported_before_anything_is_played(askback, log_path, arguments, said):
     assert said in askback("run", *arguments, error=InputError)
     assert not log_path.exists() or not runs(log_path)
 
 
-def test_scenarios_for_calibration_alone_can_be_divided(monkeypatch):
+def test_scenarios_that_are_all_for_calibration_can_be_divided(monkeypatch):
     some = [replace(one, id=str(place), part="calibration") for place, one in enumerate(load_scenarios()[:6])]
     monkeypatch.setattr("simulator.ambik.selection.load_scenarios", lambda data: tuple(some))
     chosen = KitchenSelection(dataset="knowno", calibration_limit=4)

@@ -1,4 +1,4 @@
-"""Free play and studies through the log: who sits opposite, what may be seen, restarts, leaving."""
+"""Free play and studies through the log: opponents, visibility, restarts, withdrawals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kitchen_pages import seen
 from served import Server, doing
 
 from simulator import catalog
-from simulator.ambik.assignment import KitchenStudy, drawn, offering
+from simulator.ambik.assignment import KitchenStudy, draw_tasks, with_options
 from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.data import load_drafts, load_pairs
 from simulator.ambik.items import item_from_row
@@ -103,9 +103,7 @@ async def test_free_play_as_robot(server):
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "I mean the "), ("zh", "我指的是 ")])
-async def test_what_is_meant_in_a_scenario_is_said_in_the_episode_s_language(
-    server, scenario, language, said
-):
+async def test_the_meaning_of_a_scenario_is_in_the_episodes_language(server, scenario, language, said):
     offered = replace(scenario, options=("Put the pear in the top drawer.",))
     options = {"task": "decide", "questions": 1, "language": language}
     seats = {"robot": "person", "user": "offline/item"}
@@ -262,7 +260,7 @@ async def test_no_set_of_a_user_passes_by_unseen_where_the_robot_acts_at_once(se
     assert (await sessions.next_set(entry.episode_id)).refusal == "done"
 
 
-async def test_whoever_does_not_consent_or_withdraws_leaves_nothing(server):
+async def test_people_who_do_not_consent_or_withdraw_leave_nothing(server):
     sessions = server.again(study())
     entry = await server.enter("ann")
     view = await sessions.submit(entry.episode_id, "robot", Reply(text="no"))
@@ -312,8 +310,8 @@ def test_the_built_in_studies_are_sound():
 @pytest.mark.each("number", [1, 5, 6, 24])
 def test_tasks_are_balanced_and_of_different_pairs_where_they_can_be(number):
     pairs = load_pairs()
-    found = drawn(pairs, AMBIGUITIES, MEMBERS, number, seed=3)
-    assert found == drawn(pairs, AMBIGUITIES, MEMBERS, number, seed=3)
+    found = draw_tasks(pairs, AMBIGUITIES, MEMBERS, number, seed=3)
+    assert found == draw_tasks(pairs, AMBIGUITIES, MEMBERS, number, seed=3)
     assert len(set((pair.id, member) for pair, member in found)) == number
     assert len({pair.id for pair, _ in found}) == number
     counts = Counter((pair.type, member) for pair, member in found)
@@ -323,23 +321,23 @@ def test_tasks_are_balanced_and_of_different_pairs_where_they_can_be(number):
 @pytest.mark.parametrize("number", [None, 10_000])
 def test_never_are_both_members_of_a_pair_drawn(number):
     pairs = load_pairs()
-    found = drawn(pairs, AMBIGUITIES, MEMBERS, number, seed=3)
+    found = draw_tasks(pairs, AMBIGUITIES, MEMBERS, number, seed=3)
     assert sorted(pair.id for pair, _ in found) == sorted(pair.id for pair in pairs)
     counts = Counter((pair.type, member) for pair, member in found)
     assert all(abs(counts[kind, "clear"] - counts[kind, "ambiguous"]) <= 1 for kind in AMBIGUITIES)
-    alone = drawn(pairs, ["safety"], ["clear"], number, seed=3)
+    alone = draw_tasks(pairs, ["safety"], ["clear"], number, seed=3)
     assert {(pair.type, member) for pair, member in alone} == {("safety", "clear")}
-    assert not drawn((), AMBIGUITIES, MEMBERS, number, seed=3)
+    assert not draw_tasks((), AMBIGUITIES, MEMBERS, number, seed=3)
 
 
 def test_what_is_offered(pair):
-    item = offering(pair, "clear")
+    item = with_options(pair, "clear")
     assert item.options == pair.options
-    assert offering(pair, "clear", "kitchen").options == kitchen_options(item)
-    assert offering(pair, "clear", "none").options == ()
-    assert offering(pair, "clear", "run", {"p1.clear": ("a", "b")}).options == ("a", "b")
+    assert with_options(pair, "clear", "kitchen").options == kitchen_options(item)
+    assert with_options(pair, "clear", "none").options == ()
+    assert with_options(pair, "clear", "run", {"p1.clear": ("a", "b")}).options == ("a", "b")
     with pytest.raises(InputError, match=r"p1\.clear"):
-        offering(pair, "clear", "run", {})
+        with_options(pair, "clear", "run", {})
 
 
 @pytest.mark.each(
@@ -349,10 +347,10 @@ def test_what_is_offered(pair):
         ("robot", {"task": "sing"}, "task"),
         ("robot", {"task": "annotate"}, "seats"),
         ("annotator", {}, "seats"),
-        ("annotator", {"task": "annotate", "opposite": "offline/item"}, "nobody sits opposite"),
-        ("robot", {"opposite": "offline/kitchen"}, "built in are offline/item"),
-        ("robot", {"opposite": "person"}, "in place of seat"),
-        ("user", {"opposite": "openai/gpt-4o"}, "which method"),
+        ("annotator", {"task": "annotate", "opposite": "offline/item"}, "an annotator has no opposite"),
+        ("robot", {"opposite": "offline/kitchen"}, "the built-in players are offline/item"),
+        ("robot", {"opposite": "person"}, "instead of seat"),
+        ("user", {"opposite": "openai/gpt-4o"}, "set the method"),
         ("user", {"opposite": "openai/gpt-4o", "method": "knowno"}, "calibration"),
         ("user", {"method": "binary"}, "for a language model"),
         ("robot", {"questions": -1}, "questions"),
@@ -366,7 +364,7 @@ def test_what_is_offered(pair):
         ("robot", {"data": 3}, "data"),
     ],
 )
-def test_studies_that_cannot_be_held(seat, settings, said):
+def test_studies_with_invalid_settings_are_refused(seat, settings, said):
     with pytest.raises(InputError, match=said):
         _ = KitchenStudy(study(seat, settings=settings)).settings
 
@@ -377,7 +375,7 @@ async def test_options_of_a_run_come_from_the_sessions_log(server):
     await to_the_end(server, entry.episode_id, "robot")
     item = server.item(entry.episode_id)
     of_the_run = study(id="b", conditions=[item.id], settings={"options": "study-a"}, sets_per_participant=1)
-    with pytest.raises(InputError, match="has none of the item"):
+    with pytest.raises(InputError, match="has none for the item"):
         server.again(study(id="b", settings={"options": "study-a"}))
     server.start(of_the_run)
     (marked,) = {one.chosen for one in decisions(server.reader, ["study-a"])}
@@ -435,7 +433,7 @@ async def test_two_people_are_paired_in_a_study(server):
     assert (await sessions.view(further.episode_id, "user")).stage == "waiting"
 
 
-def test_people_are_paired_as_robot_and_user_alone():
+def test_people_are_paired_only_as_robot_and_user():
     for wrong in ({"seats": ["robot", "annotator"]}, {"settings": {"opposite": "offline/kitchen"}}):
         with pytest.raises(InputError, match="paired"):
             KitchenStudy(study(**{"seat": "", "seats": ["robot", "user"], "setup": "H2H", **wrong})).check()

@@ -1,4 +1,4 @@
-"""What goes into the log comes out of it: decisions, exchanges, scores, lines; every field of spec 13."""
+"""Round trips through the log: decisions, exchanges, scores, lines; every field of spec 13."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from simulator.ambik.items import PairItem
 from simulator.ambik.machine import MACHINE
-from simulator.ambik.payloads import calibrated, decision_payload, method_decision, read_decision
+from simulator.ambik.payloads import decision_payload, method_decision, read_decision, score_candidates
 from simulator.ambik.playing import Options, calibration_option, read_calibration
-from simulator.ambik.predicting import prepared
+from simulator.ambik.predicting import prepare
 from simulator.ambik.records import Affordance, Calibrated, Decision
 from simulator.ambik.score import values
 from simulator.ambik.terms import DEFAULT, Settings, read_settings, settings_option
@@ -70,9 +70,9 @@ def test_a_decision_comes_back_as_it_went(fields):
 @pytest.mark.each(
     ("decision", "message"),
     [
-        (3, "decision is no object"),
-        ({}, "None is no method"),
-        ({"method": "guess"}, "'guess' is no method"),
+        (3, "decision is not an object"),
+        ({}, "None is not a method"),
+        ({"method": "guess"}, "'guess' is not a method"),
         ({"method": "knowno", "options": {"A": 3}}, r"options.A is 3, not a text"),
         ({"method": "knowno", "tokens": [["A", "much"]]}, r'tokens\[0\]\[1\] is "much", not a number'),
     ],
@@ -94,7 +94,7 @@ def test_settings_and_calibrations_come_back_as_they_went(one):
         assert Options.read({"calibration": option}).calibration == made
 
 
-def test_options_that_read_the_same_are_told_by_the_smallest(item):
+def test_options_with_the_same_text_get_the_smallest_value(item):
     one = Decision(
         episode_id="e",
         run="",
@@ -103,7 +103,7 @@ def test_options_that_read_the_same_are_told_by_the_smallest(item):
         options={"A": "Lift it.", "B": "Lift it."},
         tokens=(("A", -3.0), ("B", -0.1)),
     )
-    payload = calibrated(prepared(one, Options().settings), Options())
+    payload = score_candidates(prepare(one, Options().settings), Options())
     assert payload["nonconformity"] == {"Lift it.": pytest.approx(1 - 1 / (1 + 2.718281828 ** (-2.9 / 5)))}
 
 

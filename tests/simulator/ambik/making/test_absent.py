@@ -1,4 +1,4 @@
-"""Objects that a task names and the scene does not hold (spec 11, step 2)."""
+"""Objects that a task names and the scene lacks (spec 11, step 2)."""
 
 import pytest
 
@@ -53,7 +53,7 @@ def test_what_may_mean_something_of_the_scene_is_there(text):
         ("Slice the tomatoes.", ("tomato",)),
     ],
 )
-def test_what_a_model_made_up_is_told(text, names):
+def test_things_that_a_model_made_up_are_reported(text, names):
     assert tuple(name.casefold() for name in absent(text, SCENE)) == tuple(one.casefold() for one in names)
 
 

@@ -11,9 +11,9 @@ from simulator.ambik.generation import (
     Asker,
     Decoding,
     DroppedTask,
-    NotAsked,
-    about,
-    make,
+    MissingAnswer,
+    key_prefix,
+    make_draft,
     new_prompt,
 )
 from simulator.generation import Journal
@@ -29,7 +29,7 @@ def play(tmp_path, scene):
     def run(script=None, decoding=None, where="answers.jsonl", capabilities=None):
         with Journal(tmp_path / where) as journal:
             model = None if script is None else ScriptModel(script, capabilities=capabilities)
-            return asyncio.run(make(Asker("script", decoding or Decoding(), journal, model), scene))
+            return asyncio.run(make_draft(Asker("script", decoding or Decoding(), journal, model), scene))
 
     return run
 
@@ -71,7 +71,7 @@ def test_tasks_are_drawn_and_the_rest_is_not(play, writer, scene):
     assert all(scene.words in one.messages[-1].content for one in script.asked)
 
 
-def test_a_task_that_names_what_is_not_there_is_dropped_and_told(play, writer):
+def test_a_task_that_names_missing_things_is_dropped_and_reported(play, writer):
     script = writer(task="Pour apple juice into the mug.")
     made = play(script)
     assert made.draft is None and script.roles() == ["task"]
@@ -113,7 +113,7 @@ def test_without_any_candidate_there_is_no_draft(play, writer):
     assert "rewrite" not in script.roles()
 
 
-def test_candidates_that_all_repeat_the_task_leave_the_plan_alone(play, writer):
+def test_candidates_that_all_repeat_the_task_leave_the_plan_unchanged(play, writer):
     same = f"Task: {CLEAR.upper()}\nQuestion: What?\nAnswer: That."
     script = writer(**dict.fromkeys(ORDER, same))
     made = play(script)
@@ -128,7 +128,7 @@ def test_without_a_plan_none_is_rewritten(play, writer):
     assert "rewrite" not in script.roles()
 
 
-def test_what_a_plan_makes_up_is_told_but_kept(play, writer):
+def test_things_that_a_plan_makes_up_are_reported_but_kept(play, writer):
     made = play(writer(plan="1. Take the mug.\n2. Put honey into the mug."))
     assert made.plan_names == ("mug", "honey") and len(made.draft.plan) == 2
 
@@ -138,7 +138,7 @@ def test_plans_that_do_not_part(play, writer):
     assert made.step is None and made.rewritten == "common_sense_knowledge"
 
 
-def test_what_is_refused_is_told_and_not_asked_again(play, writer):
+def test_a_refusal_is_recorded_and_not_asked_again(play, writer):
     made = play(writer(task=lambda request: Refused("no", text="")))
     assert [one.reason for one in made.dropped] == ["refused"]
     assert play() == made
@@ -147,8 +147,8 @@ def test_what_is_refused_is_told_and_not_asked_again(play, writer):
     assert play(where="other.jsonl") == made
 
 
-def test_nobody_is_asked_twice(play, writer):
-    with pytest.raises(NotAsked):
+def test_no_request_is_sent_twice(play, writer):
+    with pytest.raises(MissingAnswer):
         play()
     made = play(writer())
     assert play() == made
@@ -170,9 +170,11 @@ def test_what_breaks_is_gone_on_with(play, writer):
 
 def test_another_command_has_other_answers():
     usual = Decoding()
-    assert about("a", usual) == about("a", replace(usual, tries=9))
+    assert key_prefix("a", usual) == key_prefix("a", replace(usual, tries=9))
     others = [replace(usual, seed=1), replace(usual, temperature=0.1), replace(usual, language="zh")]
-    assert len({about("a", usual), about("b", usual), *(about("a", one) for one in others)}) == 5
+    assert (
+        len({key_prefix("a", usual), key_prefix("b", usual), *(key_prefix("a", one) for one in others)}) == 5
+    )
 
 
 def test_models_that_only_continue_texts_read_one_text(play, writer):
@@ -198,7 +200,7 @@ def test_prompts_show_worked_examples_and_end_with_the_scene(role, language, sce
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_what_safety_and_common_sense_need_nobody_to_tell(language, scene):
+def test_safety_and_common_sense_need_no_question(language, scene):
     """Spec 11, step 3: people would solve these without help, and as few words change as possible."""
     system = {
         kind: new_prompt(kind, language, scene=scene.words, task=CLEAR).messages[0].content for kind in ORDER

@@ -55,7 +55,7 @@ def nobody(request):
     raise AssertionError("asked")
 
 
-def test_without_a_model_there_are_scenes_alone(run):
+def test_without_a_model_there_are_only_scenes(run):
     done = run("--scenes", 4, "--seed", 9, "--out", "new", model=False, script=nobody)
     assert done.exit_code == 0, done.output
     assert [row["id"] for row in lines("new/scenes.jsonl")] == [f"s9-000{n}" for n in range(1, 5)]
@@ -70,9 +70,9 @@ def test_from_scenes_to_a_study(run):
     assert done.exit_code == 0, done.output
     found = counts(done.output)
     assert (found["scenes"], found["tasks asked for"], found["drafts"]) == (4, 4, 4)
-    assert found["whose candidates all repeat the task"] == 0
+    assert found["with candidates that all repeat the task"] == 0
     assert [found[f"with a candidate: {kind}"] for kind in AMBIGUITIES] == [4, 4, 4]
-    assert found["with the plan of: safety"] == 4 and found["whose plans part"] == 4
+    assert found["with the plan of: safety"] == 4 and found["with two plans that differ"] == 4
     drafts = load_drafts("new/drafts.jsonl")
     scenes = draw_scenes(4, 0)
     assert [(one.id, one.objects, one.scene) for one in drafts] == [
@@ -93,7 +93,7 @@ def test_the_study_gives_each_draft_to_two_annotators(run):
     assert study.judgments_per_item == 2 and study.seat == "annotator"
 
 
-def test_what_is_dropped_is_told(run, fitting):
+def test_dropped_tasks_are_reported(run, fitting):
     def task(request):
         return (
             "Fry the bacon on the stove." if "s0-0002" in wanted(request) else fitting.said["task"](request)
@@ -104,7 +104,7 @@ def test_what_is_dropped_is_told(run, fitting):
     assert done.exit_code == 0, done.output
     found = counts(done.output)
     assert (found["dropped: not in the scene"], found["drafts"]) == (1, 2)
-    assert "s0-0002: names what is not there (bacon, stove): Fry the bacon on the stove." in done.output
+    assert "s0-0002: names things not in the scene (bacon, stove): Fry the bacon on the stove." in done.output
     (row,) = lines("new/dropped.jsonl")
     assert (row["scene"], row["reason"], row["names"]) == ("s0-0002", "not in the scene", ["bacon", "stove"])
     assert [one.id for one in load_drafts("new/drafts.jsonl")] == ["s0-0001", "s0-0003"]
@@ -119,12 +119,12 @@ def scene_ids(scenes):
     return ids
 
 
-def test_candidates_that_only_repeat_the_task_are_told(run, fitting):
+def test_candidates_that_only_repeat_the_task_are_reported(run, fitting):
     said = dict.fromkeys(AMBIGUITIES, lambda request: f"Task: {clear(request)}\nQuestion: What?\nAnswer: It.")
     done = run("--scenes", 3, "--out", "new", script=type(fitting)({**fitting.said, **said}))
     found = counts(done.output)
-    assert (found["drafts"], found["whose candidates all repeat the task"]) == (3, 3)
-    assert found["whose plans part"] == 0
+    assert (found["drafts"], found["with candidates that all repeat the task"]) == (3, 3)
+    assert found["with two plans that differ"] == 0
 
 
 def clear(request):
@@ -145,7 +145,7 @@ def test_nothing_left_is_a_failure_and_leaves_no_old_study(run, fitting):
     assert len(lines("new/dropped.jsonl")) == 2
 
 
-def test_the_same_command_writes_the_same_and_asks_nobody(run):
+def test_the_same_command_writes_the_same_and_asks_no_model(run):
     assert run("--scenes", 3, "--out", "new").exit_code == 0
     before = {path.name: path.read_bytes() for path in Path("new").iterdir()}
     done = run("--scenes", 3, "--out", "new", script=nobody)
@@ -220,7 +220,7 @@ def test_files_of_drafts_that_are_none(tmp_path, text):
         load_drafts(path)
 
 
-def test_a_draft_stands_in_a_file_once(run):
+def test_a_draft_is_in_a_file_only_once(run):
     assert run("--scenes", 1, "--out", "new").exit_code == 0
     path = Path("new/twice.jsonl")
     path.write_bytes(Path("new/drafts.jsonl").read_bytes() * 2)

@@ -1,4 +1,4 @@
-"""Tasks, plans and candidates out of what models write."""
+"""Parsing tasks, plans and candidates from model output."""
 
 import pytest
 

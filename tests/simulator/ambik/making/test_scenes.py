@@ -5,15 +5,7 @@ from collections import Counter
 import pytest
 
 from simulator.ambik.intents import folded
-from simulator.ambik.scenes import (
-    KINDS,
-    Group,
-    all_groups,
-    draw_scene,
-    draw_scenes,
-    in_words,
-    scene_record,
-)
+from simulator.ambik.scenes import KINDS, Group, all_groups, draw_scene, draw_scenes, in_words, scene_record
 from simulator.ambik.terms import APPLIANCES
 
 OBJECTS = [name for group in all_groups() for name in group.objects]
@@ -32,7 +24,7 @@ def test_no_thing_is_in_two_groups_and_no_appliance_in_any():
     assert not {folded(name) for name in OBJECTS} & set(APPLIANCES)
 
 
-def test_an_article_is_all_that_stands_before_a_name():
+def test_only_an_article_precedes_a_name():
     for name in OBJECTS:
         assert in_words(name) in (name, f"a {name}", f"an {name}")
         assert "," not in name
@@ -75,7 +67,7 @@ def test_kitchenware_comes_first():
         assert kinds == sorted(kinds)
 
 
-def test_every_group_is_drawn_and_no_two_scenes_are_alike():
+def test_every_group_is_drawn_and_all_scenes_differ():
     assert {name for scene in SCENES for name in scene.groups} == {group.name for group in all_groups()}
     assert len({scene.objects for scene in SCENES}) == len(SCENES) == len({scene.id for scene in SCENES})
 
@@ -102,7 +94,7 @@ def test_small_groups_are_passed_over():
         assert "few" not in draw_scene(number, 0, made).groups
 
 
-def test_a_record_holds_the_whole_scene():
+def test_a_record_has_the_complete_scene():
     scene = SCENES[0]
     assert scene_record(scene) == {
         "id": scene.id,

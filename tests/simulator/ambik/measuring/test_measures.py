@@ -13,8 +13,8 @@ import pytest
 from simulator.ambik import conformal
 from simulator.ambik.coverage import GRID, epsilon_curve
 from simulator.ambik.measures import Measures, mean_of_means, means, measures
-from simulator.ambik.metrics import matched, outcome_values
-from simulator.ambik.predicting import calibrate, outcome, outcome_prepared, prepared
+from simulator.ambik.metrics import match_pairs, outcome_values
+from simulator.ambik.predicting import apply_threshold, calibrate, outcome, prepare
 from simulator.ambik.records import ABORTED, Decision, Outcome
 from simulator.ambik.terms import DEFAULT, Settings
 from simulator.stats import bootstrap_mean, cluster_bootstrap, wilson
@@ -63,7 +63,7 @@ def test_the_published_code_reads_a_shortlist_as_it_is_written(
     assert values == [0.5, 1.0, 0.0]
 
 
-def test_means_are_told_per_type_with_what_is_left_out(table: list[Outcome]) -> None:
+def test_means_are_reported_per_type_with_exclusions(table: list[Outcome]) -> None:
     found = measures(table, DEFAULT)
     kinds = ("unambiguous_direct", "preferences", "common_sense_knowledge", "safety")
     assert tuple(one.type for one in found.types) == kinds
@@ -112,7 +112,7 @@ def test_an_agent_that_never_asks_is_not_good(made: Callable[..., Outcome], make
 
 
 def test_pairs_are_matched_by_id(table: list[Outcome]) -> None:
-    assert matched(table).values == (1, 0, 0)
+    assert match_pairs(table).values == (1, 0, 0)
     found = measures(table[::-1], DEFAULT)
     assert (found.ambdif.n, found.ambdif.left_out) == (3, {})
     lone = measures([table[0], table[3], table[4], table[5]], DEFAULT)
@@ -123,11 +123,11 @@ def test_pairs_are_matched_by_id(table: list[Outcome]) -> None:
 
 def test_several_decisions_on_a_member_are_combined(table: list[Outcome]) -> None:
     twice = [*table[:2], replace(table[0], predicted=("take the glass mug",))]
-    assert matched(twice).values == (0.5,) and not matched(twice).plain
+    assert match_pairs(twice).values == (0.5,) and not match_pairs(twice).plain
     assert measures(twice, DEFAULT).ambdif.value == 0.5
 
 
-def test_binary_differs_by_what_it_said(made: Callable[..., Outcome], make_pair: MakePair) -> None:
+def test_binary_differs_by_its_stated_certainty(made: Callable[..., Outcome], make_pair: MakePair) -> None:
     pair = make_pair()
     said = {"method": "binary", "action": "act"}
     clear = made(pair, "clear", "act", certainty="certain", **said)
@@ -220,7 +220,7 @@ def test_intervals_are_those_of_a_bootstrap_over_pairs(
     assert preferences.hr.interval == wilson(round(preferences.hr.interval.value * 30), 30)
 
 
-def test_shares_that_are_all_alike_are_as_sure_as_their_pairs(
+def test_equal_shares_are_as_certain_as_the_number_of_pairs(
     made: Callable[..., Outcome], make_pair: MakePair
 ) -> None:
     outcomes = [
@@ -259,9 +259,9 @@ def test_a_decision_that_was_never_made_covers_nothing_under_any_threshold(
     make_decision: MakeDecision, make_pair: MakePair
 ) -> None:
     decision = replace(make_decision(make_pair("p"), "clear"), flags=(ABORTED,))
-    ready = prepared(decision, DEFAULT)
-    assert outcome_prepared(ready, math.inf, DEFAULT) == outcome(decision, None, DEFAULT)
-    assert outcome_prepared(ready, 0.5, DEFAULT).covered is False
+    ready = prepare(decision, DEFAULT)
+    assert apply_threshold(ready, math.inf, DEFAULT) == outcome(decision, None, DEFAULT)
+    assert apply_threshold(ready, 0.5, DEFAULT).covered is False
 
 
 def test_resampled_means_are_those_of_the_plain_bootstrap() -> None:
@@ -311,5 +311,5 @@ def test_a_decision_that_was_never_made_is_right_nowhere(
     settings = Settings(help="size")
     for member in ("clear", "ambiguous"):
         decision = make_decision(make_pair("p1", type=kind), member, method=method, flags=(ABORTED,))
-        values = outcome_values([outcome_prepared(prepared(decision, settings), 0.0, settings)], settings)[0]
+        values = outcome_values([apply_threshold(prepare(decision, settings), 0.0, settings)], settings)[0]
         assert (values["chr"], values["accuracy"]) == (0, 0), member

@@ -1,4 +1,4 @@
-"""Every metric on cases made for each of its rules, by the paper and as the published code has it."""
+"""Every metric on cases for each of its rules, by the paper and in the published code."""
 
 from __future__ import annotations
 

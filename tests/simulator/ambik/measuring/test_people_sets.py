@@ -1,4 +1,4 @@
-"""People's sets beside prediction sets."""
+"""Comparison of people's sets with prediction sets."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def model(*predicted: str, item: PairItem = ITEM, covered: bool | None = True, *
     return Outcome(decision=decision, predicted=predicted, help=len(predicted) > 1, covered=covered)
 
 
-def test_a_set_is_laid_beside_the_other() -> None:
+def test_sets_of_the_same_task_are_compared() -> None:
     found = compare_sets([person(GLASS, WOOD, CERAMIC, asked=True)], [model(f"B) {WOOD.lower()}", GLASS)])
     (pair,) = found.pairs
     assert pair.values == {

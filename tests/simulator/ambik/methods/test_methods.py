@@ -1,4 +1,4 @@
-"""The five methods from end to end, with a model that says what a table says (spec 6, 8)."""
+"""The five methods from end to end, with a scripted model (spec 6, 8)."""
 
 import math
 from typing import Any
@@ -108,7 +108,7 @@ class TestKnowNo:
         assert found.flags == ()
         assert [request.max_tokens for request in model.asked[1:]] == [1, 4]
 
-    async def test_a_letter_beside_a_blank_is_read_at_once(self, scripted, says, pair_item):
+    async def test_a_letter_with_a_blank_is_read_immediately(self, scripted, says, pair_item):
         table = ((" ", -0.1), ("B", -2.0))
         model = scripted({**says, "choose": table})
         found = await decide("knowno", Case(pair_item), model.model)
@@ -117,7 +117,7 @@ class TestKnowNo:
 
     async def test_a_model_that_gives_no_probabilities_is_named(self, scripted, says, pair_item):
         model = scripted({**says, "choose": "A"}, name="mute")
-        with pytest.raises(Unsupported, match="offline/mute was asked for log-probabilities and gave none"):
+        with pytest.raises(Unsupported, match="offline/mute returned no log-probabilities"):
             await decide("knowno", Case(pair_item), model.model)
 
     async def test_an_answer_cut_by_its_own_blank_line_is_asked_for_again(

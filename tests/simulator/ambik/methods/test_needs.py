@@ -1,4 +1,4 @@
-"""What a method needs of its models, said by name before anything is played."""
+"""Needs of a method, reported with the model's name before anything is played."""
 
 import pytest
 
@@ -14,7 +14,7 @@ TELLS = Announced("local/smollm2", Capabilities(logprobs=True))
 def test_letters_need_probabilities(method):
     why = refusal(method, MUTE)
     assert {"knowno": "KnowNo", "lap": "LAP"}[method] in why
-    assert "anthropic/some gives none" in why
+    assert "anthropic/some does not return them" in why
     assert "--chooser local/smollm2" in why
     assert "lofreecp, binary or nohelp" in why
     assert refusal(method, TELLS) == ""
@@ -24,12 +24,12 @@ def test_letters_need_probabilities(method):
 def test_it_is_the_chooser_who_needs_them(method):
     assert refusal(method, MUTE, TELLS) == ""
     why = refusal(method, TELLS, MUTE)
-    assert "anthropic/some gives none; take another chooser" in why
+    assert "anthropic/some does not return them; take another chooser" in why
 
 
 def test_several_draws_need_a_temperature():
-    assert "anthropic/some takes none" in refusal("lofreecp", MUTE)
-    assert "draws 7 answers" in refusal("lofreecp", MUTE, samples=7)
+    assert "anthropic/some does not accept one" in refusal("lofreecp", MUTE)
+    assert "samples 7 answers" in refusal("lofreecp", MUTE, samples=7)
     assert refusal("lofreecp", MUTE, samples=1) == ""
     assert refusal("lofreecp", TELLS) == ""
 

@@ -1,4 +1,4 @@
-"""Options, actions and certainty out of what models write, ugly as it comes (spec 6, 8.1, 8.4)."""
+"""Parsing options, actions and certainty from messy model output (spec 6, 8.1, 8.4)."""
 
 import pytest
 from hypothesis import given
@@ -50,7 +50,7 @@ def test_four_options_however_they_are_laid_out(text: str) -> None:
         ("A) take the red mug\nB)\nC) **\nD)   ", ("B", "C", "D")),
     ],
 )
-def test_what_is_missing_is_filled_and_told(text: str, filled: tuple[str, ...]) -> None:
+def test_missing_options_are_filled_and_flagged(text: str, filled: tuple[str, ...]) -> None:
     found = read_options(text)
     assert found.filled == filled
     assert tuple(found.texts) == LETTERS

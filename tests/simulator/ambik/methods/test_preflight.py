@@ -1,4 +1,4 @@
-"""What a server cannot do is found out before anything is played, and other methods are played."""
+"""Missing capabilities of a server are found before anything is played; other methods are played."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which table of tokens is read (spec 7)."""
+"""The table of tokens that is read (spec 7)."""
 
 import pytest
 

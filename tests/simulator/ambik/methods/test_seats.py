@@ -1,4 +1,4 @@
-"""Methods in the robot's seat, and users: what they say to a view."""
+"""Replies of methods in the robot's seat, and of users."""
 
 import json
 from dataclasses import replace
@@ -60,7 +60,7 @@ class TestRobot:
         assert "What may be meant:\n- Put green tea into the blue mug.\n- Put black tea in it.\n" in asked
         assert "not listed" not in model.asked[-1].messages[-1].content
 
-    async def test_what_it_was_told_is_in_every_prompt_of_the_next_decision(self, scripted, says, pair_item):
+    async def test_answers_are_in_every_prompt_of_the_next_decision(self, scripted, says, pair_item):
         model = scripted(says)
         knows = told(pair_item, (("Which tea?", "The green one."),), may_ask=False)
         await MethodRobot(model.model).reply(view_of(knows, method="knowno", calibration=WIDE, questions=1))
@@ -125,7 +125,7 @@ class TestItemUser:
             await ItemUser().reply(view_of(knows, "user", language=language))
         ).text == "The green one, please."
 
-    async def test_a_clear_task_is_said_again(self, clear_item):
+    async def test_a_clear_task_is_repeated(self, clear_item):
         said = (await ItemUser().reply(view_of(UserKnows(item=clear_item, question="Which?"), "user"))).text
         assert said == "Just as I said: Make a cup of green tea in the blue mug."
 

@@ -1,4 +1,4 @@
-"""What the kitchen robot makes of a step: act or ask, and why."""
+"""The kitchen robot's decision on a step: act or ask, and why."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_produce_is_washed_and_raw_meat_cooked_where_a_step_only_says_prepare():
     assert "ook" in judge(_case("Prepare the ham.", objects=("ham",))).action
 
 
-def test_how_long_is_asked_unless_somebody_has_said_so():
+def test_the_robot_asks_how_long_unless_the_text_says_so():
     found = judge(_case("Boil the eggs.", objects=("eggs",)))
     assert found.question is not None
     assert "how long" in found.question.en
@@ -226,7 +226,7 @@ async def test_questions_are_in_the_language_of_the_page(items):
 
 
 def test_a_robot_of_another_name_is_refused():
-    with pytest.raises(InputError, match="built in are offline/kitchen"):
+    with pytest.raises(InputError, match="the built-in robots are offline/kitchen"):
         OfflineRobot("offline/cook")
 
 

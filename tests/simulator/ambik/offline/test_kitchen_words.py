@@ -77,7 +77,7 @@ def test_the_tables_name_categories_that_exist_and_hold_some_hundred_things():
     assert all("{}" in purpose.phrase for purpose in table.purposes if purpose.phrase)
 
 
-def test_every_reason_is_told_in_both_languages():
+def test_every_reason_is_in_both_languages():
     rules = (*sense().choices, *sense().purposes, *sense().rewrites, *sense().places.values())
     for rule in rules:
         assert rule.why.en.endswith((".", "!"))
@@ -122,7 +122,7 @@ def test_a_name_of_something_that_is_not_there_means_nothing_that_is():
     assert noun.things == ()
 
 
-def test_amounts_and_sorts_are_told_from_things():
+def test_amounts_and_sorts_are_distinguished_from_things():
     (noun,) = mentions("Take two kinds of jam", SCENE)
     assert noun.sorts
     assert noun.before == "two"

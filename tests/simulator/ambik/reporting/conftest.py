@@ -1,4 +1,4 @@
-"""A log with runs of all methods, of the built-in robot and of people; and how the commands are called."""
+"""A log with runs of all methods, the built-in robot and people; and a function that calls the commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of decisions, and what an import of them says."""
+"""Decision files, and the results of importing them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def brought(log, *paths, data=None, name=None, duplicates="refuse"):
 
 def lines_of(log, *runs):
     with LogReader(log) as reader:
-        return [line for run in runs for line in form_lines(reader, run, whole=True)]
+        return [line for run in runs for line in form_lines(reader, run, self_contained=True)]
 
 
 def told(log, runs=(), files=(), **switches):

@@ -1,4 +1,4 @@
-"""What the report says, as objects and as JSON by section."""
+"""The report as objects and as JSON by section."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs of decisions as files: they come back as they were, and what is wrong is told by line and field."""
+"""Decision logs as files: they are restored unchanged, and faults are reported by line and field."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def read(tmp_path, *lines, name="log.jsonl"):
     ],
 )
 def test_what_the_log_holds_comes_back(reader, tmp_path, run):
-    found = read(tmp_path, *form_lines(reader, run, whole=True))
+    found = read(tmp_path, *form_lines(reader, run, self_contained=True))
     assert found.faults == () and all(one.known for one in found.rows)
     firsts = {one.decision.episode_id: one for one in reversed(found.rows)}
     logged = decisions(reader, [run])
@@ -85,7 +85,7 @@ def test_an_infinite_threshold_is_a_text(tmp_path):
     assert math.isinf(line.threshold.q_hat)
 
 
-def test_the_target_is_that_of_the_threshold_where_nothing_else_is_said(tmp_path):
+def test_without_a_target_that_of_the_threshold_is_used(tmp_path):
     (line,) = read(tmp_path, {**KNOWNO, "epsilon": 0.4, "rank": 13}).rows
     assert line.settings.target_success == 0.6
     (line,) = read(tmp_path, {**KNOWNO, "epsilon": 0.4, "settings": {"target_success": 0.5}}).rows
@@ -113,7 +113,10 @@ def test_a_conformal_line_without_threshold_or_set_calibrates(tmp_path):
     [
         ({"method": "guess"}, 'method is "guess", not one of knowno'),
         ({"member": "both"}, 'member is "both"'),
-        ({"type": "unambiguous_direct"}, "type is unambiguous_direct, which a task that is ambiguous"),
+        (
+            {"type": "unambiguous_direct"},
+            "type is unambiguous_direct, which does not fit the member ambiguous",
+        ),
         ({"member": None}, "member is missing"),
         ({"token_table": [["A"]]}, "token_table[0][1] is missing"),
         ({"token_table": [["A", 0.5]]}, "token_table[0][1] is 0.5; the logarithm"),
@@ -121,14 +124,14 @@ def test_a_conformal_line_without_threshold_or_set_calibrates(tmp_path):
         ({"token_table": [["A", None]]}, "token_table[0][1] is null, not a number"),
         ({"token_table": [["A", -(10**400)]]}, "token_table[0][1] is -1000"),
         ({"right": [["A"]]}, 'right[0] is ["A"], not a text'),
-        ({"right": ["F"]}, "right has 'F', which is none of the options"),
+        ({"right": ["F"]}, "right has 'F', which is not an option"),
         ({"right": 5}, "right is 5, not a list"),
         ({"right": "AB"}, 'right is "AB", not a list'),
         ({"right": {}}, "right is {}, not a list"),
-        ({"q_hat": 10**400}, "q_hat: is too large for a number; infinity is written inf"),
+        ({"q_hat": 10**400}, "q_hat: is too large for a number; write inf for infinity"),
         ({"epsilon": 10**400}, "epsilon is 1000"),
         ({"epsilon": 20}, "epsilon is 20, not between 0 and 1"),
-        ({"method": "lofreecp", "samples": {"wait": 3}, "draws": -5}, "draws is -5; so many answers"),
+        ({"method": "lofreecp", "samples": {"wait": 3}, "draws": -5}, "draws is -5; it must not be negative"),
         ({"token_table": None}, "token_table is null, not a list"),
         ({"options": {}}, "options is empty"),
         ({"filled_options": ["E"]}, "filled_options has 'E'"),
@@ -144,7 +147,7 @@ def test_a_conformal_line_without_threshold_or_set_calibrates(tmp_path):
         ({"method": "lofreecp"}, "samples is missing"),
         (
             {"method": "lofreecp", "samples": {"wait": 0}},
-            "samples has an answer that was drawn less than once",
+            "samples has an answer with a count below 1",
         ),
         ({"method": "binary", "certainty": None}, "certainty is null, not a text"),
         ({"method": "binary", "certainty": "certain", "help": "yes"}, 'help is "yes", not true or false'),
@@ -192,7 +195,7 @@ def test_decisions_of_several_seeds_are_several(tmp_path):
     assert len(found.rows) == 2 and found.faults == ()
 
 
-def test_where_no_part_is_told_the_pair_tells_it(tmp_path):
+def test_without_a_part_that_of_the_pair_is_used(tmp_path):
     (line,) = read(tmp_path, {**KNOWNO, "q_hat": None, "prediction_set": []}).rows
     assert line.calibrates and line.decision.item.part == "calibration"
     pair = replace(next(one for one in load_pairs() if one.type == "preferences"), id="p1")
@@ -214,7 +217,7 @@ def test_forms_and_answers_are_passed_over(tmp_path):
     assert (len(found.rows), found.faults) == (1, ())
 
 
-def test_the_kind_is_told_by_the_content(tmp_path):
+def test_the_kind_is_recognized_by_the_content(tmp_path):
     assert is_decision(KNOWNO) and not is_decision({"pair_id": "p1"})
     assert is_decision({"pair_id": "p1", "method": "nohelp", "action": "take the mug"})
     assert is_decision({"pair_id": "p1", "method": "person", "marked": ["take the mug"]})

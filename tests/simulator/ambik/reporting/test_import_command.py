@@ -1,4 +1,4 @@
-"""`askback import ambik-results`: files of decisions become runs that tell all that the files tell."""
+"""`askback import ambik-results`: decision files become runs without loss."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def call(call, monkeypatch):
     return lambda *arguments: CliRunner().invoke(app, [str(one) for one in arguments])
 
 
-def test_what_is_exported_and_imported_is_exported_alike(exported, imported, tmp_path):
+def test_exporting_an_import_gives_the_same_file(exported, imported, tmp_path):
     again = tmp_path / "again.jsonl"
     with LogReader(imported) as reader:
         write_run_lines(again, reader, RUNS)
@@ -114,7 +114,7 @@ def test_an_import_that_was_cut_off_is_completed(exported, tmp_path, monkeypatch
     assert told(log, RUNS) == told(log, files=[exported])
 
 
-def test_beside_a_run_of_the_same_name_a_name_is_made(log, exported, tmp_path):
+def test_a_run_of_the_same_name_gets_another_name(log, exported, tmp_path):
     """The log in which it was played has all names already."""
     copy = tmp_path / "log.sqlite"
     copy.write_bytes(log.read_bytes())
@@ -143,7 +143,7 @@ def test_a_calibration_of_the_same_name_that_gives_another_threshold_is_not_take
         assert calibration_of(reader, names[1]).q_hat == 0.123
 
 
-def test_foreign_lines_are_told_apart_by_robot_method_and_configuration(tmp_path, call):
+def test_foreign_lines_are_divided_by_robot_method_and_configuration(tmp_path, call):
     calibrating = foreign(20, skip=0, part="calibration")
     tests = [
         *foreign(6, part="test"),
@@ -157,7 +157,7 @@ def test_foreign_lines_are_told_apart_by_robot_method_and_configuration(tmp_path
     file, log = written(tmp_path / "theirs.json", *calibrating, *tests), tmp_path / "log.sqlite"
     result = call(file, "--data", "builtin", "--log", log)
     assert (result.exit_code, result.stderr) == (0, "")
-    runs = result.stdout.splitlines()[-1].removeprefix("More of them: askback report ambik ").split()
+    runs = result.stdout.splitlines()[-1].removeprefix("Full report: askback report ambik ").split()
     assert runs == [
         "theirs-knowno-some-model-full_plan",
         "theirs-knowno-other-model-full_plan",
@@ -196,21 +196,21 @@ def test_a_threshold_that_no_line_tells_is_that_of_the_calibration_in_another_fi
         assert calibration_of(reader, "b").q_hat == calibrated.q_hat
 
 
-def test_without_any_threshold_every_line_is_left_out_and_told(tmp_path, call):
+def test_without_any_threshold_every_line_is_left_out_and_reported(tmp_path, call):
     file = written(tmp_path / "a.jsonl", *foreign(2, part="test"))
     result = call(file, "--data", "builtin", "--log", tmp_path / "log.sqlite")
     assert result.exit_code == 1 and result.stdout == ""
     assert "4 lines of" in result.stderr and f"{file}:3: row {load_pairs()[21].id}" in result.stderr
     assert "q_hat is missing (with epsilon" in result.stderr
-    assert "nothing of it was imported" in result.stderr
+    assert "nothing was imported" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"pair_id": "nowhere"}, "the task is not at hand; name the data that it is of with --data"),
-        ({"time": "yesterday"}, "time is 'yesterday', no moment (ISO 8601, or seconds since 1970)"),
-        ({"time": float(10**30)}, "no moment"),
+        ({"pair_id": "nowhere"}, "the task is not available; name its data with --data"),
+        ({"time": "yesterday"}, "time is 'yesterday', not a time (ISO 8601, or seconds since 1970)"),
+        ({"time": float(10**30)}, "not a time"),
         ({"seed": "x"}, 'seed is "x", not a whole number'),
         ({"prediction_set": [1]}, "prediction_set[0] is 1, not a text"),
         ({"help": "yes"}, 'help is "yes", not true or false'),
@@ -256,22 +256,22 @@ def test_lines_that_are_there_twice_are_left_out_or_played_twice(tmp_path):
     assert again.runs[0].receipt.added == 0
 
 
-def test_stored_sets_and_scores_that_do_not_come_out_are_told_and_kept(tmp_path, call):
+def test_stored_sets_and_scores_that_differ_are_reported_and_kept(tmp_path, call):
     lines = foreign(1, method="nohelp", action="take the mug", help=False, hr=0.0, episode_id="e")
     lines[0] |= {"prediction_set": ["take the cup"], "chr": None, "help": True, "hr": 1, "episode_id": "f"}
     file, log = written(tmp_path / "a.jsonl", *lines), tmp_path / "log.sqlite"
     result = call(file, "--data", "builtin", "--log", log)
     assert result.exit_code == 0
     assert "4 stored values of a are not those recomputed" in result.stdout
-    assert "line 1: prediction_set is stored as ['take the cup'], but comes out as ['take the mug']" in (
+    assert "line 1: prediction_set is stored as ['take the cup'] but recomputed as ['take the mug']" in (
         result.stdout
     )
-    assert "line 1: hr is stored as 1, but comes out as 0" in result.stdout
+    assert "line 1: hr is stored as 1 but recomputed as 0" in result.stdout
     (first, second) = lines_of(log, "a")
     assert (first["prediction_set"], second["prediction_set"]) == (["take the cup"], ["take the mug"])
 
 
-def test_a_set_told_by_letters_is_read_as_its_texts(tmp_path):
+def test_a_set_given_by_letters_is_read_as_its_texts(tmp_path):
     (line,) = foreign(1, **THRESHOLD)[:1]
     file = written(tmp_path / "a.json", {**line, "prediction_set": list("ABCD"), "q_hat": 0.99})
     (found,) = brought(tmp_path / "log.sqlite", file, data="builtin")
@@ -295,7 +295,7 @@ def test_the_same_file_with_other_texts_is_another_import(tmp_path, call):
     assert brought(log, pairs)[0].runs[0].run.id == "a-" + read_sources([pairs]).files[0].digest[:8]
     refused = call(file, "--data", other_texts(tmp_path), "--log", log)
     assert refused.exit_code == 1
-    assert "the log holds another import of this file, 'a', of other lines or with other" in refused.stderr
+    assert "the log has another import of this file, 'a', with other lines or other" in refused.stderr
     result = call(file, "--data", "builtin", "--log", log, "--run", "mine")
     assert result.exit_code == 0 and "run mine in" in result.stdout
 
@@ -305,7 +305,7 @@ def test_the_published_run_becomes_a_calibration_that_tells_its_thresholds(publi
     log, file = tmp_path / "log.sqlite", published / "knowno_calib_logprobs_100.json"
     result = call(published, "--log", log)
     assert result.exit_code == 0 and "100 lines, 100 episodes" in result.stdout
-    assert "of 62 of 100 decisions the scenario is known by its number alone" in result.stdout
+    assert "62 of 100 decisions have only the number of their scenario" in result.stdout
     run = file.stem
     with LogReader(log) as reader:
         made = decisions(reader, [run])
@@ -320,7 +320,7 @@ def test_the_published_run_becomes_a_calibration_that_tells_its_thresholds(publi
     assert lines_of(tmp_path / "new.sqlite", run) == lines_of(log, run)
 
 
-def test_records_of_the_split_test_become_tests_of_the_calibration_beside_them(tmp_path):
+def test_records_of_the_split_test_become_tests_of_their_calibration(tmp_path):
     options = {
         "A": "pick up the pear",
         "B": "pick up the plum",
@@ -360,10 +360,10 @@ def test_other_files_are_refused_with_a_way_out(tmp_path, call):
     result = call(*files, tmp_path, "--log", tmp_path / "log.sqlite")
     assert result.exit_code == 1
     for said in (
-        "table.csv: holds results of methods, which are no decisions; give it to `askback score ambik`",
+        "table.csv: contains results of methods, not decisions; give it to `askback score ambik`",
         "empty.jsonl: is empty",
         "gone.jsonl: there is no such file or folder",
-        f"{tmp_path}: holds no decisions of AmbiK's that could be imported",
+        f"{tmp_path}: contains no AmbiK decisions to import",
     ):
         assert said in result.stderr
     assert not (tmp_path / "log.sqlite").exists()
@@ -376,7 +376,7 @@ def test_tasks_without_decisions_are_refused_and_a_file_that_breaks_off_names_it
     cut.write_bytes(pairs.read_bytes()[:20_000])
     result = call(pairs, cut, "--log", tmp_path / "log.sqlite")
     assert result.exit_code == 1 and not result.stdout
-    way = "holds pairs of tasks; register them with `askback data add ambik`"
+    way = "contains pairs of tasks; register them with `askback data add ambik`"
     assert f"{pairs}: {way}\n" in result.stderr
     assert f"{cut}: {way}; line 105: is not CSV: unexpected end of data" in result.stderr
 
@@ -387,7 +387,7 @@ def test_calibrations_among_which_cannot_be_chosen_are_refused(tmp_path):
     (found,) = brought(tmp_path / "log.sqlite", file, data="builtin")
     assert {one.run.id for one in found.runs} == {"a", "b"}
     assert (
-        len(found.faults) == 4 and "which of several calibrations it is of (a, b)" in found.faults[0].message
+        len(found.faults) == 4 and "which of several calibrations applies (a, b)" in found.faults[0].message
     )
     named = foreign(2, part="test", calibration_run="b", **THRESHOLD)
     file = written(tmp_path / "d.jsonl", *calibrating, *named)

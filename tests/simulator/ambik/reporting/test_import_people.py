@@ -1,4 +1,4 @@
-"""`askback import ambik-results`: what people did comes with who they are, and can be erased."""
+"""`askback import ambik-results`: people's decisions come with pseudonyms, and can be erased."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_people_are_participants_and_can_be_erased_for_good(tmp_path):
     erase_participant(log, f"bob-{digest}")
     (again,) = brought(log, file, data="builtin", name="again")
     assert [one.receipt.episodes for one in again.runs] == [1]
-    assert "were erased from this log, and stay so" in again.faults[0].message
+    assert "were erased from this log and are not added again" in again.faults[0].message
     with LogReader(log) as reader:
         assert [one.generator for one in decisions(reader, ["a", "again"])] == [f"ann-{digest}"] * 2
 

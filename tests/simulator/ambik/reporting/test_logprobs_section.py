@@ -1,4 +1,4 @@
-"""What is told of a published run's log-probabilities."""
+"""The report section on a published run's log-probabilities."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_left_out_is_each_item_by_the_threshold_of_all_others(number: int, targe
             assert told == conformal.coverage(covered, number)
 
 
-def test_the_chosen_rule_of_help_does_not_stand_under_the_other_ones_name() -> None:
+def test_the_chosen_help_rule_is_not_reported_under_the_other_name() -> None:
     records = run_of(24)
     sections = [
         logprobs_section(records, "run.json", switches={"help": rule, "target_success": 0.1})

@@ -1,4 +1,4 @@
-"""Pairs as those added in 2025 stand apart, with what is odd about them; and a caution of LAP's."""
+"""Pairs added in 2025 are reported separately, with their oddities; and a caution about LAP."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def test_decisions_on_added_pairs_are_a_group_of_their_own_with_its_oddities():
     assert [len(one.decisions) for one in (released, new)] == [8, 8]
     assert [one.conditions for one in (released, new)] == ["", "added 2025"]
     assert (
-        "4 pairs as added in 2025 are reported separately. 4 of them show the ambiguous plan"
+        "4 pairs of the kind added in 2025 are reported separately. 4 of them have the ambiguous plan"
         in added_statement(new)
     )
     assert added_statement(released) == ""
     assert len(baseline_groups([released, new])) == 8
 
 
-def test_one_part_alone_may_be_asked_for_and_other_data_are_left_whole():
+def test_one_part_may_be_selected_and_other_data_are_not_divided():
     assert [len(one.decisions) for one in split_by_kind([group()], "added")] == [8]
     assert [one.part for one in split_by_kind([group("paper")], "released")] == ["released"]
     whole = group("paper")
@@ -80,7 +80,7 @@ def test_a_run_may_be_of_one_part(tmp_path):
     }
     assert counts == {"all": 8, "released": 4, "added": 4}
     whole = write_pairs_file(tmp_path / "b.csv", PAIRS[1:2])
-    with pytest.raises(InputError, match="have no added pairs of the types"):
+    with pytest.raises(InputError, match="have no added test pairs of the types"):
         KitchenSelection(data=str(whole), member="clear", part="added").tests()
 
 
@@ -103,4 +103,4 @@ def test_right_options_without_affordance_are_a_caution(context, told):
     found = calibrate(decisions, DEFAULT)
     assert found.unaffordable == (5 if told else 0)
     warnings = " ".join(map(str, report_of(found, (), DEFAULT).warnings))
-    assert ("of 5 of 5 calibration items the right options have affordance 0" in warnings) == told
+    assert ("for 5 of 5 calibration items the right options have affordance 0" in warnings) == told

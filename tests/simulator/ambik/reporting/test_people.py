@@ -1,4 +1,4 @@
-"""What a report tells of people: their sets beside models', and how far annotators agree, counted by hand."""
+"""Report sections on people: their sets and models', and annotators' agreement, counted by hand."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ P, C, S = "preferences", "common_sense_knowledge", "safety"
 TYPES = {"ann": (P, C, S, P, P, C, P), "bob": (P, C, P, P, C, C, None)}
 """Type by draft; None: the row is deleted."""
 SHORT = {"ann": (2, 0, 0, 3, 2, 0, 2), "bob": (2, 0, 2, 2, 0, 0, 0)}
-"""How many things the shortlists hold."""
+"""Number of things in the shortlists."""
 ANSWERS = {"ann": "aabbaab", "bob": "aabaaab"}
 
 
@@ -230,7 +230,7 @@ def sets(tmp_path_factory):
         ),
     ],
 )
-def test_people_s_sets_beside_each_run(sets, run, expected):
+def test_peoples_sets_are_compared_with_each_run(sets, run, expected):
     rows = [row for row in sets.data["rows"] if row.run == run]
     assert [row.type for row in rows] == ["all", "preferences"]
     for row in rows:
@@ -247,7 +247,7 @@ def test_people_s_sets_beside_each_run(sets, run, expected):
     )
 
 
-def test_what_one_side_alone_decided_on_is_counted(sets, tmp_path):
+def test_tasks_that_only_one_side_decided_on_are_counted(sets, tmp_path):
     assert (sets.data["people_alone"], sets.data["models_alone"], sets.data["not_people"]) == (0, 0, 0)
     other = next(one for one in load_pairs() if one.id != PAIR.id and one.type == PAIR.type)
     lines = [
@@ -258,5 +258,5 @@ def test_what_one_side_alone_decided_on_is_counted(sets, tmp_path):
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
     section = report(files=[tmp_path / "a.jsonl"]).section("people_sets")
     assert section.data["people_alone"] == 1
-    told = "1 decisions of people on tasks that the other side has not decided on are left out"
+    told = "left out: 1 decisions of people on tasks without a decision of the other side"
     assert told in section.remarks

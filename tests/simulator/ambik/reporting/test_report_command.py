@@ -69,7 +69,7 @@ def test_all_tables_of_all_methods(report, tests_of):
         assert name in shown
     tables = [line for line in shown.splitlines() if not line.startswith(("·", "["))]
     assert max(map(len, tables)) <= 100
-    assert "marginal" in shown and "can fall below what is promised" in shown
+    assert "marginal" in shown and "can fall below the guarantee" in shown
     # The paper's figures are of other data.
     assert "paper: " not in shown and "GPT-4" not in shown
 
@@ -133,11 +133,11 @@ def test_switches_of_scores_move_the_threshold(report, switch, value, method):
 
 def test_the_reference_rule_promises_nothing(report):
     shown = report("m-knowno", "--cp-rule", "reference", "--metrics", "reference").stdout
-    assert "nothing is promised of their coverage" in shown
-    assert "faults included" in shown
+    assert "their coverage is not guaranteed" in shown
+    assert "including its faults" in shown
 
 
-def test_a_letter_that_comes_back_twice_is_told_of(report):
+def test_a_letter_that_is_returned_twice_is_reported(report):
     shown = report("scenarios", "--tokens", "raw_top5", "--help-rule", "original").stdout
     assert "counts twice" in shown
 
@@ -149,7 +149,7 @@ def test_before_and_after_the_answer(report):
     assert found["all"]["right before"]["n"] == 24
 
 
-def test_people_stand_beside_models(report, log):
+def test_people_are_shown_next_to_models(report, log):
     (run,) = persons(log)
     found = plain(report, run, "m-knowno", "kitchen")
     assert found["overview"]["data"]["people, people, answered"]["tasks"] == 2
@@ -216,7 +216,7 @@ def test_lines_scored_as_a_file_tell_the_same(report, call, tests_of, tmp_path):
     assert narrow["table_6"]["data"][name]["q_hat"] < again["table_6"]["data"][name]["q_hat"]
 
 
-def test_calibration_rows_may_stand_in_another_file(report, call, tmp_path):
+def test_calibration_rows_may_be_in_another_file(report, call, tmp_path):
     report("m-lap", "--lines", tmp_path / "both.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "both.jsonl").read_text().splitlines()]
     for part in ("calibration", "test"):
@@ -232,7 +232,7 @@ def test_calibration_rows_may_stand_in_another_file(report, call, tmp_path):
     assert both["table_6"] == apart["table_6"] and both["table_9"] == apart["table_9"]
     alone = sections(json.loads(call("score", tmp_path / "test.jsonl", "--json").stdout))
     assert alone["table_9"]["tables"] == both["table_9"]["tables"]
-    assert "the threshold is the logged one" in " ".join(alone["overview"]["remarks"])
+    assert "the logged threshold is used" in " ".join(alone["overview"]["remarks"])
     refused = call("score", tmp_path / "test.jsonl", "--target-success", "0.5").exception
     assert isinstance(refused, InputError) and "--target-success cannot be changed" in str(refused)
 
@@ -248,7 +248,7 @@ def test_an_export_is_read_back(report, call, tmp_path):
     assert models == {"KnowNo", "Binary", "baseline"}
 
 
-def test_robots_that_understand_nothing_stand_in_every_table_of_measures(report):
+def test_baselines_are_in_every_table_of_measures(report):
     found = plain(report, "m-nohelp", "kitchen")
     names = [f"baseline, {name}" for name in BASELINES]
     answered = [f"{name}, answered" for name in names]
@@ -270,7 +270,7 @@ def test_before_and_after_says_which_method(report):
     assert "relevant" in table
 
 
-def test_runs_of_one_robot_are_told_apart(reader):
+def test_runs_of_one_robot_get_distinct_names(reader):
     groups = from_runs(reader, ["m-knowno", "scenarios", "m-knowno"]).groups
     assert [one.name for one in results_of(groups)] == ["offline/script", "offline/script, scenarios"]
     twice = results_of([groups[0], groups[0]])
@@ -286,9 +286,9 @@ def test_a_threshold_without_what_it_rests_on_cannot_be_moved(reader):
     (whole,) = results_of([group])
     assert found.measures == whole.measures and found.coverage is None
     assert results_of([bare], {"icr": "best_option"})
-    with pytest.raises(InputError, match="not at hand"):
+    with pytest.raises(InputError, match="not available"):
         results_of([bare], {"temperature": 1.0})
-    with pytest.raises(InputError, match="no prediction sets without a calibration"):
+    with pytest.raises(InputError, match="needs a calibration for its prediction sets"):
         results_of([replace(bare, logged=None)])
 
 
@@ -296,7 +296,7 @@ def test_a_calibration_alone_has_no_sets(report):
     assert "is a calibration" in report("m-lap-calibration").stdout
 
 
-def test_the_paper_stands_beside_where_the_data_are_the_published_ones(reader):
+def test_the_papers_figures_are_shown_only_for_the_published_data(reader):
     from dataclasses import replace
 
     groups = from_runs(reader, ["m-knowno", "m-lofreecp"]).groups
@@ -328,7 +328,7 @@ def test_who_broke_off_has_not_asked(log, tmp_path):
     assert asked["right after"] is not None and asked["right after"].value == 0
 
 
-def test_who_has_withdrawn_is_told_at_the_head(call, log, tmp_path):
+def test_withdrawals_are_reported_at_the_top(call, log, tmp_path):
     path = tmp_path / "log.sqlite"
     with sqlite3.connect(log) as whole, sqlite3.connect(path) as copy:
         whole.backup(copy)

@@ -1,4 +1,4 @@
-"""`askback score ambik`: published files give what they should, and what is wrong with files is told."""
+"""`askback score ambik`: published files give the known figures, and faults of files are reported."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_another_target_moves_the_threshold_of_a_published_run(call, published):
     assert (run["rank"], run["rules"]["merged.exact"]["order"]) == (91, 91)
 
 
-def test_a_case_that_does_not_come_out_is_told(call, tmp_path):
+def test_a_case_with_a_different_value_is_reported(call, tmp_path):
     file = tmp_path / "cases.json"
     file.write_text(json.dumps([CASE, {**CASE, "id": "c2", "expected_paper": 0}]))
     found = data(scored(call, file, code=1), "metric_cases-cases")
@@ -108,19 +108,19 @@ def test_a_case_that_does_not_come_out_is_told(call, tmp_path):
     assert not found["cases"]["c2"]["paper"]["equal"]
     shown = call("score", file)
     assert "NOT: 1" in shown.stdout and shown.exit_code == 1
-    assert "cases of metrics that do not have the paper's value: 1" in shown.stderr
+    assert "metric cases that do not have the paper's value: 1" in shown.stderr
     alone = data(scored(call, file, "--metrics", "reference"), "metric_cases-cases")
     assert alone["equal"] == {"reference": 2}
 
 
-def test_cases_that_come_out_end_with_0_whatever_the_published_code_has(call, tmp_path):
+def test_matching_cases_exit_with_0_regardless_of_the_published_code(call, tmp_path):
     file = tmp_path / "cases.json"
     file.write_text(json.dumps([CASE, {**CASE, "id": "c2", "repo_value": 0}]))
     assert data(scored(call, file), "metric_cases-cases")["equal"] == {"paper": 2, "reference": 1}
     assert "the paper's value" not in call("score", file).stderr
 
 
-def test_good_cases_are_scored_beside_faulty_ones(call, tmp_path):
+def test_good_cases_are_scored_next_to_faulty_ones(call, tmp_path):
     file = tmp_path / "cases.json"
     bad = {**CASE, "id": "c2", "input": {"set_size": "2", "type": "safety"}}
     file.write_text(json.dumps([CASE, bad, {**CASE, "id": "c3"}]))
@@ -129,7 +129,7 @@ def test_good_cases_are_scored_beside_faulty_ones(call, tmp_path):
     assert 'input.set_size is "2", not a whole number' in str(found["faults"])
 
 
-def test_results_that_cannot_be_right_are_told_with_their_line(call, tmp_path):
+def test_inconsistent_results_are_reported_with_their_line(call, tmp_path):
     file = tmp_path / "results.csv"
     file.write_text(
         "method,model,type,CHR,HR,AmbDif\n"
@@ -145,14 +145,14 @@ def test_results_that_cannot_be_right_are_told_with_their_line(call, tmp_path):
     assert "half of the last digit" in shown
 
 
-def test_a_table_in_percent_is_told_of_and_loses_no_row(call, tmp_path):
+def test_a_table_in_percent_is_reported_and_loses_no_row(call, tmp_path):
     file = tmp_path / "results.csv"
     file.write_text("Method,HR,SR\nKnowNo,85%,79%\nLAP,31%,17%\nBinary,99%,NA\n")
     assert [one.get("hr") for one in data(scored(call, file), "result_table-results")["results"]] == [
         *(0.85, 0.31, 0.99)
     ]
     told = call("score", file)
-    assert "left out" not in told.stdout and "hr, sr: percent, read as fractions of 1" in told.stderr
+    assert "left out" not in told.stdout and "hr, sr: in percent, read as fractions of 1" in told.stderr
 
 
 def test_the_paper_s_own_table_fails_where_the_paper_does(call, tmp_path):

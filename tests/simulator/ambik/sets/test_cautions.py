@@ -1,4 +1,4 @@
-"""What there is to say of a calibration, in English."""
+"""Cautions about calibrations, in English."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from simulator.reporting import plain
         (conformal.warnings(100, 0.2, without=20)[0], "20 of 100 calibration items have no right candidate"),
         (conformal.warnings(100, 0.2, without=20)[0], "more than the 19 that the threshold can leave out"),
         (conformal.warnings(20, 0.2)[0], "coverage lies between 0.62 and 0.94 in 95 % of calibrations"),
-        (conformal.warnings(20, 0.2)[0], f"about {conformal.halving(20, 0.2)} items would halve"),
-        (NO_PROMISE, "nothing is promised of their coverage."),
+        (conformal.warnings(20, 0.2)[0], f"about {conformal.items_to_halve(20, 0.2)} items would halve"),
+        (NO_PROMISE, "their coverage is not guaranteed."),
         (MARGINAL, "The guarantee is marginal"),
     ],
 )
-def test_a_caution_is_said_with_its_numbers(told: Caution, said: str) -> None:
+def test_a_caution_names_its_numbers(told: Caution, said: str) -> None:
     assert said in str(told)
 
 

@@ -68,7 +68,7 @@ def test_a_report_before_anything_was_tested() -> None:
     assert report.promised.width < 0.16
 
 
-def test_coverage_outside_of_the_range_is_told() -> None:
+def test_coverage_outside_the_range_is_reported() -> None:
     report = report_on([(1, False)] * 50)
     assert report.kept is False
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from simulator.ambik.items import Pair
-from simulator.ambik.predicting import calibrate, outcome, prepared, recalibrated
+from simulator.ambik.predicting import calibrate, outcome, prepare, recalibrate
 from simulator.ambik.records import Affordance, Calibrated, Decision
 from simulator.ambik.terms import DEFAULT, Settings
 from simulator.errors import InputError
@@ -29,7 +29,7 @@ def at(q_hat: float, **fields: object) -> Calibrated:
 
 
 def test_knowno_scores_are_one_minus_the_confidence(make_decision: MakeDecision) -> None:
-    found = prepared(make_decision(tokens=logs(A=0.6, b=0.3, X=0.1)), PLAIN).scored
+    found = prepare(make_decision(tokens=logs(A=0.6, b=0.3, X=0.1)), PLAIN).scored
     assert [(one.letter, one.text) for one in found][:2] == [
         ("A", "take the glass mug"),
         ("B", "take the clay mug"),
@@ -41,13 +41,13 @@ def test_knowno_scores_are_one_minus_the_confidence(make_decision: MakeDecision)
 def test_lap_multiplies_by_the_affordance(make_decision: MakeDecision) -> None:
     affordance = {"A": Affordance(1, 0.5), "B": Affordance(0, 0.9), "C": Affordance(1, None)}
     decision = make_decision(method="lap", tokens=logs(A=0.6, B=0.3, C=0.1), affordance=affordance)
-    assert [one.nonconformity for one in prepared(decision, PLAIN).scored] == pytest.approx([0.7, 1, 0.95, 1])
-    again = prepared(decision, replace(PLAIN, renormalise=True)).scored
+    assert [one.nonconformity for one in prepare(decision, PLAIN).scored] == pytest.approx([0.7, 1, 0.95, 1])
+    again = prepare(decision, replace(PLAIN, renormalise=True)).scored
     assert [one.nonconformity for one in again] == pytest.approx([1 - 0.3 / 0.35, 1, 1 - 0.05 / 0.35, 1])
     with pytest.raises(InputError, match="option C has no affordance"):
-        prepared(replace(decision, affordance={"A": Affordance(1, 1), "B": Affordance(1, 1)}), PLAIN)
+        prepare(replace(decision, affordance={"A": Affordance(1, 1), "B": Affordance(1, 1)}), PLAIN)
     five = replace(decision, options={**decision.options, "E": NOT_LISTED}, tokens=logs(A=0.5, E=0.5))
-    assert prepared(five, PLAIN).scored[-1].nonconformity == pytest.approx(0.5)
+    assert prepare(five, PLAIN).scored[-1].nonconformity == pytest.approx(0.5)
 
 
 def test_lofree_counts_what_was_asked_for(make_decision: MakeDecision) -> None:
@@ -55,15 +55,15 @@ def test_lofree_counts_what_was_asked_for(make_decision: MakeDecision) -> None:
     near = {"take the glass mug": 0.0, "take the clay mug": 0.5}
     decision = make_decision(method="lofreecp", samples=samples, similarities=near, draws=8)
     spread = -(3 / 8 * math.log(3 / 8) + 1 / 8 * math.log(1 / 8)) / math.log(8)
-    found = prepared(decision, DEFAULT).scored
+    found = prepare(decision, DEFAULT).scored
     assert [one.nonconformity for one in found] == pytest.approx(
         [5 / 8 + 0.1 * spread, 7 / 8 + 0.1 * spread - 0.05]
     )
     assert [(one.letter, one.acceptable) for one in found] == [("", True), ("", False)]
-    none = prepared(replace(decision, similarities={}), DEFAULT).scored
+    none = prepare(replace(decision, similarities={}), DEFAULT).scored
     assert none[1].nonconformity == pytest.approx(7 / 8 + 0.1 * spread)
-    with pytest.raises(InputError, match="no similarity of the answer 'take the clay mug'"):
-        prepared(replace(decision, similarities={"take the glass mug": 0.0}), DEFAULT)
+    with pytest.raises(InputError, match="no similarity was logged for the answer 'take the clay mug'"):
+        prepare(replace(decision, similarities={"take the glass mug": 0.0}), DEFAULT)
 
 
 def test_calibration_takes_the_best_right_option_and_the_worst_if_there_is_none(
@@ -99,16 +99,16 @@ def test_a_calibration_is_of_one_conformal_method(make_decision: MakeDecision) -
 def test_another_target_needs_no_decisions() -> None:
     nonconformities = tuple(place / 100 for place in range(1, 101))
     base = at(0.81, nonconformities=nonconformities, settings={"temperature": 5.0, "target_success": 0.8})
-    found = recalibrated(base, Settings(target_success=0.9, quantile="numpy_higher"))
+    found = recalibrate(base, Settings(target_success=0.9, quantile="numpy_higher"))
     assert (found.q_hat, found.rank, found.epsilon) == (0.92, 91, 0.1)
     assert found.settings["target_success"] == 0.9 and found.settings["temperature"] == 5.0
-    with pytest.raises(InputError, match="keeps no nonconformities"):
-        recalibrated(at(0.81), DEFAULT)
+    with pytest.raises(InputError, match="has no nonconformities"):
+        recalibrate(at(0.81), DEFAULT)
 
 
 def test_the_set_holds_what_is_at_most_the_threshold(make_decision: MakeDecision) -> None:
     decision = make_decision(tokens=logs(A=0.5, B=0.375, C=0.125))
-    q_hat = prepared(decision, PLAIN).scored[1].nonconformity
+    q_hat = prepare(decision, PLAIN).scored[1].nonconformity
     found = outcome(decision, at(q_hat), PLAIN)
     assert found.predicted == ("take the glass mug", "take the clay mug")
     assert (found.help, found.covered, found.removed) == (True, True, 0)
@@ -232,4 +232,4 @@ def test_the_published_code_of_lap_takes_exponents_and_of_lofree_the_rarest(
     assert outcome(drawn, at(0.5), REFERENCE).predicted == ("rare",)
     # The entropy is divided by the logarithm of two calls, not of eight answers.
     spread = -(0.75 * math.log(0.75) + 0.25 * math.log(0.25)) / math.log(2)
-    assert prepared(drawn, REFERENCE).scored[0].nonconformity == pytest.approx(0.25 + 0.1 * spread)
+    assert prepare(drawn, REFERENCE).scored[0].nonconformity == pytest.approx(0.25 + 0.1 * spread)

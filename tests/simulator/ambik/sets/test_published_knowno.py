@@ -11,7 +11,7 @@ import pytest
 from simulator.ambik.data import LOGPROBS
 from simulator.ambik.files.published import decisions_of
 from simulator.ambik.measures import measures
-from simulator.ambik.predicting import calibrate, outcome, prepared
+from simulator.ambik.predicting import calibrate, outcome, prepare
 from simulator.ambik.records import Decision
 from simulator.ambik.terms import DEFAULT, Settings
 
@@ -55,8 +55,8 @@ def test_help_and_success_by_the_original_rule(run: tuple[Decision, ...]) -> Non
 def test_every_option_has_a_score_and_raw_ones_are_of_five_tokens(run: tuple[Decision, ...]) -> None:
     for one in run:
         for settings in (DEFAULT, ORIGINAL_KNOWNO):
-            found = prepared(one, settings).scored
+            found = prepare(one, settings).scored
             assert [some.letter for some in found] == list(one.options)
             assert {some.letter for some in found if some.acceptable} == set(one.right or ())
-        assert sum(1 - some.nonconformity for some in prepared(one, DEFAULT).scored) == pytest.approx(1)
-        assert sum(1 - some.nonconformity for some in prepared(one, ORIGINAL_KNOWNO).scored) < 1 + 1e-9
+        assert sum(1 - some.nonconformity for some in prepare(one, DEFAULT).scored) == pytest.approx(1)
+        assert sum(1 - some.nonconformity for some in prepare(one, ORIGINAL_KNOWNO).scored) < 1 + 1e-9

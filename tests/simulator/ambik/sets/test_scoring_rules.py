@@ -27,15 +27,15 @@ def logs(*shares: tuple[str, float]) -> tuple[tuple[str, float], ...]:
         ("", 4, None), ("F", 5, None), ("²", 5, None), ("f", 6, "F"), ("6", 6, "F"),
     ],
 )  # fmt: skip
-def test_letters_and_numbers_stand_for_options(token: str, options: int, letter: str | None) -> None:
+def test_letters_and_numbers_denote_options(token: str, options: int, letter: str | None) -> None:
     assert rules.option_letter(token, ascii_uppercase[:options]) == letter
 
 
 def test_tokens_for_one_option_are_added_before_the_temperature() -> None:
     tokens = logs(("A", 0.4), ("B", 0.3), (" a", 0.1), ("1", 0.1), ("Answer", 0.1))
-    assert {key: math.exp(value) for key, value in rules.merged(tokens, "ABCD").items()} == pytest.approx(
-        {"A": 0.6, "B": 0.3}
-    )
+    assert {
+        key: math.exp(value) for key, value in rules.merge_by_letter(tokens, "ABCD").items()
+    } == pytest.approx({"A": 0.6, "B": 0.3})
     found = rules.confidences(tokens, "ABCD", temperature=2.0)
     roots = math.sqrt(0.6), math.sqrt(0.3)
     assert found == pytest.approx({"A": roots[0] / sum(roots), "B": roots[1] / sum(roots), "C": 0, "D": 0})
@@ -66,7 +66,7 @@ def test_confidences_of_merged_tokens_add_up(tokens: list[tuple[str, float]], te
     assert all((found[letter] > 0) == (letter in named) for letter in "ABCD")
 
 
-def test_a_higher_temperature_makes_confidences_more_alike() -> None:
+def test_a_higher_temperature_makes_confidences_more_equal() -> None:
     tokens = logs(("A", 0.9), ("B", 0.1))
     sharp, flat = (rules.confidences(tokens, "ABCD", t)["A"] for t in (1.0, 5.0))
     assert sharp == pytest.approx(0.9) and 0.5 < flat < sharp
@@ -83,7 +83,7 @@ def test_true_and_false_are_merged() -> None:
     assert rules.probability_of_true(logs(("Fal", 0.5))) == 0
 
 
-def test_affordance_multiplies_and_renormalises_only_if_told() -> None:
+def test_affordance_multiplies_and_renormalises_only_on_request() -> None:
     confidence, affordance = {"A": 0.6, "B": 0.4}, {"A": 0.5, "B": 1.0}
     assert rules.with_affordance(confidence, affordance) == pytest.approx({"A": 0.3, "B": 0.4})
     again = rules.with_affordance(confidence, affordance, renormalise=True)
@@ -102,11 +102,11 @@ def test_affordance_multiplies_and_renormalises_only_if_told() -> None:
     ],
 )
 def test_answers_are_normalised(answer: str, kept: str) -> None:
-    assert rules.counted([answer]) == {kept: 1}
+    assert rules.count_answers([answer]) == {kept: 1}
 
 
 def test_answers_are_counted_after_normalising() -> None:
-    assert rules.counted(["Take it.", "leave it", "A) take it"]) == {"take it": 2, "leave it": 1}
+    assert rules.count_answers(["Take it.", "leave it", "A) take it"]) == {"take it": 2, "leave it": 1}
 
 
 def test_lofrees_nonconformity_by_hand() -> None:

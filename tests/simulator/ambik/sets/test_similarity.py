@@ -1,4 +1,4 @@
-"""How much alike answers are."""
+"""Similarity of answers."""
 
 from __future__ import annotations
 

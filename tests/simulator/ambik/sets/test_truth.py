@@ -1,4 +1,4 @@
-"""Which options are right: lines of variants, the switch for clear members, and KnowNo's rule."""
+"""Right options: lines of variants, the setting for clear members, and KnowNo's rule."""
 
 from __future__ import annotations
 
