@@ -1,8 +1,8 @@
-"""From a study file to its cells, and from a participant's place to their item (spec 3, 5.1, 6.5, 7).
+"""Studies of AmbiEnt: the settings in a study file, the study's cells, and their items (spec 3, 5.1, 6.5, 7).
 
-Every item is a condition of its own, which so many people see (``judgments_per_item``), and nobody twice. A
-cell is the item's id. Which items there are, and in what order their candidates stand, follows from the data
-and the study's seed, so everybody sees an item in the same form. ::
+Each item is one condition, and its id is the cell. ``judgments_per_item`` people see it, no one twice. The
+items and the order of their candidates depend only on the data and the study's seed, so all participants
+see an item in the same form. ::
 
     benchmark: ambient
     seat: annotator
@@ -10,12 +10,12 @@ and the study's seed, so everybody sees an item in the same form. ::
     judgments_per_item: 9
     sets_per_participant: 20
 
-The human evaluation of a model's rewrites (spec 6.5) reads a results file, or the run of a model in the log::
+The human evaluation of a model's rewrites (spec 6.5) reads a results file, or a model's run in the log::
 
     settings: {task: evaluate, results: davinci-n4.jsonl, data: FOLDER, split: test, items: 50}
     judgments_per_item: 3
 
-Both may name a file of distractors (``distractors: FILE``), which go before the examples' own.
+Both may name a file of distractors (``distractors: FILE``), which override those in the examples.
 """
 
 from __future__ import annotations
@@ -56,23 +56,23 @@ def _names(value: Any) -> Any:
 def _read_needed(value: Any) -> int | None:
     if value is None or value is False:
         return None
-    asked = len(load_qualification())
+    questions = len(load_qualification())
     needed = value.get("pass") if isinstance(value, Mapping) and value.keys() == {"pass"} else None
-    if type(needed) is not int or not 1 <= needed <= asked:
-        raise ValueError(f"is {value!r}; it must be false, or {{pass: N}} with N from 1 to {asked}")
+    if type(needed) is not int or not 1 <= needed <= questions:
+        raise ValueError(f"is {value!r}; it must be false, or {{pass: N}} with N from 1 to {questions}")
     return needed
 
 
 class Settings(StudySettings):
-    """AmbiEnt's part of a study file: its ``settings``.
+    """The ``settings`` of an AmbiEnt study file.
 
     Attributes:
-        data: where the examples come from: ``builtin``, the name of registered data, or a path.
-        split: of the data.
-        items: so many of them, drawn by the study's seed; None: all (of an evaluation 50).
-        results: whose rewrites are judged (task evaluate): results files and names of runs, one or several.
-        distractors: a file of them (tasks crowd and evaluate); empty: the examples' own.
-        needed: right answers to the qualification's questions that are enough; None: nobody has to qualify.
+        data: source of the examples: ``builtin``, the name of registered data, or a path.
+        split: the part of the data to use.
+        items: number of items, drawn by the study's seed; None: all (task evaluate: 50).
+        results: results files or names of runs whose rewrites are judged (task evaluate only).
+        distractors: file of distractors (tasks crowd and evaluate); empty: those in the examples.
+        needed: correct answers required to qualify; None: no qualification.
     """
 
     task: PersonTask
@@ -84,16 +84,18 @@ class Settings(StudySettings):
     needed: Annotated[int | None, BeforeValidator(_read_needed)] = Field(None, alias="qualification")
 
     @model_validator(mode="after")
-    def _require_fitting(self) -> Self:
+    def _check_task(self) -> Self:
         if (self.task == "evaluate") != bool(self.results):
-            raise ValueError("results (a file or a run) is for task evaluate, and needed there")
+            raise ValueError(
+                "results (a file or a run) is required for task evaluate, and only allowed there"
+            )
         if self.distractors and self.task not in ("crowd", "evaluate"):
-            raise ValueError("distractors (a file) is for tasks crowd and evaluate")
+            raise ValueError("distractors (a file) is only allowed for tasks crowd and evaluate")
         return self
 
 
 class ExampleStudy(ItemStudy[Settings]):
-    """People as crowdworkers, judges of rewrites, linguists, or at statements that are true or false."""
+    """A study of AmbiEnt: crowdworking, judging rewrites, linguists' annotation, or true-false statements."""
 
     benchmark = BENCHMARK
     seats = (ANNOTATOR,)
@@ -105,14 +107,14 @@ class ExampleStudy(ItemStudy[Settings]):
         return self.settings.task
 
     def options(self, place: Place, *, begun: bool) -> Mapping[str, object]:
-        """Return the qualification, which stands in front of a person's first set."""
+        """Return the qualification, which is part of a person's first set only."""
         needed = self.settings.needed
         if begun or needed is None:
             return {}
         return {"qualification": Qualification(questions=load_qualification(), needed=needed).option()}
 
     def all_items(self) -> Sequence[Item]:
-        """Return an item of each example; of an evaluation so many as are wanted."""
+        """Return one item per example; for task evaluate, the requested number of examples."""
         settings, seed = self.settings, self.study.seed
         examples = self._examples()
         distractors = load_distractors(settings.distractors, examples) if settings.distractors else {}
@@ -132,16 +134,20 @@ class ExampleStudy(ItemStudy[Settings]):
                 )
 
     def taken(self, items: Mapping[Cell, Item]) -> Mapping[Cell, Item]:
-        """Return so many items as are wanted, drawn by the study's seed; conditions choose by themselves."""
+        """Return the items to use, drawn by the study's seed unless conditions or `all_items` select them."""
         number = self.settings.items
-        drawn = number is not None and not self.study.conditions and self.settings.task != "evaluate"
-        if not drawn or number is None or number >= len(items):
+        if (
+            self.study.conditions
+            or self.settings.task == "evaluate"
+            or number is None
+            or number >= len(items)
+        ):
             return items
-        kept = Random(derive_seed(self.study.seed, "drawn")).sample(list(items), number)
-        return {cell: item for cell, item in items.items() if cell in kept}
+        drawn = Random(derive_seed(self.study.seed, "drawn")).sample(list(items), number)
+        return {cell: item for cell, item in items.items() if cell in drawn}
 
     def _examples(self) -> tuple[Example, ...]:
-        """Return the good examples: a faulty row is left out with a warning, and refuses no study."""
+        """Return the valid examples; faulty rows are skipped with a warning."""
         data = self.settings.data
         examples, faults = read_examples(data, self.settings.split)
         warn_of(faults, examples, data)

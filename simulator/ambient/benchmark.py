@@ -1,4 +1,4 @@
-"""AmbiEnt as a benchmark of the house (`simulator.benchmark`); everything is imported when it is needed."""
+"""The declaration of AmbiEnt (`simulator.benchmark`); everything it refers to is imported on first use."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ BENCHMARK: Final = Benchmark[Any, Any](
     title="AmbiEnt",
     position=3,
     summary=(
-        "Put models, built-in players and models of inference on AmbiEnt's tasks. Each task of each is a run."
+        "Run language models, built-in players and NLI models on AmbiEnt's tasks, a run per player and task."
     ),
     seats=(
         SeatSpec(
             name="annotator",
-            role="who does it",
+            role="the annotator",
             option="model",
             several=True,
             known="offline/gold, offline/random, offline/copy, provider/model, nli:FOLDER or script:FILE",
@@ -38,11 +38,11 @@ BENCHMARK: Final = Benchmark[Any, Any](
         metrics=False,
         draws_late=True,
         help=(
-            "Tables 1, 4, 5, 9, 10 and 11, crowdworkers' votes, and the paper's figures, people and models "
-            "together.\n\nA file is recognized by its content: examples, kinds of ambiguity, linguists' and "
+            "Tables 1, 4, 5, 9, 10 and 11, crowdworkers' votes, and the paper's figures, for people and "
+            "models.\n\nA file is recognized by its content: examples, kinds of ambiguity, linguists' and "
             "crowdworkers' annotations, generated disambiguations, statements judged true or false, "
-            "continuations, predicted label sets, claims, cases of EDIT-F1. The paper's figures stand beside "
-            "those of published files. Faulty rows are left out and told at the end; the exit code is 1 if a "
+            "continuations, predicted label sets, claims, EDIT-F1 cases. For published files the paper's "
+            "figures are shown, too. Faulty rows are skipped and listed at the end; the exit code is 1 if a "
             "file could not be read."
         ),
     ),
@@ -67,37 +67,31 @@ BENCHMARK: Final = Benchmark[Any, Any](
     commands={
         "score ambient-nli": Command(
             "simulator.ambient.score_command:score_ambient_nli",
-            (
-                "Exact match, macro F1 and group exact match of label sets; the exit code is 1 if nothing "
-                "is scored."
-            ),
+            "Score label sets: exact match, macro F1, group exact match. Exits with 1 if nothing is scored.",
         ),
         "score ambient-claims": Command(
             "simulator.ambient.score_command:score_ambient_claims",
-            "Flag claims by their most ambiguous paraphrase; precision and recall where claims are marked.",
+            "Flag claims by their most ambiguous paraphrase; print precision and recall over marked claims.",
         ),
         "import ambient-results": Command(
             "simulator.ambient.importing.runs:import_ambient",
-            "Bring published files into the log, a run each; the same file again adds nothing.",
+            "Import published files into the log, one run per file; importing a file twice adds nothing.",
         ),
         "train ambient-nli": Command(
             "simulator.ambient.train_nli_command:train_ambient_nli",
-            "Train multilabel inference over several seeds and print the row of Table 5.",
+            "Train a multilabel NLI model with several seeds and print its row of Table 5.",
         ),
         "generate ambient": Command(
             "simulator.ambient.generate_command:generate_ambient",
-            "Make new examples for linguists. The same command again continues where it stopped.",
+            "Generate new examples for linguists. Rerun the command to continue where it stopped.",
         ),
         "generate ambient-distractors": Command(
             "simulator.ambient.distractors_command:generate_distractors",
-            (
-                "Translate ambiguous sentences there and back. The same command again continues where it "
-                "stopped."
-            ),
+            "Back-translate ambiguous sentences as distractors. Rerun the command to continue after a stop.",
         ),
         "stats ambient": Command(
             "simulator.ambient.data_command:stats_command",
-            "Statistics of AmbiEnt examples: ambiguity, label sets, rewrites, kinds of ambiguity.",
+            "Print statistics of AmbiEnt examples: ambiguity, label sets, rewrites, kinds of ambiguity.",
         ),
     },
 )

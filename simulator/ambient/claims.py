@@ -1,7 +1,7 @@
-"""Political claims that are ambiguous, found by a multilabel model of inference (spec 10).
+"""Detection of ambiguous political claims with a multilabel NLI model (spec 10).
 
-A claim is paraphrased; where claim and paraphrase may stand in more than one relation, the claim has readings
-of which the paraphrase is only one.
+If the model finds more than one relation likely between a claim and its paraphrase, the paraphrase is only
+one of the claim's readings.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from simulator.ambient.nli.predict import Predictor
 from simulator.ambient.records import ClaimRecord, Paraphrase
 
 THRESHOLD: Final = math.exp(-1.97) / (1 + math.exp(-1.97))
-"""The median logit threshold of multi-label WANLI (Table 11) as a probability; libraries round otherwise."""
+"""Multi-label WANLI's median logit threshold (Table 11) as a probability; libraries round it otherwise."""
 PARAPHRASES: Final = 5
 AMBIGUITY: Final = "a"
 FACTUALITY: Final = "f"
@@ -28,7 +28,7 @@ _DELETED: Final = ("Says that", "Says", '"', "“", "”", "(", ")")
 
 
 def clean_claim(claim: str) -> str:
-    """Return a claim without who says it: some strings deleted, the first letter a capital."""
+    """Return a claim without its attribution ("Says that"), quotes and brackets, capitalized."""
     for text in _DELETED:
         claim = claim.replace(text, "")
     claim = claim.strip()
@@ -40,23 +40,23 @@ def paraphrase_prompt(item: ClaimItem) -> Rendered:
     return render("ambient/paraphrase", "en", {"claim": item.cleaned})
 
 
-def kept(paraphrases: Iterable[str], cleaned: str = "") -> tuple[str, ...]:
-    """Return the distinct paraphrases in order, without empty ones and such as only repeat the claim."""
-    written = dict.fromkeys(text.strip() for text in paraphrases)
-    return tuple(text for text in written if text and text != cleaned)
+def distinct_paraphrases(paraphrases: Iterable[str], cleaned: str = "") -> tuple[str, ...]:
+    """Return the distinct paraphrases in order, without empty ones and copies of the claim."""
+    texts = dict.fromkeys(text.strip() for text in paraphrases)
+    return tuple(text for text in texts if text and text != cleaned)
 
 
 def second_highest(probabilities: Mapping[Label, float]) -> float:
-    """Return the second-highest probability: above a threshold if more than one label is."""
+    """Return the second-highest probability, which exceeds a threshold if at least two labels do."""
     return sorted(probabilities.values())[-2]
 
 
 def with_scores(
     paraphrases: Iterable[str], probabilities: Iterable[Mapping[Label, float]]
 ) -> tuple[Paraphrase, ...]:
-    """Return paraphrases with their scores, out of the probabilities of each, the claim being the premise."""
+    """Return scored paraphrases, from the label probabilities of each with the claim as premise."""
     pairs = zip(paraphrases, probabilities, strict=True)
-    return tuple(Paraphrase(text, second_highest(shares), shares) for text, shares in pairs)
+    return tuple(Paraphrase(text, second_highest(labels), labels) for text, labels in pairs)
 
 
 def score_paraphrases(
@@ -67,12 +67,12 @@ def score_paraphrases(
 
 
 def score(paraphrases: Iterable[Paraphrase]) -> float | None:
-    """Return the score of a claim: the highest of its paraphrases; None if it has none."""
+    """Return the score of a claim: the highest among its paraphrases, None without paraphrases."""
     return max((paraphrase.score for paraphrase in paraphrases), default=None)
 
 
 def scored_move(paraphrases: Sequence[Paraphrase]) -> dict[str, Any]:
-    """Return what a turn says of a claim's paraphrases (`payloads`)."""
+    """Return the payload of a turn that scores a claim's paraphrases (`payloads`)."""
     highest = score(paraphrases)
     return {
         "paraphrases": [paraphrase.payload() for paraphrase in paraphrases],
@@ -82,7 +82,7 @@ def scored_move(paraphrases: Sequence[Paraphrase]) -> dict[str, Any]:
 
 
 def flagged(record: ClaimRecord, threshold: float = THRESHOLD) -> bool:
-    """Return True if a claim is taken to be ambiguous: its score is strictly above the threshold."""
+    """Return True if a claim counts as ambiguous: its score is strictly above the threshold."""
     highest = score(record.paraphrases)
     return highest is not None and highest > threshold
 
@@ -95,17 +95,17 @@ def predicted_set(paraphrase: Paraphrase, threshold: float = THRESHOLD) -> Label
 
 
 def explanation(record: ClaimRecord, threshold: float = THRESHOLD) -> Paraphrase | None:
-    """Return the paraphrase for which a claim is flagged, that with the highest score; None if it is not."""
+    """Return the paraphrase with the highest score if the claim is flagged, else None."""
     if not flagged(record, threshold):
         return None
     return max(record.paraphrases, key=lambda paraphrase: paraphrase.score)
 
 
 def claim_measures(records: Sequence[ClaimRecord], threshold: float = THRESHOLD) -> Values:
-    """Return precision and recall for the ``n`` marked claims; those that nobody has marked are only counted.
+    """Return precision and recall over the ``n`` marked claims; unmarked claims are only counted.
 
-    Claims are resampled; precision is None if none is flagged. One without a paraphrase, ``unscored``, is
-    never flagged.
+    Claims are resampled; precision is None if no claim is flagged. A claim without paraphrases
+    (``unscored``) is never flagged.
     """
     marked = [record for record in records if record.marks is not None]
     flags = [flagged(record, threshold) for record in marked]
@@ -124,11 +124,11 @@ def claim_measures(records: Sequence[ClaimRecord], threshold: float = THRESHOLD)
     }
 
 
-def rescored(records: Iterable[ClaimRecord]) -> tuple[tuple[ClaimRecord, float | None], ...]:
-    """Return claims whose stored score is not that of their paraphrases, with the latter."""
+def stored_differences(records: Iterable[ClaimRecord]) -> tuple[tuple[ClaimRecord, float | None], ...]:
+    """Return the claims whose stored score differs from the recomputed one, with the latter."""
     scores = ((record, score(record.paraphrases)) for record in records if record.stored_score is not None)
     return tuple(
-        (record, now)
-        for record, now in scores
-        if now is None or abs(now - (record.stored_score or 0.0)) > TOLERANCE
+        (record, computed)
+        for record, computed in scores
+        if computed is None or abs(computed - (record.stored_score or 0.0)) > TOLERANCE
     )

@@ -1,8 +1,9 @@
-"""Test 3: which sentence's continuations surprise the ambiguous one most (spec 8).
+"""Test 3: KL divergence between continuations of an ambiguous sentence and of its rewrites (spec 8).
 
-For a flagged sentence a, each rewrite d and a distractor: KL(P(.|d) || P(.|a)) is estimated by the mean of
-log P(c|d) - log P(c|a) over continuations c sampled from d. Style and length of the rewrites confound the
-likelihoods, and a distractor that is far off makes the test easy: reports should say so.
+For an ambiguous sentence a and each option d (a rewrite or the distractor), KL(P(.|d) || P(.|a)) is the mean
+of log P(c|d) - log P(c|a) over continuations c sampled from d. The distractor should have the largest.
+Style and length of the rewrites confound the likelihoods, and a distractor that is far off makes the test
+easy: reports should say so.
 """
 
 from __future__ import annotations
@@ -21,22 +22,23 @@ from simulator.seeds import derive_seed
 from simulator.stats import Interval
 
 STEMS: Final[Mapping[str, str]] = {"plain": '"', "instructed": "Write a story.\n\n"}
-"""What stands before every conditioning sentence: for plain models, and for instruction-tuned ones."""
+"""The text before every conditioning sentence, for plain and for instruction-tuned models."""
 _ENDS: Final = ".!?"
 _SHORTEST: Final = 2
 
 
 def one_sentence(text: str) -> str:
-    """Return a sampled text up to its first ``.``, ``!`` or ``?``, and a full stop in place of that."""
+    """Return a sampled text up to its first ``.``, ``!`` or ``?``, which a full stop replaces."""
     end = min((place for sign in _ENDS if (place := text.find(sign)) >= 0), default=len(text))
     return f"{text[:end]}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sampled:
-    """The samples of one option, each one sentence, and how probable they are; all lists are aligned.
+class SampledOption:
+    """The continuations sampled from one option, one sentence each, with their log-probabilities.
 
-    `own`: log P(c|d), `original`: log P(c|a), in nats, summed over tokens; None where it could not be had.
+    `own`: log P(c|d), `original`: log P(c|a), in nats, summed over tokens; None where not available.
+    All are aligned with `continuations`.
     """
 
     name: str
@@ -46,8 +48,8 @@ class Sampled:
     original: tuple[float | None, ...]
 
 
-def log_odds(option: Sampled) -> tuple[float, ...]:
-    """Return log P(c|d) - log P(c|a), in nats, of every continuation that is long enough and has both."""
+def log_odds(option: SampledOption) -> tuple[float, ...]:
+    """Return log P(c|d) - log P(c|a), in nats, for each long enough continuation that has both."""
     rows = zip(option.continuations, option.own, option.original, strict=True)
     return tuple(
         own - original
@@ -59,12 +61,12 @@ def log_odds(option: Sampled) -> tuple[float, ...]:
     )
 
 
-def kl_options(id: str, sentence: str, options: Sequence[Sampled], *, seed: int) -> ContinuationRecord:
-    """Return the estimates of one instance, all from the same number of continuations.
+def kl_options(id: str, sentence: str, options: Sequence[SampledOption], *, seed: int) -> ContinuationRecord:
+    """Return the KL estimates of one instance, all from the same number of continuations.
 
-    They are None throughout if an option has nothing left (`num_conts` is 0 then).
+    All are None (and `num_conts` is 0) if an option has no usable continuation.
 
-    `seed`: of the random sub-samples that cut every option to the smallest remaining number.
+    `seed`: seed for subsampling every option to the size of the smallest.
     """
     odds = {option.name: log_odds(option) for option in options}
     number = min(map(len, odds.values()), default=0)
@@ -86,7 +88,7 @@ def kl_options(id: str, sentence: str, options: Sequence[Sampled], *, seed: int)
 
 
 def rank(record: ContinuationRecord) -> Literal["missing", "first", "tied", "below"]:
-    """Return how the distractor's estimate stands to the largest of the rewrites'; what lacks is missing."""
+    """Compare the distractor's estimate with the largest of the rewrites; "missing" if one is unknown."""
     estimates = {option.name: option.kl for option in record.options}
     distractor, rewrites = estimates.pop(DISTRACTOR, None), list(estimates.values())
     known = [kl for kl in rewrites if kl is not None and not math.isnan(kl)]
@@ -97,18 +99,17 @@ def rank(record: ContinuationRecord) -> Literal["missing", "first", "tied", "bel
 
 
 def ranks_first(record: ContinuationRecord) -> bool:
-    """Return True if the distractor's estimate is larger than that of every rewrite, and none lacks."""
+    """Return True if all estimates are known and the distractor's is strictly the largest."""
     return rank(record) == "first"
 
 
 def continuation_measures(records: Sequence[ContinuationRecord], examples: Iterable[Example] = ()) -> Values:
-    """Return ranking accuracy, whose denominator is the number of records, with its baselines.
+    """Return ranking accuracy over all records, with its baselines.
 
-    The paper's baseline, ``random_examples``, is of the data set's examples (of its test split, if the
-    records are of that): the mean of 1 / (1 + entries in the list of disambiguations); ``random`` is the
-    mean of 1 / number of options, with distinct rewrites. A ``missing`` value is wrong; ``tied`` are
-    instances in which a rewrite equals the distractor, and none is above it. ``options``: number of
-    rewrites -> instances.
+    The paper's baseline, ``random_examples``, is the mean of 1 / (1 + number of disambiguations) over
+    `examples` (the test split, if the records are from it); ``random`` is the mean of 1 / number of options,
+    with distinct rewrites. ``missing`` instances count as wrong; in ``tied`` ones a rewrite equals the
+    distractor and none exceeds it. ``options`` maps the number of rewrites to the number of instances.
     """
     right = [ranks_first(record) for record in records]
     ids, number = [record.id for record in records], len(records)
@@ -135,7 +136,7 @@ def continuation_measures(records: Sequence[ContinuationRecord], examples: Itera
 
 
 def chance_by_example(examples: Iterable[Example]) -> Interval | None:
-    """Return chance as the paper counts it; None without examples that are ambiguous."""
+    """Return chance as the paper computes it; None without ambiguous examples."""
     ambiguous = [example for example in examples if example.ambiguous]
     chances = [1 / (1 + len(example.disambiguations)) for example in ambiguous]
     return clustered_interval(chances, [example.id for example in ambiguous])

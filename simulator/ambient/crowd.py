@@ -1,20 +1,20 @@
-"""What crowdworkers' votes say of the dataset (spec 5.3; paper 3 and Table 1), and of models' rewrites (6.5).
+"""Measures of crowdworkers' votes on the dataset (spec 5.3; paper 3, Table 1) and models' rewrites (6.5).
 
-All measures come from `CrowdRecord`s, of a published file or of the log. A *reading* is a candidate with a
-label, a true slot; the distractor has none. Rows are resampled whole for the intervals, so the readings of
-one row stay together.
+All are computed from `CrowdRecord`s, read from a published file or the log. A *reading* is a candidate with
+a label (a true slot); the distractor has none. Intervals resample rows, so the readings of one row stay
+together.
 
 ==================== ================================================================ ==============
 measure              rule                                                             `Interval.n`
 ==================== ================================================================ ==============
 kappa_original       Fleiss over the labels of the original pair                      rows
 kappa_disambiguated  Fleiss over the labels of the pairs of all readings              readings
-alpha_…              Krippendorff, nominal: the same of any number of workers         rows, readings
+alpha_…              Krippendorff, nominal, of the same for any number of workers     rows, readings
 true_plausible       mean share of yes over all readings                              readings
 distractor_plausible mean share of yes over rows with two readings and a distractor   rows
 accepts_all          mean share of workers who say yes to every reading of the row    rows
-agreement            share of rows where every reading has a yes of more than half    rows
-                     of the workers, and its label the plurality
+agreement            share of rows where, for every reading, more than half of the    rows
+                     workers say yes and its label has the plurality
 ==================== ================================================================ ==============
 """
 
@@ -40,12 +40,12 @@ from simulator.judging.agreement import (
 
 Tie = Literal["first", "strict", "lenient", "majority"]
 TIES: Final[tuple[Tie, ...]] = get_args(Tie)
-"""Which label wins where votes are split evenly: the alphabetically first of those with most votes; none of
-them; each of them; and ``majority``: only a label that more than half of the workers chose."""
+"""The label that wins a tie: the alphabetically first of the tied labels; none of them; each of them;
+``majority``: only a label chosen by more than half of the workers."""
 
 
 class SlotVotes(NamedTuple):
-    """The votes on one candidate, on the pair with it in place, and on whether it is possible."""
+    """The votes on one candidate: labels of the pair that contains it, and whether it is plausible."""
 
     sentence: str
     label: Label | None
@@ -55,12 +55,12 @@ class SlotVotes(NamedTuple):
 
 
 def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first") -> Values:
-    """Return all measures of crowdworkers' votes, each None where it is undefined; ``undefined`` says why.
+    """Return all measures of crowdworkers' votes; ``undefined`` says why some are None.
 
-    Rows without any vote or reading are ``left_out`` everywhere. Kappas are of the subjects with as many
-    votes as most have (``raters``); ``other_raters`` counts those with another number.
-    ``repeated_distractors`` are rows whose distractor is the ambiguous sentence or a reading that is shown,
-    which ``distractor_plausible_told_apart`` leaves out. ``ties``: readings with so many most chosen
+    Rows without votes or readings are ``left_out`` of all measures. Kappas cover the subjects with the most
+    common number of votes (``raters``); ``other_raters`` counts the other subjects.
+    ``repeated_distractors`` counts rows whose distractor is the ambiguous sentence or a reading shown;
+    ``distractor_plausible_told_apart`` excludes them. ``ties``: readings with two or three most chosen
     labels.
     """
     used = [record for record in records if record.workers and record.true_slots]
@@ -117,7 +117,7 @@ def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first") -> Values
 
 
 def slot_votes(record: CrowdRecord) -> tuple[SlotVotes, ...]:
-    """Return the votes on each candidate of an example, in the order in which they were shown (Table 1)."""
+    """Return the votes on each candidate of an example, in the order shown (Table 1)."""
     slots = zip(record.interpretations, record.labels, record.relabelled, record.plausible, strict=True)
     return tuple(
         SlotVotes(sentence, label, count_labels(votes), sum(plausible), len(plausible))
@@ -131,7 +131,7 @@ def count_labels(votes: Sequence[Label]) -> dict[Label, int]:
 
 
 def wins(votes: Sequence[Label], label: Label, tie: Tie = "first") -> bool:
-    """Return True if the plurality of votes is for a label."""
+    """Return True if a label has the plurality of votes; `tie` decides ties."""
     tied = most_chosen(votes)
     match tie:
         case "first":
@@ -145,7 +145,7 @@ def wins(votes: Sequence[Label], label: Label, tie: Tie = "first") -> bool:
 
 
 def most_chosen(votes: Sequence[Label]) -> list[Label]:
-    """Return the labels that have the most votes, in canonical order."""
+    """Return the labels with the most votes, in canonical order."""
     counts = count_labels(votes)
     return [label for label in LABELS if counts[label] == max(counts.values())]
 
@@ -156,9 +156,9 @@ def is_plausible(votes: Sequence[bool]) -> bool:
 
 
 def agrees(record: CrowdRecord, tie: Tie = "first") -> bool:
-    """Return True if the votes agree with a row's labels: each reading is possible, and its label wins.
+    """Return True if every reading of a row is voted plausible and its label wins.
 
-    A row without readings agrees with nothing.
+    False for a row without readings.
     """
     readings = [(slot, label) for slot, label in enumerate(record.labels) if label is not None]
     return bool(readings) and all(
@@ -183,7 +183,7 @@ def _accepting(record: CrowdRecord) -> float:
 
 
 def worker_counts(records: Iterable[CrowdRecord]) -> dict[int, int]:
-    """Return how many rows have so many workers."""
+    """Return the number of rows by number of workers."""
     return dict(sorted(Counter(record.workers for record in records).items()))
 
 
@@ -193,14 +193,14 @@ def _why_undefined(name: str, any_rows: bool) -> str:
     if name == "distractor_plausible":
         return "no row has two readings and a distractor"
     if name == "distractor_plausible_told_apart":
-        return "no row has two readings and a distractor that is none of them"
-    return "nothing has two votes, or all votes are for one label"
+        return "no row has two readings and a distractor that differs from them"
+    return "no subject has two votes, or all votes are for one label"
 
 
 # ---- judgments of models' rewrites (spec 6.5)
 
 NEEDED: Final = 2
-"""Labelled rewrites that a row needs to be correct: with fewer, nothing is disambiguated."""
+"""Labelled rewrites that a correct row needs: fewer disambiguate nothing."""
 
 
 def is_correct(record: CrowdRecord, tie: Tie = "first") -> bool:
@@ -209,10 +209,9 @@ def is_correct(record: CrowdRecord, tie: Tie = "first") -> bool:
 
 
 def evaluation_measures(records: Sequence[CrowdRecord], tie: Tie = "first") -> dict[str, Values]:
-    """Return model -> how many of its rows are correct, models in the order of their first row.
+    """Return the share of correct rows by model, models in the order of their first row.
 
-    Rows with ``few_rewrites`` are wrong whatever the votes are; ``correct`` leaves out those
-    ``without_votes``.
+    Rows with ``few_rewrites`` always count as wrong; rows ``without_votes`` are left out of ``correct``.
     """
     by_model: dict[str, list[CrowdRecord]] = {}
     for record in records:

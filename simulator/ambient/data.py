@@ -1,4 +1,4 @@
-"""AmbiEnt's examples: built in, registered, or files of them; and what else is built in (spec 1, 3, 5.1)."""
+"""Loading of examples (built-in, registered, or from files) and of other built-in data (spec 1, 3, 5.1)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Split = Literal["all", "dev", "test"]
 
 
 class LoadedExamples(NamedTuple):
-    """Examples, and what is wrong with the rows that are not among them."""
+    """The valid examples, and the faults of all other rows."""
 
     examples: tuple[Example, ...]
     faults: tuple[Fault, ...]
@@ -45,7 +45,7 @@ class LoadedExamples(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question that crowdworkers answer before they take part; `why` is for researchers (spec 5.1)."""
+    """A qualification question for crowdworkers; `why` explains the answer to researchers (spec 5.1)."""
 
     premise: Said
     hypothesis: Said
@@ -53,8 +53,8 @@ class Question:
     why: str = ""
 
 
-def _marks(written: object) -> frozenset[str]:
-    return frozenset(mark for mark in ("a", "f") if mark in str(written))
+def _marks(value: object) -> frozenset[str]:
+    return frozenset(mark for mark in ("a", "f") if mark in str(value))
 
 
 class Definition(BaseModel, frozen=True):
@@ -80,7 +80,7 @@ class Guidelines(BaseModel, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim with what a fact-check says of it (spec 10): ambiguity (``a``) or factuality (``f``)."""
+    """A claim and its fact-check (spec 10), which complains about ambiguity (``a``) or factuality (``f``)."""
 
     id: Key
     claim: Said
@@ -93,7 +93,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class PoolPair:
-    """A pair that two annotators labelled, to find patterns for new examples in (spec 2.2)."""
+    """A pair labelled by two annotators, from which patterns for new examples are taken (spec 2.2)."""
 
     id: Key
     premise: Said
@@ -102,20 +102,20 @@ class PoolPair:
 
     @property
     def disagree(self) -> bool:
-        """Return True if the two differ; such pairs are seeds."""
+        """Return True if the two labels differ, which makes the pair a seed."""
         return self.labels[0] != self.labels[1]
 
 
 def load_examples(data: str | Path = BUILTIN, split: Split = "all") -> tuple[Example, ...]:
-    """Return the examples of data, or of one split of them, in the order of their file.
+    """Return the examples of a data set or one of its splits, in file order.
 
     Args:
-        data: ``builtin``, the name of registered data, or a file or folder. A folder's files hold parts of
-            one dataset, and those named ``dev`` and ``test`` are its splits.
-        split: which part.
+        data: ``builtin``, the name of registered data, or a file or folder. All files of a folder belong to
+            one data set; files named ``dev`` and ``test`` are its splits.
+        split: the split to return.
 
     Raises:
-        InputError: if the data do not exist, have no such split, or any row of them is faulty.
+        InputError: if the data do not exist, have no such split, or contain a faulty row.
     """
     examples, faults = read_examples(data, split)
     if faults:
@@ -124,10 +124,10 @@ def load_examples(data: str | Path = BUILTIN, split: Split = "all") -> tuple[Exa
 
 
 def read_examples(data: str | Path = BUILTIN, split: Split = "all") -> LoadedExamples:
-    """Read what `load_examples` does, but with the good rows of faulty data, and the faults.
+    """Return what `load_examples` returns, but skip faulty rows and return their faults.
 
     Raises:
-        InputError: if the data do not exist, or have no such split.
+        InputError: if the data do not exist or have no such split.
     """
     if split not in get_args(Split):
         raise InputError(f"split {split!r}: must be one of {', '.join(get_args(Split))}")
@@ -135,12 +135,12 @@ def read_examples(data: str | Path = BUILTIN, split: Split = "all") -> LoadedExa
     if split == "all":
         return LoadedExamples(tuple(contents.examples.values()), contents.faults)
     if not contents.splits.get(split):
-        raise InputError(f"data {str(data)!r} have no split {split!r}; ask for all of them")
+        raise InputError(f"data {str(data)!r} have no split {split!r}; use the split all")
     return LoadedExamples(tuple(contents.examples[id] for id in contents.splits[split]), contents.faults)
 
 
 def load_categories(data: str | Path = BUILTIN) -> tuple[CategoryRecord, ...]:
-    """Return the rows with kinds of ambiguity: of the data's own files, else of examples that name some."""
+    """Return rows with kinds of ambiguity: those of a separate file, else those given in the examples."""
     contents = _contents(data)
     return contents.categories or tuple(
         category_record(example) for example in contents.examples.values() if example.categories
@@ -149,13 +149,13 @@ def load_categories(data: str | Path = BUILTIN) -> tuple[CategoryRecord, ...]:
 
 @lru_cache
 def load_qualification() -> tuple[Question, ...]:
-    """Return the built-in questions for those who want to take part (spec 5.1)."""
+    """Return the built-in qualification questions (spec 5.1)."""
     return read_list(FOLDER / "qualification.yaml", Codec[Question](Question).read_row)
 
 
 @lru_cache
 def load_guidelines(language: str = "en") -> Guidelines:
-    """Return what annotators are told in a language, ``en`` or ``zh``."""
+    """Return the annotators' guidelines in a language, ``en`` or ``zh``."""
     texts = read_texts(FOLDER / "guidelines.yaml", language)
     labels = {label: texts["labels"][label] for label in LABELS}
     return Guidelines.model_validate({**texts, "labels": labels})
@@ -169,12 +169,12 @@ def load_claims() -> tuple[Claim, ...]:
 
 @lru_cache
 def load_pool() -> tuple[PoolPair, ...]:
-    """Return the built-in pairs with the labels of two annotators (spec 2.2)."""
+    """Return the built-in pool: pairs with the labels of two annotators (spec 2.2)."""
     return read_list(FOLDER / "pool.yaml", Codec[PoolPair](PoolPair).read_row)
 
 
 class _Contents(NamedTuple):
-    """The contents of data: examples by id, ids by split, rows with kinds of ambiguity, and faults."""
+    """The contents of a data set: examples by id, ids by split, rows with kinds of ambiguity, and faults."""
 
     examples: Mapping[str, Example]
     splits: Mapping[str, tuple[str, ...]]
@@ -185,35 +185,35 @@ class _Contents(NamedTuple):
 def _contents(data: str | Path) -> _Contents:
     if data == BUILTIN:
         return _Contents({example.id: example for example in _builtin()}, {}, (), ())
-    path, fixed = datasets.locate(data, BENCHMARK, BUILTIN)
-    return _read_registered(path) if fixed else _read_path(path)
+    path, registered = datasets.locate(data, BENCHMARK, BUILTIN)
+    return _read_registered(path) if registered else _read_path(path)
 
 
 @lru_cache(maxsize=4)
 def _read_registered(folder: Path) -> _Contents:
-    """Read a registered folder once: it is named by its content and never changes."""
+    """Read a registered folder once; its name is a hash of its content, so it never changes."""
     return _read_path(folder)
 
 
 def _read_path(path: Path) -> _Contents:
     kinds = TABLES.files_of(path)
-    # Rows so damaged that they are of no kind are told, where one file is asked for.
+    # For a single file, this also reports rows too damaged for their kind to be recognized.
     reads = {file: DATASET.read(file) for file in TABLES.main_files(path)}
     if not reads:
         raise InputError(
-            f"{path}: no file of AmbiEnt's examples (.jsonl with id, premise, hypothesis, …)",
+            f"{path}: found no file with AmbiEnt examples (.jsonl with id, premise, hypothesis, …)",
             code="no_examples",
             path=path,
         )
     merged = merge(reads)
     annotated = [CATEGORY_ROWS.read(file) for file, kind in kinds.items() if kind is CATEGORY_ROWS]
     rows = tuple(row for read in annotated for row in read.rows)
-    # Faults of the crowd's votes are no faults of the examples: `askback check` tells them.
-    shown = [row for file, kind in kinds.items() if kind is CROWD for row in CROWD.read(file).rows]
-    known = with_distractors(with_categories(merged.examples.values(), rows), shown)
-    unread = chain.from_iterable(read.faults for read in chain[Read[Any]](reads.values(), annotated))
+    # Faults in the crowd's votes are not faults of the examples; `askback check` reports them.
+    votes = [row for file, kind in kinds.items() if kind is CROWD for row in CROWD.read(file).rows]
+    examples = with_distractors(with_categories(merged.examples.values(), rows), votes)
+    faults = chain.from_iterable(read.faults for read in chain[Read[Any]](reads.values(), annotated))
     return _Contents(
-        {example.id: example for example in known}, merged.splits, rows, (*unread, *merged.faults)
+        {example.id: example for example in examples}, merged.splits, rows, (*faults, *merged.faults)
     )
 
 

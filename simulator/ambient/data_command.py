@@ -1,4 +1,4 @@
-"""AmbiEnt's part of `askback data add`, and `askback stats ambient`: what data hold, whether as published."""
+"""`askback stats ambient`, and AmbiEnt's registration for `askback data add`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from simulator.runner.options import DataOption, JsonOption
 from simulator.tables.registering import Registration
 
 PUBLISHED_FILES: Final = ("ambient_full.jsonl", "dev.jsonl", "test.jsonl")
-"""A folder with one of them is taken for the published dataset, and must be all of it."""
+"""A folder with one of these files counts as the published dataset, and must be complete."""
 
 
-def _holds(copy: Path) -> Mapping[str, int]:
+def _summary(copy: Path) -> Mapping[str, int]:
     examples = load_examples(copy)
     facts = statistics(examples)
     others = Counter(kind.title for kind in TABLES.files_of(copy).values() if kind is not DATASET)
@@ -38,21 +38,21 @@ def _holds(copy: Path) -> Mapping[str, int]:
 
 
 def _differences(copy: Path) -> tuple[str, ...]:
-    named = any(file.name in PUBLISHED_FILES for file in TABLES.files_of(copy))
-    return differences(statistics(load_examples(copy))) if named else ()
+    published = any(file.name in PUBLISHED_FILES for file in TABLES.files_of(copy))
+    return differences(statistics(load_examples(copy))) if published else ()
 
 
 def _distractors(examples: Sequence[Example]) -> dict[str, int]:
-    """Return how many examples for crowdworkers have a distractor, and for how many it is a reading."""
-    tell_apart = [
+    """Count crowdworkers' examples with a distractor, and those where it is the sentence or a reading."""
+    new = [
         is_new_sentence(example, side, example.distractors[side])
         for example in examples
         for side in example.sides
         if example.xor and side in example.distractors
     ]
     return {
-        "examples with a distractor": len(tell_apart),
-        "of them the sentence or a reading": tell_apart.count(False),
+        "examples with a distractor": len(new),
+        "of them the sentence or a reading": new.count(False),
     }
 
 
@@ -60,18 +60,18 @@ DATA: Final = Registration(
     benchmark=BENCHMARK,
     tables=TABLES,
     needed=DATASET,
-    nothing="no good example of AmbiEnt (.jsonl with id, premise, hypothesis, …)",
-    holds=_holds,
+    nothing="no valid AmbiEnt example (.jsonl with id, premise, hypothesis, …)",
+    holds=_summary,
     differences=_differences,
 )
 
 
 def stats_command(
     data: DataOption = BUILTIN,
-    split: Annotated[Split, typer.Option(help="of the data")] = "all",
+    split: Annotated[Split, typer.Option(help="split of the data")] = "all",
     as_json: JsonOption = False,
 ) -> None:
-    """Statistics of AmbiEnt examples: ambiguity, label sets, rewrites, kinds of ambiguity."""
+    """Print statistics of AmbiEnt examples: ambiguity, label sets, rewrites, kinds of ambiguity."""
     report = stats_report(data, split)
     if as_json:
         typer.echo(json_text(report))
@@ -83,11 +83,11 @@ def stats_report(data: str | Path, split: Split = "all") -> Report:
     """Return the statistics of examples, and of rows with kinds of ambiguity if there are any.
 
     Raises:
-        InputError: if the data do not exist, are faulty or have no such split.
+        InputError: if the data do not exist, are faulty, or have no such split.
     """
     name, examples, records = Path(data).stem, load_examples(data, split), load_categories(data)
     results = [dataset_results(examples, name)]
     if records:
-        everything = examples if split == "all" else load_examples(data)
-        results.append(categories_results(records, everything, name=name))
+        all_examples = examples if split == "all" else load_examples(data)
+        results.append(categories_results(records, all_examples, name=name))
     return Report(title=f"AmbiEnt, {data}", sections=[result.section() for result in results])

@@ -1,20 +1,17 @@
-"""Distractors: the ambiguous sentence with one word replaced, near it and none of its readings (spec 8).
+"""Distractors: the ambiguous sentence with one word replaced, similar but not one of its readings (spec 8).
 
-The paper's rule, by default: a random noun becomes another single word of its best kind; if that cannot be,
-a random pronoun becomes another of its group; if that cannot be, a random noun becomes ``corgi``.
+The default is the paper's rule: a random noun is replaced by another single word of its best kind; failing
+that, a random pronoun by another of its group; failing that, a random noun by ``corgi``.
 
-``reference`` is what the published program does: it tries the nouns in random order until one has a kind,
-takes a best-weighted member of all its kinds, replaces the first *substring* that matches, and makes all but
-the sentence's first letter small.
+``reference`` is the rule of the published program: it tries the nouns in random order until one has a kind,
+takes a member with the highest weight among all its kinds, replaces the first matching *substring*, and
+lower-cases all but the sentence's first letter.
 
-What differs from the paper's resources: kinds come from a table of our own with some 1,400 nouns and names
-(or from a file, `read_relations`), not from ConceptNet; nouns are told by that table or file and by the
-word in front of them, not by a tagger; a capital inside the sentence makes a proper noun. A sentence
-with neither noun nor pronoun that we know gets its ``corgi`` in place of any word that is no function word.
-In the default rule the number of a noun is kept, too; articles in front (a, an) are not changed.
-
-The built-in table (``tables/kinds.yaml``) is a small one of our own; ConceptNet's assertions can be brought
-as a file.
+Differences from the paper's resources: kinds come from our own table of some 1,400 nouns and names
+(``tables/kinds.yaml``) or from a file such as ConceptNet's assertions (`read_relations`). Nouns are
+recognized by that table or file and by the preceding word, not by a tagger; a capitalized word inside the
+sentence is a proper noun. In a sentence without known nouns and pronouns, ``corgi`` replaces any word but a
+function word. The default rule keeps the number of a noun; preceding articles (a, an) are not changed.
 """
 
 from __future__ import annotations
@@ -43,10 +40,9 @@ _URI_COLUMNS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """Words and their kinds, with the weight of "term IsA kind"; terms are lower-cased in `kinds` alone.
+    """Words and their kinds, with the weight of "term IsA kind"; only `kinds` has lower-case terms.
 
-    `members` are single words; `names` the kinds whose members are proper names, empty where a file does
-    not tell.
+    `members` are single words; `names` are the kinds of proper names, empty for relations from a file.
     """
 
     kinds: Mapping[str, Mapping[str, float]]
@@ -54,7 +50,7 @@ class Relations:
     names: frozenset[str] = frozenset()
 
     def kinds_of(self, term: str) -> Mapping[str, float]:
-        """Return kind -> weight, in the order of the table or file; empty if the term is not known."""
+        """Return kind -> weight, in the order of the table or file; empty for an unknown term."""
         return self.kinds.get(term.lower(), {})
 
 
@@ -66,31 +62,31 @@ def table(name: str) -> Mapping[str, Any]:
 
 @cache
 def builtin_relations() -> Relations:
-    """Return the built-in table of kinds, read once."""
+    """Return the built-in table of kinds."""
     groups = table("kinds")
     triples = [
         (word, kind, float(weight) if weight else float(entry["weight"]))
         for group in groups.values()
         for kind, entry in group.items()
-        for word, _, weight in (written.partition(":") for written in entry["words"].split())
+        for word, _, weight in (text.partition(":") for text in entry["words"].split())
     ]
     return _relations(triples, frozenset(groups["names"]))
 
 
 def read_relations(path: str | Path) -> Relations:
-    """Return the IsA relations of a file, others are passed over.
+    """Read the IsA relations of a file.
 
-    A line is ``start, relation, end, weight``, with tabs or commas between, as in ``dog,IsA,animal,2.0`` or
-    ``/c/en/dog/n,/r/IsA,/c/en/animal,2.0``; or one of ConceptNet's own five columns. A header is passed over,
-    and so are terms in other languages than English and starts of several words.
+    A line is ``start, relation, end, weight``, separated by tabs or commas, as in ``dog,IsA,animal,2.0`` or
+    ``/c/en/dog/n,/r/IsA,/c/en/animal,2.0``, or has ConceptNet's own five columns. A header, other relations,
+    non-English terms and starts of several words are skipped.
 
     Raises:
-        InputError: if the file cannot be read, a line of it is wrong, or it holds no such relation.
+        InputError: if the file cannot be read, has a faulty line, or contains no such relation.
     """
     relations = _relations(_triples(path, read_text(path).split("\n")), frozenset())
     if not relations.kinds:
         raise InputError(
-            f"{path}: holds no English IsA relations; lines should be start, relation, end, weight"
+            f"{path}: contains no English IsA relations; lines should be start, relation, end, weight"
         )
     return relations
 
@@ -99,15 +95,15 @@ def _relations(triples: Iterable[tuple[str, str, float]], names: frozenset[str])
     kinds: dict[str, dict[str, float]] = {}
     members: dict[str, dict[str, float]] = {}
     for term, kind, weight in triples:
-        of_term, of_kind = kinds.setdefault(term.lower(), {}), members.setdefault(kind, {})
-        of_term[kind] = max(weight, of_term.get(kind, -math.inf))
-        of_kind[term] = max(weight, of_kind.get(term, -math.inf))
+        term_kinds, kind_members = kinds.setdefault(term.lower(), {}), members.setdefault(kind, {})
+        term_kinds[kind] = max(weight, term_kinds.get(kind, -math.inf))
+        kind_members[term] = max(weight, kind_members.get(term, -math.inf))
     return Relations(kinds, members, names)
 
 
 def _triples(path: str | Path, lines: Sequence[str]) -> Iterator[tuple[str, str, float]]:
     tabs = "\t" in next((line for line in lines if line.strip()), "")
-    # ConceptNet's own columns hold JSON, which is not quoted as CSV.
+    # ConceptNet's own columns contain JSON without CSV quoting.
     rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE) if tabs else csv.reader(lines)
     for number, cells in enumerate(rows, start=1):
         columns = [cell.strip() for cell in cells]
@@ -115,16 +111,16 @@ def _triples(path: str | Path, lines: Sequence[str]) -> Iterator[tuple[str, str,
             continue
         if len(columns) < _URI_COLUMNS - 1:
             raise InputError(
-                f"{path}:{number}: has {len(columns)} columns; wanted are start, relation, end, weight"
+                f"{path}:{number}: has {len(columns)} columns; expected start, relation, end, weight"
             )
         if columns[1].rsplit("/", 1)[-1].lower() != _RELATION:
             continue
-        whole = columns[0].startswith("/a/")
-        start, end, weight = columns[2:5] if whole else (columns[0], *columns[2:4])
+        assertion = columns[0].startswith("/a/")
+        start, end, weight = columns[2:5] if assertion else (columns[0], *columns[2:4])
         try:
-            value = float(json.loads(weight)["weight"] if whole else weight)
+            value = float(json.loads(weight)["weight"] if assertion else weight)
         except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{path}:{number}: weight: {weight!r} holds no number") from error
+            raise InputError(f"{path}:{number}: weight: {weight!r} contains no number") from error
         if not math.isfinite(value):
             raise InputError(f"{path}:{number}: weight: {weight!r} is not finite")
         term, kind = _plain_term(start), _plain_term(end)
@@ -133,7 +129,7 @@ def _triples(path: str | Path, lines: Sequence[str]) -> Iterator[tuple[str, str,
 
 
 def _plain_term(text: str) -> str:
-    """Return a term's words; empty for one in another language."""
+    """Return a term's words; empty for a term that is not English."""
     if text.startswith("/c/"):
         _, _, language, *rest = text.split("/")
         text = rest[0] if language == "en" and rest else ""
@@ -152,7 +148,7 @@ _Y_PLURAL: Final = re.compile(r"[^aeiou]y$")
 
 
 class Distractor(NamedTuple):
-    """A sentence with one word replaced; in the step ``kind`` both words are of one `kind`."""
+    """A sentence with one word replaced; in the step ``kind`` both words belong to `kind`."""
 
     text: str
     word: str
@@ -177,7 +173,7 @@ class _Words(BaseModel, frozen=True):
 
 
 class _Token(NamedTuple):
-    """A word of the sentence without its clitic; `before` is the one in front, in small letters."""
+    """A word of the sentence without its clitic; `before` is the preceding word in lower case."""
 
     word: str
     start: int
@@ -187,7 +183,7 @@ class _Token(NamedTuple):
 
     @property
     def capital(self) -> bool:
-        """Return True if it is written with a capital that its place does not ask for."""
+        """Return True if the word has a capital that its position does not require."""
         return self.word[:1].isupper() and not self.first and self.word != "I"
 
 
@@ -202,7 +198,7 @@ def _irregular_singulars() -> Mapping[str, str]:
 
 
 def plural(noun: str) -> str:
-    """Return the plural of a noun by the simple rule, or as the table of irregular ones has it."""
+    """Return the plural of a noun by the table of irregular plurals or the simple rule."""
     words = _words()
     if noun in words.unchanging:
         return noun
@@ -214,7 +210,7 @@ def plural(noun: str) -> str:
 
 
 def _singulars(word: str) -> list[str]:
-    """Return what a word may be the plural of, in small letters, itself excluded."""
+    """Return the possible singulars of a word, in lower case, without the word itself."""
     low = word.lower()
     guesses = [_irregular_singulars().get(low, "")]
     endings = (("ies", "y"), ("es", ""), ("s", ""))
@@ -225,15 +221,15 @@ def _singulars(word: str) -> list[str]:
 def distractor_for(
     sentence: str, *, seed: int, rule: DistractorRule = "paper", relations: Relations | None = None
 ) -> Distractor:
-    """Return the distractor of a sentence; the same seed gives the same one.
+    """Return the distractor of a sentence, which depends only on the arguments.
 
     Raises:
-        InputError: if the sentence has no word at all.
+        InputError: if the sentence contains no word.
     """
     random = Random(seed)
     tokens = _tokens(sentence)
     if not tokens:
-        raise InputError(f"{sentence!r}: has no word that could be replaced by a distractor's")
+        raise InputError(f"{sentence!r}: contains no word to replace for a distractor")
     known = relations or builtin_relations()
     nouns = [token for token in tokens if _is_noun(token, known)]
     by_kind = _by_reference if rule == "reference" else _by_paper
@@ -243,16 +239,16 @@ def distractor_for(
     if rule == "reference":
         changed = sentence.replace(token.word, replacement, 1)
         return Distractor(changed.capitalize(), token.word, replacement, step, kind)
-    written = _cased(replacement, token)
+    word = _match_case(replacement, token)
     end = token.start + len(token.word)
-    return Distractor(sentence[: token.start] + written + sentence[end:], token.word, written, step, kind)
+    return Distractor(sentence[: token.start] + word + sentence[end:], token.word, word, step, kind)
 
 
 _Choice = tuple[_Token, str, Step, str]
 
 
 def _by_paper(nouns: Sequence[_Token], relations: Relations, random: Random) -> _Choice | None:
-    """Return one random noun; a random other member of its best kind, in its number."""
+    """Pick a random noun and a random other member of its best kind, in the same number."""
     if not nouns:
         return None
     token = random.choice(nouns)
@@ -260,8 +256,8 @@ def _by_paper(nouns: Sequence[_Token], relations: Relations, random: Random) -> 
     if not kinds:
         return None
     kind = max(kinds, key=kinds.__getitem__)
-    own = (term, token.word.lower())
-    others = [member for member in relations.members[kind] if member.lower() not in own]
+    same = (term, token.word.lower())
+    others = [member for member in relations.members[kind] if member.lower() not in same]
     if not others:
         return None
     member = random.choice(others)
@@ -269,7 +265,7 @@ def _by_paper(nouns: Sequence[_Token], relations: Relations, random: Random) -> 
 
 
 def _by_reference(nouns: Sequence[_Token], relations: Relations, random: Random) -> _Choice | None:
-    """Try nouns in random order: of the first that has other members, one with the largest weight of all."""
+    """Pick the first noun, in random order, with other members of its kinds, and one with the top weight."""
     for token in random.sample(nouns, len(nouns)):
         term, kinds = _term(token, relations)
         others = [
@@ -318,7 +314,7 @@ def _tokens(sentence: str) -> list[_Token]:
 
 
 def _is_noun(token: _Token, relations: Relations) -> bool:
-    """Return True of a name, or a known word that is no function word and does not look like a verb here."""
+    """Return True for a name, or a known word that is not a function word and does not look like a verb."""
     if token.clitic not in _GENITIVE:
         return False
     if token.capital:
@@ -333,7 +329,7 @@ def _is_noun(token: _Token, relations: Relations) -> bool:
 
 
 def _term(token: _Token, relations: Relations) -> tuple[str, Mapping[str, float]]:
-    """Return the term that a word is, or is the plural of, and its kinds; names have a capital."""
+    """Return the term of a word in singular or plural, and its kinds; names need a capital."""
     low = token.word.lower()
     for term in (low, *_singulars(low)):
         kinds = relations.kinds_of(term)
@@ -345,8 +341,8 @@ def _term(token: _Token, relations: Relations) -> tuple[str, Mapping[str, float]
     return low, {}
 
 
-def _cased(replacement: str, token: _Token) -> str:
-    """Return a replacement written as the word was; the pronoun I always has its capital."""
+def _match_case(replacement: str, token: _Token) -> str:
+    """Return a replacement with the capitalization of the word; the pronoun I is always a capital."""
     if replacement == "i":
         return "I"
     if len(token.word) > 1 and token.word.isupper():

@@ -1,7 +1,7 @@
-"""`askback generate ambient-distractors`: by translation into another language and back (spec 5.1).
+"""`askback generate ambient-distractors`: distractors by back-translation (spec 5.1).
 
-What comes back is near the sentence, and rarely one of its readings. If nothing has changed, the way back is
-drawn five times at a high temperature, and one that differs is taken at random.
+A back-translation is similar to the sentence and rarely one of its readings. If it equals the sentence, five
+translations back are sampled at a high temperature, and a random one of those that differ is used.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ PIVOT: Final = "yoruba"
 DRAWS: Final = 5
 TEMPERATURE: Final = 2.0
 BEAMS: Final = 5
-# At this temperature the whole of a large vocabulary would be noise; the library's own limit stays.
+# At this temperature, sampling from the full vocabulary would give noise, so the library's default stays.
 _TOP_K: Final = 50
 _MAX_TOKENS: Final = 200
 PURPOSE: Final = "ambient.distractor"
 
 
 class KnownLanguage(BaseModel, frozen=True):
-    """A language by its names in prompts, in their language, and its code for translation models."""
+    """A language: its names in English and Chinese prompts, and its code for translation models."""
 
     en: str
     zh: str
@@ -63,12 +63,12 @@ class Translator(Protocol):
     name: str
 
     async def translate(self, text: str, *, back: bool, seed: int | None = None) -> Sequence[str]:
-        """Return the likeliest translation out of or `back` into English; with a seed five that are drawn."""
+        """Translate from English, or `back` to it: the likeliest translation, or five samples if seeded."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackTranslation:
-    """The outcome for a sentence; no distractor if nothing that came back can be one."""
+    """The result for a sentence; `distractor` is None if no back-translation can be one."""
 
     pivot: str
     distractor: str | None
@@ -77,7 +77,7 @@ class BackTranslation:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A sentence that needs a distractor; `readings` cannot be one."""
+    """An ambiguous sentence that needs a distractor, which must differ from all `readings`."""
 
     id: str
     side: Side
@@ -86,7 +86,7 @@ class Source:
 
 
 def sources(examples: Iterable[Example]) -> tuple[Source, ...]:
-    """Return the ambiguous sentences of the examples that crowdworkers see: those with one ambiguous side."""
+    """Return the ambiguous sentences of the examples for crowdworkers, which have one ambiguous side."""
     return tuple(
         Source(example.id, side, example.sentence(side), example.rewrites(side))
         for example in examples
@@ -98,30 +98,30 @@ def sources(examples: Iterable[Example]) -> tuple[Source, ...]:
 async def back_translate(
     translator: Translator, sentence: str, *, seed: int, readings: Collection[str] = ()
 ) -> BackTranslation:
-    """Return an English sentence there and back; `readings` are no distractors, as it is none itself."""
+    """Translate an English sentence there and back; the distractor is neither the sentence nor a reading."""
     (pivot,) = await translator.translate(sentence, back=False)
     # A model that answers with the pivot has not translated it.
-    same = {sentence.strip(), pivot.strip(), *(reading.strip() for reading in readings), ""}
+    excluded = {sentence.strip(), pivot.strip(), *(reading.strip() for reading in readings), ""}
     (first,) = await translator.translate(pivot, back=True)
-    if first.strip() not in same:
+    if first.strip() not in excluded:
         return BackTranslation(pivot, first.strip(), False)
-    drawn = await translator.translate(pivot, back=True, seed=derive_seed(seed, "draws"))
-    others = [text.strip() for text in drawn if text.strip() not in same]
-    chosen = Random(derive_seed(seed, "choice")).choice(others) if others else None
+    samples = await translator.translate(pivot, back=True, seed=derive_seed(seed, "draws"))
+    candidates = [text.strip() for text in samples if text.strip() not in excluded]
+    chosen = Random(derive_seed(seed, "choice")).choice(candidates) if candidates else None
     return BackTranslation(pivot, chosen, True)
 
 
 @cache
 def languages() -> Mapping[str, KnownLanguage]:
-    """Return the languages of `tables/languages.yaml` by their English names in small letters."""
+    """Return the languages of `tables/languages.yaml` by their lower-case English names."""
     return {name: KnownLanguage.model_validate(language) for name, language in table("languages").items()}
 
 
 def language_called(name: str) -> KnownLanguage:
-    """Return a language to translate into.
+    """Return the pivot language with a name.
 
     Raises:
-        InputError: if it is not in the table, or English; says which there are.
+        InputError: if it is English or not in the table; lists the known ones.
     """
     known = {each: language for each, language in languages().items() if each != ENGLISH}
     if name.lower() not in known:
@@ -130,7 +130,7 @@ def language_called(name: str) -> KnownLanguage:
 
 
 class ModelTranslator:
-    """Any model of the house, through the prompts ``ambient/translate`` and ``ambient/translate_back``."""
+    """A language model that translates with the prompts ``ambient/translate`` and ``translate_back``."""
 
     def __init__(
         self,
@@ -145,11 +145,11 @@ class ModelTranslator:
         self._language = getattr(language, prompts)
         self._prompts = prompts
         self._temperature = temperature
-        # Whoever follows a schema chats; others go on with the prompt.
+        # A model that follows a schema is a chat model.
         self._plain = model.capabilities.plain and not model.capabilities.schema
 
     async def translate(self, text: str, *, back: bool, seed: int | None = None) -> Sequence[str]:
-        """See `Translator`; what is not drawn is asked for at temperature 0."""
+        """See `Translator`; the likeliest translation is requested at temperature 0."""
         template = "translate_back" if back else "translate"
         prompt = render(f"ambient/{template}", self._prompts, {"text": text, "language": self._language})
         answer = await sample(
@@ -166,15 +166,15 @@ class ModelTranslator:
                 prompt_version=prompt.version,
             ),
         )
-        return tuple(_strip_quotes(written, text) for written in answer.samples)
+        return tuple(_strip_quotes(sample, text) for sample in answer.samples)
 
 
 class FolderTranslator:
-    """A folder with a many-to-many translation model, such as NLLB.
+    """A many-to-many translation model in a folder, such as NLLB.
 
     Raises:
         Unsupported: if torch or transformers is missing.
-        InputError: if there is no such model, or it does not know one of the languages.
+        InputError: if the folder has no such model, or the model lacks one of the languages.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class FolderTranslator:
         self.name = str(folder)
         self._torch = imported("torch")
         if not Path(folder).is_dir():
-            raise InputError(f"{folder}: no such folder; name one with a translation model such as NLLB")
+            raise InputError(f"{folder}: no such folder; name a folder with a translation model such as NLLB")
         chosen = device or ("cuda" if self._torch.cuda.is_available() else "cpu")
         weights = load_weights(str(folder), chosen)
         self._tokenizer, self._model = weights.tokenizer, weights.model
@@ -196,16 +196,16 @@ class FolderTranslator:
         self._temperature = temperature
         unknown = [code for code in (self._english, self._other) if self._id(code) is None]
         if not weights.answers or unknown:
-            lacks = f"does not know {' and '.join(unknown)}" if unknown else "does not translate"
-            raise InputError(f"{folder}: {lacks}; name a translation model such as NLLB")
+            problem = f"does not know {' and '.join(unknown)}" if unknown else "does not translate"
+            raise InputError(f"{folder}: {problem}; name a translation model such as NLLB")
         self._lock = asyncio.Lock()
 
     async def translate(self, text: str, *, back: bool, seed: int | None = None) -> Sequence[str]:
-        """See `Translator`: greedily, or by beams whose tokens are drawn."""
+        """See `Translator`; decodes greedily, or samples beams if seeded."""
         source, target = (self._other, self._english) if back else (self._english, self._other)
-        drawing: dict[str, Any] = {"do_sample": False, "num_beams": 1}
+        decoding: dict[str, Any] = {"do_sample": False, "num_beams": 1}
         if seed is not None:
-            drawing = {
+            decoding = {
                 "do_sample": True,
                 "num_beams": BEAMS,
                 "num_return_sequences": DRAWS,
@@ -217,12 +217,12 @@ class FolderTranslator:
         def generate() -> Sequence[str]:
             torch, tokenizer = self._torch, self._tokenizer
             tokenizer.src_lang = source
-            options = {"forced_bos_token_id": self._id(target), "max_new_tokens": _MAX_TOKENS, **drawing}
-            read = tokenizer(text, return_tensors="pt").to(self._model.device)
+            options = {"forced_bos_token_id": self._id(target), "max_new_tokens": _MAX_TOKENS, **decoding}
+            inputs = tokenizer(text, return_tensors="pt").to(self._model.device)
             with torch.random.fork_rng(), torch.inference_mode():
                 torch.manual_seed(seed or 0)
-                written = self._model.generate(**read, **options)
-            return tuple(tokenizer.batch_decode(written, skip_special_tokens=True))
+                outputs = self._model.generate(**inputs, **options)
+            return tuple(tokenizer.batch_decode(outputs, skip_special_tokens=True))
 
         async with self._lock:
             return await asyncio.to_thread(generate)
@@ -233,14 +233,14 @@ class FolderTranslator:
 
 
 def _strip_quotes(answer: str, text: str) -> str:
-    """Return an answer on one line, without quotes and marks around it that the text does not have."""
+    """Return an answer on one line, without surrounding quotes and marks that `text` does not have."""
     line = " ".join(answer.split())
     return clean(line.strip("<>")) if clean(text) == text else line
 
 
 # ---- the command
 
-_ANOTHER: Final = "translator, language, seed or data"
+_JOURNAL_KEY: Final = "translator, language, seed or data"
 
 
 @asks_models
@@ -248,26 +248,26 @@ def generate_distractors(
     out: Annotated[Path, typer.Option(help="the file to write, JSON lines")],
     model: Annotated[str | None, typer.Option(help="provider/model that translates")] = None,
     translator: Annotated[
-        Path | None, typer.Option(help="instead: folder of a translation model such as NLLB")
+        Path | None, typer.Option(help="folder of a translation model such as NLLB, instead of --model")
     ] = None,
-    data: Annotated[str, typer.Option(help="examples: builtin, added data, or a path")] = BUILTIN,
-    split: Annotated[Split, typer.Option(help="of the data")] = "all",
-    language: Annotated[str, typer.Option(help="through which it goes, such as yoruba")] = PIVOT,
+    data: Annotated[str, typer.Option(help="examples: builtin, registered data, or a path")] = BUILTIN,
+    split: Annotated[Split, typer.Option(help="split of the data")] = "all",
+    language: Annotated[str, typer.Option(help="pivot language, such as yoruba")] = PIVOT,
     prompts: Annotated[Language, typer.Option(help="language of the prompts for --model")] = "en",
     temperature: Annotated[
-        float, typer.Option(min=0.01, help="where the way back has to be drawn; some models allow 1 at most")
+        float, typer.Option(min=0.01, help="for sampling translations back; some models allow at most 1")
     ] = TEMPERATURE,
-    limit: Annotated[int | None, typer.Option(min=1, help="the first so many sentences")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="number of sentences, from the first")] = None,
     seed: SeedOption = 0,
-    concurrency: Annotated[int, typer.Option(min=1, help="sentences at a time")] = 8,
-    device: Annotated[str | None, typer.Option(help="of the translation model")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="sentences translated at a time")] = 8,
+    device: Annotated[str | None, typer.Option(help="device of the translation model")] = None,
     flags: ModelFlags = NO_FLAGS,
     log: LogOption = None,
 ) -> None:
-    """Translate ambiguous sentences there and back. The same command again continues where it stopped."""
+    """Back-translate ambiguous sentences as distractors. Rerun the command to continue after a stop."""
     console = Console()
     if (model is None) == (translator is None):
-        raise InputError("say either --model provider/model or --translator FOLDER")
+        raise InputError("give either --model provider/model or --translator FOLDER")
     pivot = language_called(language)
     ambiguous = sources(load_examples(data, split))
     if not ambiguous:
@@ -275,8 +275,8 @@ def generate_distractors(
     path = log or default_path()
     options = flags.options(path, seed=seed)
     refuse_idle_options(options, asked=model is not None)
-    how = asked_how(options)
-    about: list[Any] = [
+    model_settings = asked_how(options)
+    settings: list[Any] = [
         str(model or translator),
         address_of(options.base_url) or None,
         language.lower(),
@@ -284,12 +284,12 @@ def generate_distractors(
         temperature,
         seed,
     ]
-    about += [how] if how else []
+    settings += [model_settings] if model_settings else []
     keys = {
-        key_of(about, source.id, source.side, source.sentence, source.readings): source
+        key_of(settings, source.id, source.side, source.sentence, source.readings): source
         for source in ambiguous
     }
-    due = dict(list(keys.items())[:limit])
+    selected = dict(list(keys.items())[:limit])
 
     @asynccontextmanager
     async def open_translator() -> AsyncIterator[Translator]:
@@ -300,26 +300,26 @@ def generate_distractors(
                 yield ModelTranslator(service, pivot, prompts=prompts, temperature=temperature)
 
     async def work(journal: Journal) -> None:
-        """Translate what the journal does not have yet."""
-        missing = [key for key in due if key not in journal.rows]
-        async with open_translator() as by:
-            with counted(console, "sentences", len(due), len(due) - len(missing)) as tell:
+        """Translate the sentences that are not in the journal yet."""
+        missing = [key for key in selected if key not in journal.rows]
+        async with open_translator() as opened:
+            with counted(console, "sentences", len(selected), len(selected) - len(missing)) as advance:
 
                 async def translate(key: str) -> None:
-                    journal.add(key, await row_of(by, due[key], seed))
-                    tell(1)
+                    journal.add(key, await row_of(opened, selected[key], seed))
+                    advance(1)
 
                 await each(iter(missing), translate, concurrency)
 
     with resumable(out, console, done="translated", place=out) as journal:
-        journal.require_only(keys, _ANOTHER)
-        if due.keys() - journal.rows.keys():
+        journal.require_only(keys, _JOURNAL_KEY)
+        if selected.keys() - journal.rows.keys():
             asyncio.run(work(journal))
-        _report([journal.rows[key] for key in due], out, console)
+        _report([journal.rows[key] for key in selected], out, console)
 
 
 async def row_of(translator: Translator, source: Source, seed: int) -> dict[str, Any]:
-    """Return the row of a sentence; what a model refuses to translate has no distractor."""
+    """Return the row of a sentence, without a distractor if the model refuses to translate."""
     row: dict[str, Any] = {
         "id": published_id(source.id),
         "side": source.side,
@@ -327,12 +327,12 @@ async def row_of(translator: Translator, source: Source, seed: int) -> dict[str,
         "distractor": None,
         "translator": translator.name,
     }
-    own = derive_seed(seed, "distractor", source.id, source.side)
+    item_seed = derive_seed(seed, "distractor", source.id, source.side)
     try:
-        translated = await back_translate(translator, source.sentence, seed=own, readings=source.readings)
+        result = await back_translate(translator, source.sentence, seed=item_seed, readings=source.readings)
     except Refused as refused:
         return {**row, "refused": str(refused)}
-    return {**row, **asdict(translated)}
+    return {**row, **asdict(result)}
 
 
 def _report(rows: Sequence[Mapping[str, Any]], out: Path, console: Console) -> None:
@@ -340,12 +340,12 @@ def _report(rows: Sequence[Mapping[str, Any]], out: Path, console: Console) -> N
     resampled = sum(bool(row.get("resampled")) for row in rows)
     say(
         console,
-        f"{len(rows)} ambiguous sentences, {len(rows) - len(without)} with a distractor; {resampled} came "
-        f"back the same (or as a reading) and were drawn again. They are in {out}.",
+        f"{len(rows)} ambiguous sentences, {len(rows) - len(without)} with a distractor; {resampled} were "
+        f"sampled again because they came back as the sentence or a reading. Written to {out}.",
     )
     if without:
         say(
             console,
-            f"None for {named(without)}: nothing that came back differs. Try another --language or write the "
-            "sentences into the file.",
+            f"No distractor for {named(without)}: no back-translation differs. Try another --language, or "
+            "write the sentences into the file.",
         )

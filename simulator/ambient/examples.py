@@ -1,6 +1,6 @@
-"""An example of the dataset: two sentences, the labels of their readings, a rewrite for each (spec 1.1).
+"""Examples of the dataset: two sentences, the labels of their readings, a rewrite for each (spec 1.1).
 
-What a field is annotated with beside its type is how it stands in a file (`simulator.jsonlines`).
+Field annotations declare the file format (`simulator.jsonlines`).
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ _ANNOTATED: Final = ("premise_ambiguous", "hypothesis_ambiguous", "labels", "dis
 
 
 def squeeze(text: str) -> str:
-    """Return a text without outer and repeated white space, which changes no sentence."""
+    """Return a text without leading, trailing and repeated white space."""
     return " ".join(text.split())
 
 
 def named(names: Sequence[str], most: int = 5) -> str:
-    """Return the first of some names, and how many more there are."""
+    """List the first names, and the number of further ones."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
 def published_id(id: str) -> str | int:
-    """Return an id as published files have it: a number where it is one (spec 1.1)."""
+    """Return an id as in published files: an int if it is a canonical number, else a string (spec 1.1)."""
     return int(id) if _NUMBER.fullmatch(id) else id
 
 
 PublishedKey = Annotated[Key, PlainSerializer(published_id)]
-"""An id, written as `published_id` has it."""
+"""An id, serialized by `published_id`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disambiguation:
-    """One reading: the pair rewritten so that it has this reading alone, and the label it then has."""
+    """One reading: the pair rewritten so that it has only this reading, and its label."""
 
     premise: Said
     hypothesis: Said
@@ -72,27 +72,27 @@ def _in_order(distractors: Mapping[Side, str]) -> dict[Side, str]:
 
 
 def refuse_infinite(value: T) -> T:
-    """Return a value that can be written as JSON again; one with a number that is not finite is a fault."""
+    """Return a value; raise ValueError if it contains NaN or infinity, which JSON does not have."""
     try:
         json.dumps(value, allow_nan=False)
     except ValueError as error:
-        raise ValueError("holds a number that is not finite") from error
+        raise ValueError("contains a number that is not finite") from error
     return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A pair of sentences with everything that is known of it.
+    """A pair of sentences with its annotation.
 
     Attributes:
-        id: a text, also where a file has a number.
-        labels: of all readings; empty while nobody has annotated the pair.
-        disambiguations: in the order of the file; empty if nothing is ambiguous. The side that is not
-            ambiguous is repeated unchanged in each.
-        split: ``dev`` or ``test``; empty if the data have none.
-        categories: kinds of ambiguity, if somebody has annotated them.
-        distractors: by side, a sentence that is near the ambiguous one and none of its readings.
-        meta: what the file says beside.
+        id: a string, even if a file has a number.
+        labels: labels of all readings; empty if the pair is not annotated.
+        disambiguations: in file order; empty if neither side is ambiguous. Each repeats an unambiguous side
+            unchanged.
+        split: ``dev`` or ``test``; empty if the data have no splits.
+        categories: kinds of ambiguity, if annotated.
+        distractors: by side, a sentence similar to the ambiguous one that is not one of its readings.
+        meta: further fields of the file.
     """
 
     id: PublishedKey
@@ -118,7 +118,7 @@ class Example:
     @model_validator(mode="before")
     @classmethod
     def _as_in_files(cls, record: Any) -> Any:
-        """Return what a file has of an example: annotated as a whole or not at all, its partner in `meta`."""
+        """Require all or none of the annotation's fields, and move ``partner`` to `meta`."""
         if not isinstance(record, dict):
             return record
         missing = [name for name in _ANNOTATED if name not in record]
@@ -131,7 +131,7 @@ class Example:
 
     @model_serializer(mode="wrap")
     def _as_published(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Return the published fields; a pair that nobody has annotated is id and sentences alone."""
+        """Return the published fields, without those of the annotation if the pair has none."""
         record: dict[str, Any] = write(self)
         if not (self.labels or self.ambiguous or self.disambiguations):
             return {name: value for name, value in record.items() if name not in _ANNOTATED}
@@ -139,7 +139,7 @@ class Example:
 
     @property
     def curated(self) -> bool:
-        """Return True if the authors wrote it; others were generated, then annotated (spec 1.1)."""
+        """Return True if the authors wrote the example; others were generated, then annotated (spec 1.1)."""
         return self.id.endswith("_c")
 
     @property
@@ -173,7 +173,7 @@ class Example:
 def one_sided(
     id: str, premise: str, hypothesis: str, side: Side, readings: Sequence[tuple[Label, str]]
 ) -> Example:
-    """Return a pair that is ambiguous on one side alone; each reading is a label and the side's rewrite."""
+    """Return an example ambiguous on one side; each reading is a label and the side's rewrite."""
     texts = {"premise": premise, "hypothesis": hypothesis}
     return Example(
         id=id,
@@ -192,7 +192,7 @@ MOST_DISAMBIGUATIONS: Final = 4
 
 
 class Finding(NamedTuple):
-    """Something wrong with an example: an ``error`` contradicts the format, a ``warning`` deserves a look."""
+    """A problem of an example: an ``error`` contradicts the format, a ``warning`` deserves a look."""
 
     code: str
     message: str
@@ -200,7 +200,7 @@ class Finding(NamedTuple):
 
 
 def findings(example: Example) -> Iterator[Finding]:
-    """Yield what is wrong with an example; a pair that nobody has annotated has nothing to be wrong."""
+    """Yield the problems of an example; a pair without annotation is only checked for its distractors."""
     if example.labels or example.ambiguous or example.disambiguations:
         yield from _flags(example)
         yield from _number(example)
@@ -229,9 +229,9 @@ def _number(example: Example) -> Iterator[Finding]:
 
 
 def _rewrites(example: Example, side: Side) -> Iterator[Finding]:
-    """Yield findings unless a flagged side has two rewrites at least, and none is the original."""
-    different = example.rewrites(side)
-    changed = len(different) - (example.sentence(side) in different)
+    """Yield findings unless a flagged side has at least two rewrites and none repeats the original."""
+    distinct = example.rewrites(side)
+    changed = len(distinct) - (example.sentence(side) in distinct)
     for place, reading in enumerate(example.disambiguations):
         if reading.sentence(side) == example.sentence(side):
             yield Finding(
@@ -242,22 +242,22 @@ def _rewrites(example: Example, side: Side) -> Iterator[Finding]:
         yield Finding(
             "rewrites",
             f"disambiguations: {changed} changed {side}{'' if changed == 1 else 's'}; "
-            "ambiguity of a side means two readings of it",
+            "an ambiguous side has at least two readings",
         )
 
 
 def _check_unchanged(example: Example, side: Side) -> Iterator[Finding]:
-    """Yield a finding wherever a side that is not flagged is not repeated unchanged."""
+    """Yield a finding for each rewrite that changes a side not flagged as ambiguous."""
     for place, reading in enumerate(example.disambiguations):
         if reading.sentence(side) != example.sentence(side):
             yield Finding(
                 "unchanged",
-                f"disambiguations[{place}].{side}: is changed, but the {side} is not flagged as ambiguous",
+                f"disambiguations[{place}].{side}: changed, but the {side} is not flagged as ambiguous",
             )
 
 
 def _labels(example: Example) -> Iterator[Finding]:
-    """Yield findings unless the labels are those of the disambiguations, each once."""
+    """Yield findings unless the labels are those of the disambiguations, each of which is unique."""
     counts = Counter(disambiguation.label for disambiguation in example.disambiguations)
     if example.disambiguations and frozenset(counts) != example.labels:
         message = (
@@ -267,20 +267,20 @@ def _labels(example: Example) -> Iterator[Finding]:
     several = [label for label, count in counts.items() if count > 1]
     if several:
         message = (
-            f"disambiguations: several are {format_labels(several)}; where one is asked for, the last counts"
+            f"disambiguations: several are {format_labels(several)}; where only one can count, it is the last"
         )
         yield Finding("several", message, "warning")
     if len(set(example.disambiguations)) < len(example.disambiguations):
-        yield Finding("several", "disambiguations: one stands there twice", "warning")
+        yield Finding("several", "disambiguations: contain a duplicate", "warning")
 
 
 def _distractors(example: Example) -> Iterator[Finding]:
-    """Yield findings unless a distractor is for a flagged side, and not the sentence or a reading of it."""
+    """Yield findings unless each distractor is for a flagged side and not the sentence or a reading of it."""
     for side, text in example.distractors.items():
         if not example.flagged(side):
             message = f"distractors.{side}: the {side} is not flagged as ambiguous"
             yield Finding("distractor", message, "warning")
         elif text == example.sentence(side) or text in example.rewrites(side):
-            # Crowdworkers are not shown it; everything else can be done with the example.
+            # Crowdworkers never see such a distractor; the example is usable otherwise.
             message = f"distractors.{side}: is the {side} itself or one of its readings"
             yield Finding("distractor", message, "warning")

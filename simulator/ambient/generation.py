@@ -1,6 +1,6 @@
-"""Test 1: scores of generated disambiguations, recomputed from what models wrote (spec 6.3, 6.4).
+"""Test 1: scores of generated disambiguations, computed from models' raw outputs (spec 6.3, 6.4).
 
-EDIT-F1 asks whether a predicted rewrite changes the words that the gold rewrite changes.
+EDIT-F1 measures whether a predicted rewrite changes the same words as the gold rewrite.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Edit = tuple[Literal["-", "+"], str]
 _NO_PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
 _WORDS_AND_SIGNS: Final = re.compile(r"\w+|[^\w\s]+")
 _SINGLE_SIGNS: Final = re.compile(r"\w+|[^\w\s]")
-# Words without content of their own: articles, pronouns, auxiliaries, prepositions, conjunctions.
+# Function words: articles, pronouns, auxiliaries, prepositions, conjunctions.
 _STOP_WORDS: Final = frozenset(
     re.findall(
         r"\w+",
@@ -40,7 +40,7 @@ _STOP_WORDS: Final = frozenset(
 
 
 def tokens(text: str) -> Sequence[str]:
-    """Split at single blanks only, as the rule says: punctuation stays, two blanks make an empty token."""
+    """Split at single blanks, as in the paper's rule: punctuation stays, two blanks make an empty token."""
     return text.split(" ")
 
 
@@ -61,11 +61,11 @@ TOKENIZERS: Final[Mapping[str, Tokenizer]] = {
     "words and single signs": _SINGLE_SIGNS.findall,
     "lower, no punctuation, no stop words": _content,
 }
-"""The rule first, then others to see how much hangs on it; the paper's numbers come from the rule."""
+"""The paper's rule (the first), which gives its numbers, and others to see how much depends on it."""
 
 
 def edits(original: str, rewrite: str, tokenize: Tokenizer = tokens) -> Counter[Edit]:
-    """Return the multiset of tokens that a rewrite deletes and adds; where they stand does not matter."""
+    """Return the multiset of tokens that a rewrite deletes and adds, regardless of their positions."""
     before, after = Counter(tokenize(original)), Counter(tokenize(rewrite))
     deleted: dict[Edit, int] = {("-", token): count for token, count in (before - after).items()}
     added: dict[Edit, int] = {("+", token): count for token, count in (after - before).items()}
@@ -96,10 +96,10 @@ def item_edit_f1(
     denominator: Denominator = "gold",
     tokenize: Tokenizer = tokens,
 ) -> float:
-    """Return mean EDIT-F1 over the gold labels; one not predicted counts 0, one too many is ignored.
+    """Return mean EDIT-F1 over the gold labels; a missing label counts 0, an additional one is ignored.
 
-    `denominator`: what the sum is divided by: the number of gold labels (which gives the paper's table); of
-    predicted ones; of both together (as a footnote of the paper can be read).
+    `denominator`: the number of labels to divide the sum by: the gold labels (which gives the paper's table),
+    the predicted ones, or the union (a possible reading of a footnote of the paper).
 
     Returns:
         0 to 1; 0 if there is nothing to divide by.
@@ -113,18 +113,18 @@ def item_edit_f1(
 
 
 TOLERANCE: Final = 1e-9
-"""What a stored score may differ from a recomputed one."""
+"""Maximum difference between a stored score and a recomputed one."""
 Source = Parser | Literal["stored"]
-"""Where rewrites come from: parsed out of the continuation by a rule, or as the file stores them."""
+"""The source of rewrites: a parser of the continuation, or the file's stored rewrites."""
 
 
 def gold_rewrites(example: Example, side: Side) -> dict[Label, str]:
-    """Return label -> rewrite of an example; of several rewrites of a label the last (spec 6.4)."""
+    """Return label -> rewrite of an example, the last one if a label has several (spec 6.4)."""
     return {reading.label: reading.sentence(side) for reading in example.disambiguations}
 
 
 class Difference(NamedTuple):
-    """A stored value that recomputation does not give."""
+    """A stored value that differs from the recomputed one."""
 
     id: str
     field: str
@@ -153,24 +153,24 @@ def item_scores(
 
 
 def generation_measures(records: Sequence[GenerationRecord], parser: Parser = "reference") -> Values:
-    """Return every measure of spec 6.4; the paper's rule of reading rewrites is ``reference``.
+    """Return every measure of spec 6.4; the paper's parser is ``reference``.
 
-    Intervals are over items: repeats of one count once in `Interval.n`. ``empty`` counts rows in which
-    nothing was written before the first blank line, ``unparsable`` those in which no labelled rewrite was
-    found for all that. ``rewrites``: number of labelled rewrites -> rows that have so many.
+    Intervals are over items: repetitions of an item count once in `Interval.n`. ``empty`` counts rows without
+    text before the first blank line, ``unparsable`` other rows without a labelled rewrite. ``rewrites`` maps
+    the number of labelled rewrites to the number of rows.
     """
     parsed = [parse(record.generation, parser) for record in records]
     warnings = Counter(code for reading in parsed for code in reading.warnings)
     counts = Counter(len(reading.rewrites) for reading in parsed)
     empty = [not cut(record.generation).strip() for record in records]
-    read = zip(parsed, empty, strict=True)
+    readings = zip(parsed, empty, strict=True)
     items, rows = [(record.id, record.side) for record in records], len(records)
     return {
         "edit_f1": mean_interval(item_scores(records, parser), items),
         "edit_f1_robust": mean_interval(item_scores(records, "robust"), items),
         **patterns(records, [reading.rewrites for reading in parsed]),
         "empty": Count(sum(empty), rows),
-        "unparsable": Count(sum(not reading.rewrites and not blank for reading, blank in read), rows),
+        "unparsable": Count(sum(not reading.rewrites and not blank for reading, blank in readings), rows),
         "rewrites": dict(sorted(counts.items())),
         "warnings": {code: warnings[code] for code in PARSE_WARNINGS if warnings[code]},
     }
@@ -179,12 +179,12 @@ def generation_measures(records: Sequence[GenerationRecord], parser: Parser = "r
 def patterns(
     records: Sequence[GenerationRecord], rewrites: Sequence[Mapping[Label, str]]
 ) -> dict[str, Interval | None]:
-    """Return how the rewrites of each row (label -> rewrite, of each record) were made.
+    """Return the frequency of degenerate patterns among the rewrites (label -> rewrite, per record).
 
-    The authors count it in a notebook, not in the paper: the shares of rows without any labelled rewrite
-    (``pattern_empty``), of labelled *rewrites* that are the original (``…copied``), and of rows in which
-    every rewrite contains the original without its last character, and is not the original: a row without
-    rewrites counts (``…restated``), or does not (``…restated_found``).
+    They are from the authors' notebook, not from the paper: the share of rows without a labelled rewrite
+    (``pattern_empty``), of labelled *rewrites* that equal the original (``…copied``), and of rows in which
+    every rewrite contains the original without its last character but does not equal it, counting rows
+    without rewrites (``…restated``) or not (``…restated_found``).
     """
     items = [(record.id, record.side) for record in records]
     rows = [
@@ -195,20 +195,19 @@ def patterns(
         all(original[:-1] in text and text != original for text in texts) for _, original, texts in rows
     ]
     copied = [(item, text == original) for item, original, texts in rows for text in texts]
-    with_texts = [every and bool(texts) for every, (_, _, texts) in zip(restated, rows, strict=True)]
+    found = [flag and bool(texts) for flag, (_, _, texts) in zip(restated, rows, strict=True)]
     return {
         "pattern_empty": mean_interval([not texts for _, _, texts in rows], items),
         "pattern_copied": clustered_interval([copy for _, copy in copied], [item for item, _ in copied]),
         "pattern_restated": mean_interval(restated, items),
-        "pattern_restated_found": mean_interval(with_texts, items),
+        "pattern_restated_found": mean_interval(found, items),
     }
 
 
-def rescored(records: Iterable[GenerationRecord]) -> tuple[Difference, ...]:
-    """Return stored values that the rows' own continuations do not give, by the reference rule (spec 11).
+def stored_differences(records: Iterable[GenerationRecord]) -> tuple[Difference, ...]:
+    """Return stored values that differ from those recomputed with the reference parser (spec 11).
 
-    Compared are the rewrites, of which those stored without a text are none, and EDIT-F1 (by more than
-    `TOLERANCE`); what a file does not store is not compared.
+    Compares stored rewrites, ignoring nulls, and stored EDIT-F1, up to `TOLERANCE`.
     """
     differences: list[Difference] = []
     for record in records:
@@ -223,7 +222,7 @@ def rescored(records: Iterable[GenerationRecord]) -> tuple[Difference, ...]:
 
 
 def gold_differences(records: Iterable[GenerationRecord], examples: Iterable[Example]) -> set[str]:
-    """Return the ids of rows whose sentences or gold rewrites are not the dataset's, or which it lacks."""
+    """Return the ids of rows whose sentences or gold rewrites differ from the dataset or are not in it."""
     by_id = {example.id: example for example in examples}
     return {
         record.id
@@ -235,10 +234,10 @@ def gold_differences(records: Iterable[GenerationRecord], examples: Iterable[Exa
 
 
 def edit_f1_variants(records: Sequence[GenerationRecord]) -> Mapping[str, float]:
-    """Return what EDIT-F1 would be by other rules, none of them the paper's: means over items, 0 to 1.
+    """Return EDIT-F1 by alternative rules: means over items, 0 to 1.
 
     Returns:
-        ``denominator: …`` and ``tokens: …`` -> mean; nothing if there are no records.
+        ``denominator: …`` and ``tokens: …`` -> mean; empty without records.
     """
     scores = {
         f"denominator: {denominator}": item_scores(records, denominator=denominator)

@@ -1,4 +1,4 @@
-r"""AmbiEnt as the runner sees it: the episode as a state machine with one seat, and what people see of it.
+r"""AmbiEnt's episode machine: a state machine with one seat, and the views of its participant.
 
 ::
 
@@ -7,8 +7,8 @@ r"""AmbiEnt as the runner sees it: the episode as a state machine with one seat,
     generate    generate                             continue    one option after the other
     nli         one pair after the other             claim       paraphrase -> claim
 
-Before a person's first set there may be a qualification, question by question (`qualify`): who does not get
-enough of it right is screened out, and the episode is aborted.
+A person's first set may begin with a qualification, question by question (`qualify`). A person with too few
+right answers is screened out and the episode aborted.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from simulator.seeds import derive_seed
 
 @dataclass(frozen=True, kw_only=True)
 class Table(OneSeatTable[Item, Step]):
-    """The parts of an episode; its `item` is one of `items.Item`."""
+    """An episode with its item, steps and transitions."""
 
     SEAT: ClassVar[str] = ANNOTATOR
     FLOW: ClassVar[Mapping[str, tuple[str, ...]]] = {
@@ -67,30 +67,30 @@ class Table(OneSeatTable[Item, Step]):
 
     @cached_property
     def rules(self) -> Options:
-        """The options, read."""
+        """The parsed options."""
         return Options.read(self.options)
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """Every turn that the episode will have."""
+        """All steps of the episode, one per turn."""
         return plan(self.item, person=self.person, options=self.rules, seed=self.seed)
 
     @property
     def language(self) -> str:
-        """Of the pages."""
+        """The language of the pages."""
         return self.rules.language
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """Of the qualification."""
+        """The questions of the qualification."""
         return self.rules.qualification.questions if self.rules.qualification else ()
 
     def shown(self, step: Step) -> ShownTexts:
-        """Return what is shown in a step."""
+        """Return the texts shown in a step."""
         return shown_in(self.item, step, self.questions)
 
     def left(self, state: State) -> SeatError | None:
-        """Return the error of somebody who got too little of the qualification right, if they did."""
+        """Return an error if the participant failed the qualification."""
         test = self.rules.qualification
         answers = [text for kind, text in state["said"] if kind == "qualification"]
         if test is None or len(answers) < len(test.questions) or not answers:
@@ -112,7 +112,7 @@ class Table(OneSeatTable[Item, Step]):
         )
 
     def at_once(self, step: Step) -> AllAtOnce | None:
-        """Return whoever answers all steps of such an item at once."""
+        """Return the player's `answer_all` if it answers all steps of the item together."""
         who = self.who
         return who.answer_all if isinstance(who, AnswersAll) and who.answers_all(self.item) else None
 
@@ -124,7 +124,7 @@ class Table(OneSeatTable[Item, Step]):
 def _earlier_answers(item: Item, step: Step | None, state: State) -> tuple[tuple[str, str], ...]:
     """Return a crowdworker's earlier answers: ``("label", …)``, then each candidate with yes or no.
 
-    The candidates are not shown before the step that asks about them, nor is anything in another one.
+    Empty before the step on candidates, which must not be shown earlier.
     """
     if not isinstance(item, CrowdItem) or step is None or step.kind not in ("plausible", "relabel"):
         return ()
@@ -136,7 +136,7 @@ def _earlier_answers(item: Item, step: Step | None, state: State) -> tuple[tuple
 
 
 class AmbientMachine(OneSeatMachine[Table]):
-    """See `simulator.runner.machines.EpisodeMachine`. Its items are examples (`items.Item`)."""
+    """The `simulator.runner.machines.EpisodeMachine` of AmbiEnt, with items of type `items.Item`."""
 
     name = items.BENCHMARK
     seats: tuple[str, ...] = (ANNOTATOR,)
@@ -150,7 +150,7 @@ class AmbientMachine(OneSeatMachine[Table]):
     def view(
         self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
     ) -> ParticipantView:
-        """Return what a person may see now; a stage other than the task's is a page without the task."""
+        """Return the person's current view; stages outside the task show nothing of the task."""
         table = self.table(live)
         step = None if ending or live.stage else step_due(table, state)
         task = "done" if step is None else "qualification" if step.kind == "qualification" else "task"
@@ -173,13 +173,13 @@ class AmbientMachine(OneSeatMachine[Table]):
         return replace(shown, blocks=page_blocks(shown))
 
     def willing(self, options: Mapping[str, Any], turns: Sequence[Turn]) -> Reply | None:
-        """See `EpisodeMachine.willing`: people alone have to qualify."""
+        """See `EpisodeMachine.willing`: answers the qualification, which only people have."""
         test = Options.read(options).qualification
-        asked = test.questions[len(turns) :] if test else ()
-        return Reply(move={"label": asked[0].label}) if asked else None
+        unanswered = test.questions[len(turns) :] if test else ()
+        return Reply(move={"label": unanswered[0].label}) if unanswered else None
 
     def replay(self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Result:
-        """Return an ended episode of a person's task, with what was hidden."""
+        """Return the result page of a person's finished episode."""
         return Result(language="en", moves=(), blocks=result_blocks(item, turns))
 
 

@@ -1,4 +1,4 @@
-"""AmbiEnt's measures: their intervals are 95 % percentile bootstraps over items, 1000 resamples (spec 13)."""
+"""Intervals of AmbiEnt's measures: 95 % percentile bootstraps over items, 1000 resamples (spec 13)."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ RESAMPLES: Final = 1000
 
 
 class Count(NamedTuple):
-    """A number of things, and of how many; None where it is undefined."""
+    """A count out of `n`; None where undefined."""
 
     value: Interval | float | None
     n: int | None = None
 
 
 Values = dict[str, Any]
-"""By measure of `reporting/wording.yaml`: an `Interval`, `Count`, number or None; and what else is told."""
+"""An `Interval`, `Count`, number or None per measure of `reporting/wording.yaml`, and further facts."""
 
 
 def mean_interval(values: Sequence[float], items: Sequence[Hashable] | None = None) -> Interval | None:
-    """Return the mean of one value per item; None if there are none.
+    """Return the mean of one value per item; None without values.
 
-    `items`: the item of each, where some were observed several times; `Interval.n` counts items.
+    `items`: the item of each value if items have repeated observations; `Interval.n` counts items.
     """
     return bootstrap_mean(values, items, resamples=RESAMPLES) if values else None
 
@@ -32,12 +32,9 @@ def mean_interval(values: Sequence[float], items: Sequence[Hashable] | None = No
 def clustered_interval(
     values: Sequence[float], items: Sequence[Hashable], units: Sequence[Hashable] | None = None
 ) -> Interval | None:
-    """Return the mean of values of which an item may have several: whole items are resampled.
+    """Return the mean of values, resampling items, which may have several values; None without values.
 
-    `units`: what each is of, where that was observed several times; `Interval.n` then counts units.
-
-    Returns:
-        None if there are no values.
+    `units`: the unit of each value if units have repeated observations; `Interval.n` then counts units.
     """
     if not values and not items:
         return None
@@ -46,10 +43,10 @@ def clustered_interval(
 
 
 def share_interval(values: Sequence[float], counted: Sequence[bool]) -> Interval | None:
-    """Return the mean of those items that count; all items are resampled, so how many count varies, too.
+    """Return the mean over the items that are `counted`, a number that varies in resamples of all items.
 
     Returns:
-        None if none counts.
+        None if no item is counted.
     """
     if not any(counted):
         return None

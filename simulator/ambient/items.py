@@ -1,4 +1,4 @@
-"""What an episode of AmbiEnt is about: one example, prepared for one task. One dataclass per task.
+"""The items of AmbiEnt, one dataclass per task: an example prepared for that task.
 
 ============== ======================================================== ==========================
 item           task                                                     turns (`Turn.payload` kind)
@@ -6,9 +6,9 @@ item           task                                                     turns (`
 CrowdItem      crowd (spec 5), evaluate (6.5, without the first step)    label, plausible, relabel
 AnnotateItem   annotate (3)                                             annotate
 GenerateItem   generate (6)                                             generate
-TrueFalseItem  true_false (7)                                           true_false, one a statement
-ContinueItem   continue (8)                                             continue, one an option
-NliItem        nli (9)                                                  nli, one a pair
+TrueFalseItem  true_false (7)                                           true_false, one per statement
+ContinueItem   continue (8)                                             continue, one per option
+NliItem        nli (9)                                                  nli, one per pair
 ClaimItem      claim (10)                                               paraphrase, claim
 ============== ======================================================== ==========================
 """
@@ -26,13 +26,13 @@ from simulator.jsonlines import Codec, ItemCodec
 Task = Literal["crowd", "evaluate", "annotate", "generate", "true_false", "continue", "nli", "claim"]
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
 JUDGED: Final = frozenset[Task](("crowd", "evaluate", "annotate"))
-"""Tasks of judgments, which have no wrong answer: who breaks off has given none (`payloads.with_silence`)."""
+"""Judgment tasks, which have no wrong answers, so aborted episodes count for nothing (`payloads`)."""
 InstructionText = Literal["published", "corrected"]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A candidate interpretation; `label` is that of the pair with it, None for a distractor."""
+    """A candidate interpretation; `label` is that of the pair that contains it, None for a distractor."""
 
     sentence: Said
     label: Label | None
@@ -43,10 +43,10 @@ class CrowdItem:
     """One example for crowdworkers (spec 5.1).
 
     Attributes:
-        id: of the item; unlike `example_id`, it is its own in a data set.
-        candidates: three, in the order in which everybody sees them.
+        id: unique in a data set, unlike `example_id`.
+        candidates: three, in display order, the same for all participants.
         origin: the model whose rewrites are evaluated (spec 6.5); empty in the crowdworkers' task.
-        task: follows from `origin`.
+        task: derived from `origin`.
     """
 
     id: Key
@@ -68,14 +68,14 @@ class CrowdItem:
         return self.premise if self.side == "premise" else self.hypothesis
 
     def pair(self, candidate: int) -> tuple[str, str]:
-        """Return premise and hypothesis with a candidate in place of the ambiguous sentence."""
+        """Return premise and hypothesis, with a candidate instead of the ambiguous sentence."""
         text = self.candidates[candidate].sentence
         return (text, self.hypothesis) if self.side == "premise" else (self.premise, text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotateItem:
-    """An example that a linguist annotates (spec 3); what is known of it is not shown."""
+    """An example for a linguist to annotate (spec 3), who does not see its annotation."""
 
     id: Key
     example: Example
@@ -84,7 +84,7 @@ class AnnotateItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateItem:
-    """An example to be disambiguated by continuing a prompt with worked examples, `shots` (spec 6.2)."""
+    """An example to be disambiguated by continuing a prompt with worked examples (`shots`; spec 6.2)."""
 
     id: Key
     example: Example
@@ -96,7 +96,7 @@ class GenerateItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrueFalseItem:
-    """A flagged sentence with its distinct rewrites; each is asked about in four statements (spec 7)."""
+    """An ambiguous sentence and its distinct rewrites, with four statements on each (spec 7)."""
 
     id: Key
     example_id: Key
@@ -108,7 +108,10 @@ class TrueFalseItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContinueItem:
-    """A flagged sentence, its distinct rewrites and a distractor, each to be continued so often (spec 8)."""
+    """An ambiguous sentence, its distinct rewrites and a distractor, to be continued (spec 8).
+
+    `wanted`: number of continuations of each.
+    """
 
     id: Key
     example_id: Key
@@ -123,13 +126,13 @@ class ContinueItem:
 
     @property
     def options(self) -> tuple[tuple[str, str], ...]:
-        """Name and sentence of each option, without the stem: ``y0``, ``y1``, …, ``d``."""
+        """Name (``y0``, ``y1``, …, ``d``) and sentence of each option, without the stem."""
         return (*((f"y{place}", text) for place, text in enumerate(self.rewrites)), ("d", self.distractor))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NliItem:
-    """An example whose original pair and disambiguations get label sets (spec 9)."""
+    """An example whose original pair and disambiguations are to be labelled (spec 9)."""
 
     id: Key
     example: Example
@@ -137,21 +140,21 @@ class NliItem:
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Premise and hypothesis: of the original, then of each disambiguation."""
+        """Premise and hypothesis of the original, then of each disambiguation."""
         example = self.example
         readings = ((reading.premise, reading.hypothesis) for reading in example.disambiguations)
         return ((example.premise, example.hypothesis), *readings)
 
     @property
     def gold(self) -> tuple[LabelSet, ...]:
-        """The label sets of `pairs`."""
+        """The gold label set of each of `pairs`."""
         readings = (frozenset({reading.label}) for reading in self.example.disambiguations)
         return (self.example.labels, *readings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimItem:
-    """A claim to be paraphrased and looked at for ambiguity (spec 10)."""
+    """A claim to be paraphrased and tested for ambiguity (spec 10)."""
 
     id: Key
     claim: Said
@@ -169,11 +172,11 @@ Item = CrowdItem | AnnotateItem | GenerateItem | TrueFalseItem | ContinueItem | 
 
 
 BENCHMARK: Final = "ambient"
-# The benchmark's texts are English; pages around them are in the participant's language.
+# The data are English; the pages around them are in the participant's language.
 LANGUAGE: Final = "en"
 SPLITS: Final[tuple[Literal["dev", "test"], ...]] = ("dev", "test")
 EXAMPLE_FIELDS: Final = (*Example.__dataclass_fields__, "category", "distractor", "partner")
-"""All that a row of a dataset may have."""
+"""All fields that a row of a dataset may have."""
 
 EXAMPLES: Final = Codec[Example](Example)
 ITEMS: Final = ItemCodec[Item](Item, BENCHMARK, kinds="task")

@@ -1,6 +1,6 @@
-"""Models that are looked at for numbers: true or false (spec 7), continuations (8), label sets of pairs (9).
+"""Answers computed from model scores: true or false (spec 7), continuations (8), label sets (9).
 
-The last are of models of inference in a folder, which score paraphrases of claims, too (10).
+Label sets are predicted by NLI models in a folder, which also score paraphrases of claims (10).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from simulator.ambient.items import ContinueItem, Item, NliItem, TrueFalseItem
 from simulator.ambient.labels import Label, format_labels, in_order
 from simulator.ambient.nli.families import CLASSES, Scores, label_set, plain_threshold
 from simulator.ambient.nli.predict import Predictor, load_predictor
-from simulator.ambient.playing import ANNOTATOR, Knows, Options, asked_in, request_of, statements
+from simulator.ambient.playing import ANNOTATOR, Knows, Options, request_context, request_of, statements
 from simulator.ambient.records import Paraphrase
 from simulator.ambient.true_false import FALSE, TRUE, true_false_prompt
 from simulator.errors import SeatError
@@ -27,14 +27,14 @@ from simulator.seats import Kind, Reply, View
 
 _STOPS: Final = (".", "!", "?")
 _SHORTEST: Final = 2
-"""Letters of a continuation that counts (spec 8)."""
+"""Minimum length of a continuation in characters (spec 8)."""
 
 
 async def judge_all(model: ChatModel, view: View, item: TrueFalseItem) -> tuple[Reply, ...]:
-    """Return whether a model takes each of the statements that are left for true; all are asked at once.
+    """Return a model's judgments on the remaining statements, requested concurrently.
 
-    A model that scores texts is asked for the probabilities of both words, one that continues texts and
-    tells probabilities for a table of the likeliest words, and any other for one word.
+    A model that scores texts gives the probabilities of both words, one that continues texts with
+    probabilities a table of the likeliest words, and any other model one word.
     """
     knows: Knows = view.task
     every, ask = statements(item), _word
@@ -42,14 +42,14 @@ async def judge_all(model: ChatModel, view: View, item: TrueFalseItem) -> tuple[
         ask = _scores
     elif model.capabilities.plain and model.capabilities.logprobs:
         ask = _table
-    asked = (every[step.number] for step in knows.steps)
-    prompts = (true_false_prompt(each.template, item.sentence, each.rewrite) for each in asked)
+    remaining = (every[step.number] for step in knows.steps)
+    prompts = (true_false_prompt(each.template, item.sentence, each.rewrite) for each in remaining)
     return tuple(await asyncio.gather(*(ask(model, view, *prompt) for prompt in enumerate(prompts))))
 
 
 async def _scores(model: ChatModel, view: View, place: int, prompt: str) -> Reply:
-    """Return the log-probabilities of both words in one pass; of a word of several tokens, of its first."""
-    asked = asked_in(view, "true_false", place)
+    """Return the log-probabilities of both words from one pass, or of their first tokens if longer."""
+    asked = request_context(view, "true_false", place)
     both = await model.score(ScoreRequest(text=prompt, continuations=(TRUE, FALSE), top=0, **asked))
     if all(likelihood.logprob is not None and likelihood.tokens == 1 for likelihood in both.likelihoods):
         true, false = (likelihood.logprob for likelihood in both.likelihoods)
@@ -63,8 +63,8 @@ def _judgment_reply(model: ChatModel, true: float | None, false: float | None, s
 
 
 async def _first_tokens(model: ChatModel, view: View, place: int, prompt: str) -> Reply:
-    """Return the log-probabilities of the first token of either word, where one has several."""
-    asked = asked_in(view, "true_false", place)
+    """Return the log-probabilities of the first token of each word."""
+    asked = request_context(view, "true_false", place)
     requests = [
         ScoreRequest(text=prompt + word, offsets=(len(prompt) + 1,), top=0, **asked) for word in (TRUE, FALSE)
     ]
@@ -79,7 +79,7 @@ async def _table(model: ChatModel, view: View, place: int, prompt: str) -> Reply
     answer = await model.complete(request)
     table: dict[str, float] = {}
     for token in answer.logprobs[:1]:
-        # Some servers leave the token that was written out of its own alternatives.
+        # Some servers do not list the generated token among its alternatives.
         table = {token.token: token.logprob, **dict(token.top)}
     decoding = {"service": model.name, "temperature": 0.0, "max_tokens": 1, "top": top, "plain": True}
     return Reply(text=answer.text, move={"table": table, "decoding": decoding}, seconds=answer.seconds)
@@ -94,9 +94,9 @@ async def _word(model: ChatModel, view: View, place: int, prompt: str) -> Reply:
 
 
 async def continue_all(model: ChatModel, view: View, item: ContinueItem) -> tuple[Reply, ...]:
-    """Return continuations of each option that is left, and how probable each is after it and the original.
+    """Return continuations of each remaining option, with their probabilities after it and the original.
 
-    An option is one request for all its samples and two for their probabilities.
+    An option takes one request for all its samples and two for their probabilities.
     """
     knows: Knows = view.task
     places = range(len(knows.steps))
@@ -122,7 +122,7 @@ async def _continue(model: ChatModel, view: View, item: ContinueItem, place: int
     request = as_sent(model, asked)
     answers = await sample(model, request)
     texts = [one_sentence(text) if text.strip() else "" for text in answers.samples]
-    (after_own, took), (after_original, more) = await asyncio.gather(
+    (after_own, own_seconds), (after_original, original_seconds) = await asyncio.gather(
         *(_likelihoods(model, view, place, before, texts) for before in (own, original))
     )
     move: dict[str, Any] = {
@@ -139,21 +139,21 @@ async def _continue(model: ChatModel, view: View, item: ContinueItem, place: int
             "stem": item.stem,
         },
     }
-    return Reply(move=move, seconds=answers.seconds + max(took, more))
+    return Reply(move=move, seconds=answers.seconds + max(own_seconds, original_seconds))
 
 
 async def _likelihoods(
     model: ChatModel, view: View, place: int, before: str, texts: list[str]
 ) -> tuple[list[Likelihood], float]:
-    """Return what each text's probability is after `before`; those that are too short to count have none."""
-    counted = [text for text in texts if len(text) >= _SHORTEST]
-    if not counted:
+    """Return the likelihood of each text after `before`, without a value for texts that are too short."""
+    long_enough = [text for text in texts if len(text) >= _SHORTEST]
+    if not long_enough:
         return [Likelihood(None, 0)] * len(texts), 0.0
-    asked = asked_in(view, "continue", place)
-    scored = await model.score(ScoreRequest(text=before, continuations=tuple(counted), top=0, **asked))
-    likelihoods = iter(scored.likelihoods)
-    kept = [next(likelihoods) if len(text) >= _SHORTEST else Likelihood(None, 0) for text in texts]
-    return kept, scored.seconds
+    asked = request_context(view, "continue", place)
+    scored = await model.score(ScoreRequest(text=before, continuations=tuple(long_enough), top=0, **asked))
+    scores = iter(scored.likelihoods)
+    likelihoods = [next(scores) if len(text) >= _SHORTEST else Likelihood(None, 0) for text in texts]
+    return likelihoods, scored.seconds
 
 
 PREFIX: Final = "nli:"
@@ -161,8 +161,8 @@ Pair = tuple[str, str]
 T = TypeVar("T")
 
 
-class Together(Generic[T]):
-    """Pairs that are asked about at about the same time are read together, in a thread of their own."""
+class BatchedCalls(Generic[T]):
+    """A function of pairs whose concurrent calls are combined into batches, in a separate thread."""
 
     def __init__(self, read: Callable[[Sequence[Pair]], list[T]]) -> None:
         self._read = read
@@ -171,31 +171,31 @@ class Together(Generic[T]):
         self._waiting: list[tuple[Sequence[Pair], Future[list[T]]]] = []
 
     async def __call__(self, pairs: Sequence[Pair]) -> list[T]:
-        """Return what is found for each pair."""
+        """Return the function's result for each pair."""
         future: Future[list[T]] = Future()
         with self._lock:
             self._waiting.append((pairs, future))
-        self._thread.submit(self._round)
+        self._thread.submit(self._run_batch)
         return await asyncio.wrap_future(future)
 
-    def _round(self) -> None:
+    def _run_batch(self) -> None:
         with self._lock:
             waiting, self._waiting = self._waiting, []
         calls = [call for call in waiting if call[1].set_running_or_notify_cancel()]
         if not calls:
             return
         try:
-            scored = iter(self._read([pair for pairs, _ in calls for pair in pairs]))
+            results = iter(self._read([pair for pairs, _ in calls for pair in pairs]))
         except Exception as error:
             for _, future in calls:
                 future.set_exception(error)
             return
         for pairs, future in calls:
-            future.set_result([next(scored) for _ in pairs])
+            future.set_result([next(results) for _ in pairs])
 
 
 class NliAnnotator:
-    """``nli:FOLDER`` gives every pair of an item a label set; of other tasks it does none."""
+    """The player ``nli:FOLDER``, which predicts label sets in the task nli only."""
 
     kind: Kind = "model"
 
@@ -203,27 +203,27 @@ class NliAnnotator:
         self.name = name
         self._names = CLASSES[predictor.output]
         self._threshold = predictor.threshold
-        self._scores: Together[Scores] = Together(predictor.scores)
+        self._scores: BatchedCalls[Scores] = BatchedCalls(predictor.scores)
 
     def answers_all(self, item: Item) -> bool:
-        """Return all pairs of an item at once."""
+        """Return True: all pairs of an item are scored together."""
         return True
 
     async def answer_all(self, view: View) -> tuple[Reply, ...]:
-        """Return a label set for each pair that is left.
+        """Return a label set for each remaining pair.
 
         Raises:
-            SeatError: in another task.
+            SeatError: if the task is not nli.
         """
         knows: Knows = view.task
         if not isinstance(knows.item, NliItem):
-            raise SeatError(f"{self.name} gives label sets; it does no task {knows.item.task}.", ANNOTATOR)
-        every = knows.item.pairs
-        scored = await self._scores([every[step.number] for step in knows.steps])
+            raise SeatError(f"{self.name} predicts label sets; it cannot do {knows.item.task}.", ANNOTATOR)
+        pairs = knows.item.pairs
+        scored = await self._scores([pairs[step.number] for step in knows.steps])
         return tuple(self._reply(scores) for scores in scored)
 
     async def reply(self, view: View) -> Reply:
-        """Return one pair."""
+        """Return the label set of the current pair."""
         return (await self.answer_all(view))[0]
 
     def _reply(self, scores: Scores) -> Reply:
@@ -239,38 +239,43 @@ class NliAnnotator:
 
 
 def load_annotator(name: str) -> NliAnnotator:
-    """Return the seat ``nli:FOLDER``.
+    """Return the player ``nli:FOLDER``.
 
     Raises:
         Unsupported: if torch or transformers is missing.
-        InputError: if the folder holds no such model, or none that makes label sets.
+        InputError: if the folder contains no NLI model, or the model has no threshold.
     """
     predictor = load_predictor(name.removeprefix(PREFIX))
-    predictor.label_sets([])  # says what is missing, before anything is played
+    predictor.label_sets([])  # raises if the threshold is missing
     return NliAnnotator(name, predictor)
 
 
 class ClaimScorer:
-    """Scores the paraphrases of claims; `score` may be called for several claims at a time."""
+    """A scorer of claims' paraphrases, which may be called concurrently."""
 
     def __init__(self, predictor: Predictor) -> None:
         self.name = predictor.name
-        self._probabilities: Together[dict[Label, float]] = Together(predictor.probabilities)
+        self._probabilities: BatchedCalls[dict[Label, float]] = BatchedCalls(predictor.probabilities)
 
     async def __call__(self, cleaned: str, paraphrases: Sequence[str]) -> tuple[Paraphrase, ...]:
-        """Paraphrases with their scores, the claim being the premise."""
+        """Return scored paraphrases, with the claim as premise."""
         return with_scores(paraphrases, await self._probabilities([(cleaned, text) for text in paraphrases]))
 
 
 def load_scorer(folder: str) -> ClaimScorer:
-    """Return the model in `folder` for claims."""
+    """Return a scorer that uses the NLI model in `folder`.
+
+    Raises:
+        Unsupported: if torch or transformers is missing.
+        InputError: if the folder contains no model that gives label probabilities.
+    """
     predictor = load_predictor(folder)
-    predictor.probabilities([("", "")])  # says what is missing, before anything is played
+    predictor.probabilities([("", "")])  # raises if the model gives no probabilities
     return ClaimScorer(predictor)
 
 
 def scored_claim(paraphrases: Sequence[Paraphrase], service: str) -> Reply:
-    """Return the reply of a claim's second step."""
+    """Return the reply of a claim's scoring step."""
     move = scored_move(paraphrases)
     text = "" if move["score"] is None else f"{move['score']:.4f}"
     return Reply(text=text, move={**move, "decoding": {"service": service, "threshold": THRESHOLD}})

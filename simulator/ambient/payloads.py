@@ -1,41 +1,41 @@
-"""What a turn's payload holds, step by step: the log's contract, which `trial_log` makes records of.
+"""The payload of each kind of turn: the log's format, from which `trial_log` makes records.
 
 ============== =====================================================================================
-kind           payload, beside ``kind`` and ``shown``
+kind           payload, in addition to ``kind`` and ``shown``
 ============== =====================================================================================
 qualification  ``number``, ``answer``, ``gold``, ``correct``
 label          ``answer``
 plausible      ``answers``: true or false per candidate, in the order shown
 relabel        ``answers``: a label per candidate; ``comment``
 annotate       ``discard``, ``labels``, ``rewrites`` of ``{premise, hypothesis, label}``, ``comment``
-true_false     ``number``, ``rewrite``, ``template``, ``prediction`` (null if nothing could be read),
-               ``answer`` (what is right), ``mass``, ``scores``
+true_false     ``number``, ``rewrite``, ``template``, ``prediction`` (null if unreadable),
+               ``answer`` (the right one), ``mass``, ``scores``
 generate       ``prompt_hash``, ``rewrites`` and ``robust`` (label -> text), ``warnings``
 continue       ``option``, ``sentence``, ``continuations``, ``own``, ``original``, ``tokens``
 nli            ``pair`` (0 is the original), ``prediction``, ``logits``, ``threshold``
-paraphrase     ``texts`` as written, ``kept`` of them
+paraphrase     ``texts`` as written, the distinct ones ``kept``
 claim          ``paraphrases`` of ``{text, probabilities, score}``, ``score``, ``flagged``
 ============== =====================================================================================
 
-People's turns have besides ``person`` (true), ``private`` (what goes when they are erased, see
-`logs.erase`), ``shown_at`` and ``keys_used``; models' turns have ``decoding`` where one was asked.
+People's turns also have ``person`` (true), ``private`` (fields removed when they are erased, see
+`logs.erase`), ``shown_at`` and ``keys_used``; models' turns have ``decoding`` if a model was called.
 
-What a model that broke off had yet to answer it is taken to have answered with nothing (`with_silence`): such
-an episode counts as unsuccessful (`simulator.runner.logged`). Judgments have no success: who breaks off has
-given none, and is not among the annotators.
+If a model aborts an episode, its missing answers count as empty (`with_silence`) and the episode as
+unsuccessful (`simulator.runner.logged`). Judgment tasks have no success: an annotator who aborts has given no
+judgment and does not count as an annotator.
 
-Forms are read and checked alike, whoever filled them in. What is wrong with one is a `SeatError` whose code
-a page translates::
+Forms are validated in the same way for people and models. An invalid form is a `SeatError` whose code pages
+translate::
 
-    over            nothing is asked any more
-    label           no label, or none that there is
-    plausible       not one answer, true or false, per candidate
-    relabel         not one label per pair
+    over            the episode is over
+    label           no label, or an unknown one
+    plausible       not exactly one answer, true or false, per candidate
+    relabel         not exactly one label per pair
     true_false      neither true nor false
     annotation      a linguist's form breaks rules: `FormError.problems` names them
-    too_long        more letters than are kept
-    malformed       a page sent something else than its form
-    screened_out    too few answers of the qualification were right
+    too_long        the text exceeds the limit
+    malformed       the page's reply is not its form
+    screened_out    too few right answers in the qualification
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ FALSE: Final = "false"
 
 
 class FormError(SeatFormError[Problem]):
-    """A linguist's form breaks rules (spec 3); nothing is logged, and it can be corrected."""
+    """A linguist's form breaks rules (spec 3); it is not logged and can be corrected."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         listed = "; ".join(f"{problem.field}: {problem} ({problem.code})" for problem in problems)
@@ -84,10 +84,10 @@ class FormError(SeatFormError[Problem]):
 
 
 def read_form(kind: Kind, shown: ShownTexts, reply: Reply) -> tuple[str, dict[str, Any]]:
-    """Return the text and the answers of the form of a step that people do, too.
+    """Return the text and the answers of the form of a step (one of `FORMS`).
 
     Raises:
-        SeatError: if it is no form of this step, or breaks a rule.
+        SeatError: if the reply is not a form of this step or breaks a rule.
     """
     move = reply.move or {}
     match kind:
@@ -108,14 +108,14 @@ def read_form(kind: Kind, shown: ShownTexts, reply: Reply) -> tuple[str, dict[st
         case "annotate":
             annotation = _annotation(shown, move)
             return describe(annotation), annotation.payload()
-    raise SeatError(f"Nobody fills in a form in the step {kind}.", ANNOTATOR, code="malformed")
+    raise SeatError(f"The step {kind} has no form.", ANNOTATOR, code="malformed")
 
 
 def _label(value: object, code: str) -> Label:
     for label in LABELS:
         if value == label:
             return label
-    raise SeatError(f"{value!r} is no label; choose {', '.join(LABELS)}.", ANNOTATOR, code=code)
+    raise SeatError(f"{value!r} is not a label; choose one of {', '.join(LABELS)}.", ANNOTATOR, code=code)
 
 
 def _flag(value: object, code: str) -> bool:
@@ -126,14 +126,14 @@ def _flag(value: object, code: str) -> bool:
 
 def _list(value: object, length: int, code: str) -> list[Any]:
     if not isinstance(value, list | tuple) or len(value) != length:
-        raise SeatError(f"Answer all {length} of them, once each.", ANNOTATOR, code=code)
+        raise SeatError(f"Give exactly one answer to each of the {length} questions.", ANNOTATOR, code=code)
     return list(value)
 
 
 def _comment(move: Mapping[str, Any]) -> str:
     comment = move.get("comment") or ""
     if not isinstance(comment, str):
-        raise SeatError("A comment is a text.", ANNOTATOR, code="malformed")
+        raise SeatError("The comment must be a text.", ANNOTATOR, code="malformed")
     return checked_length(comment, ANNOTATOR).strip()
 
 
@@ -150,7 +150,7 @@ def _annotation(shown: ShownTexts, move: Mapping[str, Any]) -> Annotation:
     return annotation
 
 
-# What tells a person's answer, to go with it when they are erased.
+# Fields that reveal a person's answer and are removed when the person is erased.
 _PRIVATE: Final[Mapping[str, list[str]]] = {
     "qualification": ["answer", "correct"],
     "label": ["answer"],
@@ -162,13 +162,13 @@ _PRIVATE: Final[Mapping[str, list[str]]] = {
 
 
 FORMS: Final = tuple(_PRIVATE)
-"""Steps in which a form is filled in, by people or in their place."""
+"""Steps with a form, filled in by people or by models in their place."""
 
 
 def logged(
     item: Item, step: Step, reply: Reply, options: Options, *, person: bool
 ) -> tuple[str, dict[str, Any]]:
-    """Return a reply as the text and the payload of its turn."""
+    """Return the text and the payload of the turn for a reply."""
     questions = options.qualification.questions if options.qualification else ()
     shown = shown_in(item, step, questions)
     if step.kind in FORMS and (step.kind != "true_false" or "answer" in (reply.move or {})):
@@ -185,7 +185,7 @@ def logged(
     if "decoding" in move:
         payload["decoding"] = dict(move["decoding"])
     if step.kind == "true_false" and not answers:
-        text = _word(payload["prediction"], reply.text)
+        text = _answer_text(payload["prediction"], reply.text)
     return text, payload
 
 
@@ -216,7 +216,7 @@ def _fields(
 
 
 def _true_false(item: TrueFalseItem, step: Step, reply: Reply, answers: Mapping[str, Any]) -> dict[str, Any]:
-    asked, move = statements(item)[step.number], reply.move or {}
+    judged, move = statements(item)[step.number], reply.move or {}
     scores, table = move.get("scores"), move.get("table")
     if answers:
         prediction, mass = answers["prediction"], None
@@ -228,18 +228,18 @@ def _true_false(item: TrueFalseItem, step: Step, reply: Reply, answers: Mapping[
         prediction, mass = read_text(reply.text)
     return {
         "number": step.number,
-        "rewrite": asked.rewrite,
-        "template": asked.template,
+        "rewrite": judged.rewrite,
+        "template": judged.template,
         "prediction": prediction,
-        "answer": asked.answer,
+        "answer": judged.answer,
         "mass": mass,
         "scores": dict(scores) if scores is not None else None,
     }
 
 
-def _word(prediction: bool | None, written: str) -> str:
-    if written or prediction is None:
-        return written
+def _answer_text(prediction: bool | None, text: str) -> str:
+    if text or prediction is None:
+        return text
     return TRUE if prediction else FALSE
 
 
@@ -270,13 +270,14 @@ _NOTHING: Final = Reply(
 
 
 def with_silence(item: Item, episode: Episode, turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """Return the turns of an aborted episode, and an empty answer for each step that is missing."""
+    """Return the turns of an aborted episode, with an empty answer for each missing step."""
     options = Options.read(episode.options)
-    silent = [logged(item, step, _NOTHING, options, person=False) for step in task_steps(item)[len(turns) :]]
+    missing = task_steps(item)[len(turns) :]
+    answers = (logged(item, step, _NOTHING, options, person=False) for step in missing)
     return (
         *turns,
         *(
             Turn(episode_id=episode.id, number=number, seat=ANNOTATOR, text=text, payload=payload)
-            for number, (text, payload) in enumerate(silent, start=len(turns))
+            for number, (text, payload) in enumerate(answers, start=len(turns))
         ),
     )

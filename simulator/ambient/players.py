@@ -1,8 +1,8 @@
-"""The annotator's seat by name: language models in every task, and built-in players.
+"""Players for the annotator's seat: language models, for every task, and built-in players.
 
-Models fill in people's forms (spec 3, 5.1, 9): they are shown what a person is shown, step by step, and
-answer with an object that is read like a person's form. They write disambiguations (6.2) and paraphrases
-(10). Of the built-in players one says what the dataset says, one guesses, one copies.
+Models see what a person sees, step by step, and fill in the same forms (spec 3, 5.1, 9) as objects that are
+validated like a person's. They also write disambiguations (6.2) and paraphrases (10). The built-in players
+answer with the dataset's annotation, at random, or by copying the sentence.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from personas.templates import render
 from simulator.ambient.annotation.rules import MAX_REWRITES, Annotation, Discard
 from simulator.ambient.benchmark import BENCHMARK
-from simulator.ambient.claims import PARAPHRASES, kept, paraphrase_prompt
+from simulator.ambient.claims import PARAPHRASES, distinct_paraphrases, paraphrase_prompt
 from simulator.ambient.examples import Disambiguation, Example, squeeze
 from simulator.ambient.items import (
     AnnotateItem,
@@ -99,37 +99,37 @@ class Annotated(BaseModel):
     comment: str
 
 
-_ASKED: Final[Mapping[Kind, tuple[str, type[BaseModel]]]] = {
+_FORMS: Final[Mapping[Kind, tuple[str, type[BaseModel]]]] = {
     "label": ("crowd_label", OneLabel),
     "plausible": ("crowd_plausible", Plausible),
     "relabel": ("crowd_relabel", Labels),
     "annotate": ("annotate", Annotated),
     "nli": ("label_set", Labels),
 }
-FILLED: Final[tuple[Kind, ...]] = tuple(_ASKED)
+"""The prompt and the answer's schema of each step; models are sent the schemas' names and docstrings, too."""
 
 
 async def fill_in(model: ChatModel, view: View, place: int = 0) -> Reply:
-    """Return a model's form."""
+    """Return a model's form for the step at `place` of the open ones."""
     knows: Knows = view.task
     step = knows.steps[place]
-    name, schema = _ASKED[step.kind]
+    name, schema = _FORMS[step.kind]
     shown = _pair(knows.item, step.number) if isinstance(knows.item, NliItem) else knows.shown
     variables = {**asdict(shown), "most": MAX_REWRITES}
     prompt = render(f"ambient/{name}", Options.read(view.options).language, variables)
-    follows = model.capabilities.schema
+    structured = model.capabilities.schema
     asked = request_of(
         view,
         step.kind,
         prompt.text,
         place,
         max_tokens=_MOST_TOKENS,
-        schema=schema if follows else None,
+        schema=schema if structured else None,
         prompt_version=prompt.version,
     )
     request = as_sent(model, asked)
     answer = await model.complete(request)
-    form = cast(BaseModel, answer.parsed if follows else parse(answer.text, schema)).model_dump()
+    form = cast(BaseModel, answer.parsed if structured else parse(answer.text, schema)).model_dump()
     move = {"prediction": form["labels"]} if step.kind == "nli" else form
     decoding = {"service": model.name, **drawn(request)}
     return Reply(text=answer.text, move={**move, "decoding": decoding}, seconds=answer.seconds)
@@ -141,7 +141,7 @@ def _pair(item: NliItem, number: int) -> ShownTexts:
 
 
 async def generate(model: ChatModel, view: View, item: GenerateItem) -> Reply:
-    """Return a model's disambiguations: the prompt continued if it can do that, else an answer to it."""
+    """Return a model's disambiguations: a continuation of the prompt if possible, else an answer to it."""
     plain, most = model.capabilities.plain, Options.read(view.options).max_tokens
     asked = request_of(
         view,
@@ -159,7 +159,7 @@ async def generate(model: ChatModel, view: View, item: GenerateItem) -> Reply:
 
 
 async def paraphrase(model: ChatModel, view: View, item: ClaimItem) -> Reply:
-    """Return a model's paraphrases of a claim; what goes over a line is put on one."""
+    """Return a model's paraphrases of a claim, each on one line."""
     options, plain = Options.read(view.options), model.capabilities.plain
     prompt = paraphrase_prompt(item)
     asked = request_of(
@@ -171,7 +171,7 @@ async def paraphrase(model: ChatModel, view: View, item: ClaimItem) -> Reply:
         top_p=options.top_p,
         max_tokens=options.max_tokens,
         seed=view.seed,
-        # A plain model would go on with a text of its own.
+        # A plain model would continue with other text.
         stop=("\n",) if plain else (),
         samples=PARAPHRASES,
         prompt_version=prompt.version,
@@ -179,7 +179,7 @@ async def paraphrase(model: ChatModel, view: View, item: ClaimItem) -> Reply:
     request = as_sent(model, asked)
     answers = await sample(model, request)
     texts = list(map(squeeze, answers.samples))
-    distinct = list(kept(texts, item.cleaned))
+    distinct = list(distinct_paraphrases(texts, item.cleaned))
     settings = {"top_p": request.top_p, "samples": PARAPHRASES}
     decoding = {"service": model.name, **drawn(request), **settings}
     move = {"texts": texts, "kept": distinct, "decoding": decoding}
@@ -187,7 +187,7 @@ async def paraphrase(model: ChatModel, view: View, item: ClaimItem) -> Reply:
 
 
 class ModelAnnotator:
-    """A language model. Where steps do not rest on each other, all of an item's are asked at once."""
+    """A language model. Independent steps of an item are requested concurrently."""
 
     kind: SeatKind = "model"
 
@@ -197,7 +197,7 @@ class ModelAnnotator:
         self.name = model.name
 
     def answers_all(self, item: Item) -> bool:
-        """Return True if steps do not rest on each other: those of a crowdworker do."""
+        """Return True if the item's steps are independent; a crowdworker's are not."""
         return isinstance(item, TrueFalseItem | ContinueItem | NliItem)
 
     async def answer_all(self, view: View) -> tuple[Reply, ...]:
@@ -212,26 +212,30 @@ class ModelAnnotator:
         return tuple(await asyncio.gather(*(fill_in(self._model, view, place) for place in places)))
 
     async def reply(self, view: View) -> Reply:
-        """Do the step that is due."""
+        """Answer the current step.
+
+        Raises:
+            SeatError: if the model cannot do it.
+        """
         knows: Knows = view.task
         item, kind = knows.item, knows.steps[0].kind
-        if kind in FILLED:
+        if kind in _FORMS:
             return await fill_in(self._model, view)
         if isinstance(item, GenerateItem):
             return await generate(self._model, view, item)
         if isinstance(item, ClaimItem) and kind == "paraphrase":
             return await paraphrase(self._model, view, item)
         if isinstance(item, ClaimItem) and self._scorer is not None:
-            kept = [text for text in dict(knows.said)["paraphrase"].split("\n") if text]
-            return scored_claim(await self._scorer(item.cleaned, kept), self._scorer.name)
+            texts = [text for text in dict(knows.said)["paraphrase"].split("\n") if text]
+            return scored_claim(await self._scorer(item.cleaned, texts), self._scorer.name)
         raise SeatError(f"{self.name} cannot do the step {kind} here.", ANNOTATOR, code="task")
 
 
 def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]) -> Seat:
-    """The seat called `name`: a built-in player, a model of inference in a folder, else a language model.
+    """Return the player called `name`: built-in, an NLI model in a folder, or a language model.
 
     Raises:
-        InputError: if an offline name means nothing here, or a folder holds no such model.
+        InputError: if an offline player is unknown, or a folder contains no NLI model.
         ModelError: if a model cannot be loaded.
     """
     if name in PLAYERS:
@@ -245,32 +249,32 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
 
 # ---- the built-in players
 
-Say = Callable[[Item, Step, Random], Reply]
-"""What a player says in a step; chance is its own, from the step's seed."""
+Rule = Callable[[Item, Step, Random], Reply]
+"""A player's answer to a step; the random generator is seeded by step and player."""
 
 
 class OfflineAnnotator:
-    """Answers by a rule."""
+    """A player that answers by a rule."""
 
     kind: SeatKind = "offline"
 
-    def __init__(self, name: str, say: Say) -> None:
+    def __init__(self, name: str, rule: Rule) -> None:
         self.name = name
-        self._say = say
+        self._rule = rule
 
     async def reply(self, view: View) -> Reply:
-        """Answer the step that is due.
+        """Answer the current step.
 
         Raises:
-            SeatError: in a task that the rule has no answer in.
+            SeatError: if the rule does not cover the task.
         """
         knows: Knows = view.task
-        # Each player's guesses are its own: two of them must not agree by seed.
-        return self._say(knows.item, knows.steps[0], Random(derive_seed(view.seed, self.name)))
+        # The name is part of the seed, so that two guessing players do not agree.
+        return self._rule(knows.item, knows.steps[0], Random(derive_seed(view.seed, self.name)))
 
 
-def _written(rewrites: Iterable[tuple[Label, str]]) -> Reply:
-    """Return rewrites as a model is asked to write them (spec 6.2)."""
+def _rewrites_reply(rewrites: Iterable[tuple[Label, str]]) -> Reply:
+    """Return rewrites in the form that models are asked for (spec 6.2)."""
     lines = (f"{place}. {text} {VERBALIZERS[label]}" for place, (label, text) in enumerate(rewrites, start=1))
     return Reply(text="\n".join(lines), seconds=0.0)
 
@@ -282,14 +286,14 @@ def _gold(item: Item, step: Step, random: Random) -> Reply:
         case CrowdItem(), "plausible":
             return _form({"plausible": [candidate.label is not None for candidate in item.candidates]})
         case CrowdItem(), _:
-            # Nobody says what a distractor's pair is labelled.
+            # The dataset has no label for the pair with the distractor.
             return _form({"labels": [candidate.label or "neutral" for candidate in item.candidates]})
         case AnnotateItem(), _:
             gold = Annotation(labels=item.example.labels, rewrites=item.example.disambiguations)
             return _form(gold.payload())
         case GenerateItem(), _:
             readings = item.example.disambiguations
-            return _written((reading.label, reading.sentence(item.side)) for reading in readings)
+            return _rewrites_reply((reading.label, reading.sentence(item.side)) for reading in readings)
         case TrueFalseItem(), _:
             return _form({"answer": statements(item)[step.number].answer})
         case NliItem(), _:
@@ -310,7 +314,7 @@ def _random(item: Item, step: Step, random: Random) -> Reply:
         case GenerateItem(), _:
             labels = random.sample(LABELS, random.choice((2, 3)))
             original = item.example.sentence(item.side)
-            return _written((label, _drop_word(original, random)) for label in labels)
+            return _rewrites_reply((label, _drop_word(original, random)) for label in labels)
         case TrueFalseItem(), _:
             return _form({"answer": random.random() < 0.5})
         case NliItem(), _:
@@ -319,7 +323,7 @@ def _random(item: Item, step: Step, random: Random) -> Reply:
 
 
 def _random_annotation(example: Example, random: Random) -> Annotation:
-    """Return one of the seven sets; of several labels, each gets a side that says its number."""
+    """Return a random one of the seven label sets; with several labels, rewrites are numbered copies."""
     labels = random.choice(LABEL_SETS)
     if len(labels) == 1:
         return Annotation(labels=labels)
@@ -338,14 +342,14 @@ def _random_annotation(example: Example, random: Random) -> Annotation:
 def _copy(item: Item, step: Step, random: Random) -> Reply:
     if not isinstance(item, GenerateItem):
         raise _cannot_play("offline/copy", item)
-    return _written((label, item.example.sentence(item.side)) for label in LABELS)
+    return _rewrites_reply((label, item.example.sentence(item.side)) for label in LABELS)
 
 
 def _drop_word(sentence: str, random: Random) -> str:
     """Return the sentence without one of its words."""
     words = sentence.split(" ")
-    left_out = random.randrange(len(words))
-    return " ".join(word for place, word in enumerate(words) if place != left_out) or sentence
+    dropped = random.randrange(len(words))
+    return " ".join(word for place, word in enumerate(words) if place != dropped) or sentence
 
 
 def _form(move: dict[str, Any]) -> Reply:
@@ -357,14 +361,14 @@ def _labelled(labels: LabelSet) -> Reply:
 
 
 def _cannot_play(name: str, item: Item) -> SeatError:
-    return SeatError(f"{name} has nothing to say in the task {item.task}.", ANNOTATOR, code="task")
+    return SeatError(f"{name} cannot do the task {item.task}.", ANNOTATOR, code="task")
 
 
-PLAYERS: Final[dict[str, Say]] = {"offline/gold": _gold, "offline/random": _random, "offline/copy": _copy}
-_ANSWERED: Final[tuple[Task, ...]] = ("crowd", "evaluate", "annotate", "generate", "true_false", "nli")
+PLAYERS: Final[dict[str, Rule]] = {"offline/gold": _gold, "offline/random": _random, "offline/copy": _copy}
+_TASKS: Final[tuple[Task, ...]] = ("crowd", "evaluate", "annotate", "generate", "true_false", "nli")
 TASKS_OF: Final[Mapping[str, tuple[Task, ...]]] = {
-    "offline/gold": _ANSWERED,
-    "offline/random": _ANSWERED,
+    "offline/gold": _TASKS,
+    "offline/random": _TASKS,
     "offline/copy": ("generate",),
 }
-"""The tasks that each has something to say in; nobody without likelihoods continues sentences."""
+"""The tasks of each built-in player; continuing sentences and scoring claims need a model."""

@@ -1,11 +1,10 @@
-"""The play of an episode: its options, its steps, and what is shown in each (spec 3, 5.1, 6.5, 7).
+"""The options, steps and shown texts of an episode (spec 3, 5.1, 6.5, 7).
 
-Every episode is a fixed list of steps, known beforehand; a step is one turn of the one seat there is. Models
-and built-in players do the task alone; people may have to qualify before.
+Every episode is a fixed list of steps, and each step is one turn of the only seat. Models and built-in
+players do only the task; people may have to qualify first.
 
-`shown_in` is the one place that takes texts out of an item: a person's page, a model's prompt and the log's
-``shown`` (spec 13) all come from here, so nobody sees anything of a later step, and no label of the dataset
-leaves it.
+`shown_in` alone selects the texts shown in a step, for a person's page, a model's prompt and the log's
+``shown`` (spec 13). It reveals nothing of later steps and none of the dataset's labels.
 """
 
 from __future__ import annotations
@@ -59,10 +58,11 @@ Kind = Literal[
 
 
 class Qualification(Fields):
-    """A test in front of a person's first set.
+    """A test before a person's first set.
 
     Attributes:
-        questions: what is asked; they travel with the episode, so that it can be read again later.
+        questions: stored with the episode, so that it can be read later.
+        needed: number of right answers required.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(strict=False, populate_by_name=True)
@@ -73,22 +73,22 @@ class Qualification(Fields):
     @model_validator(mode="after")
     def _answerable(self) -> Self:
         if self.needed > len(self.questions):
-            raise ValueError(f"pass is {self.needed}, not a number up to {len(self.questions)}")
+            raise ValueError(f"pass is {self.needed}; it must not exceed {len(self.questions)}")
         return self
 
     def option(self) -> dict[str, Any]:
-        """Return what an episode's options hold of it."""
+        """Return the value stored in an episode's options."""
         return self.model_dump(mode="json", by_alias=True, exclude={"questions": {"__all__": {"why"}}})
 
 
 class Options(EpisodeOptions):
-    """The rules of an episode; `qualification` stands in front of a person's first set."""
+    """The rules of an episode; `qualification` precedes a person's first set."""
 
     qualification: Annotated[Qualification | None, HIDDEN] = None
     max_tokens: Annotated[PositiveInt, Option(unset=True)] = Field(
-        default=200, description="of what a model writes; default: generate, claim: 200"
+        default=200, description="limit on a model's tokens per answer; default for generate, claim: 200"
     )
-    top: PositiveInt = Field(default=20, description="true-false: words with probabilities asked for")
+    top: PositiveInt = Field(default=20, description="true-false: number of likeliest words to request")
     nli: Annotated[str, Option(kind=Path, unset=True)] = Field(
         default="", description="claim: folder of the model that scores paraphrases"
     )
@@ -96,7 +96,7 @@ class Options(EpisodeOptions):
         default=0.9,
         gt=0,
         le=1,
-        description="probability mass that texts are drawn from; default: all, claim: .9",
+        description="probability mass to sample from (nucleus sampling); default: 1, for claim .9",
     )
 
 
@@ -104,7 +104,7 @@ class Step(NamedTuple):
     """One turn of an episode.
 
     Attributes:
-        number: which of several of its kind, from 0: question, statement, option or pair.
+        number: index among the steps of its kind, from 0: of the question, statement, option or pair.
     """
 
     kind: Kind
@@ -112,7 +112,7 @@ class Step(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """A statement on one rewrite (spec 7): template 0 to 3, its text, and what is right."""
+    """A statement on one rewrite (spec 7): its template (0 to 3), its text, and the right answer."""
 
     rewrite: str
     template: int
@@ -123,19 +123,19 @@ class Statement(NamedTuple):
 def plan(item: Item, *, person: bool, options: Options, seed: int) -> tuple[Step, ...]:
     """Return the steps of an episode of `item`.
 
-    `seed`: of the episode; draws the order of statements for people.
+    `seed`: the episode's seed, which shuffles the statements for people.
     """
     steps = task_steps(item)
     if not person:
         return steps
     if isinstance(item, TrueFalseItem):
         steps = tuple(Random(derive_seed(seed, "statements")).sample(steps, len(steps)))
-    asked = len(options.qualification.questions) if options.qualification else 0
-    return (*(Step("qualification", number) for number in range(asked)), *steps)
+    questions = len(options.qualification.questions) if options.qualification else 0
+    return (*(Step("qualification", number) for number in range(questions)), *steps)
 
 
 def task_steps(item: Item) -> tuple[Step, ...]:
-    """Return the steps of the task itself, in fixed order."""
+    """Return the steps of the task, without a qualification, in fixed order."""
     match item:
         case CrowdItem():
             steps = (Step("label"), Step("plausible"), Step("relabel"))
@@ -168,10 +168,10 @@ def statements(item: TrueFalseItem) -> tuple[Statement, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownTexts:
-    """The texts of one step; empty where there are none. What there are several of is in display order.
+    """The texts shown in one step, in display order; unused fields are empty.
 
-    `sentence`: the ambiguous one alone, or what the statement is about; `pairs`: premise and hypothesis
-    with each candidate in place, on `side`.
+    `sentence`: the ambiguous sentence, or the one that the statement is about; `pairs`: premise and
+    hypothesis with each candidate in place of the sentence on `side`.
     """
 
     premise: str = ""
@@ -187,7 +187,7 @@ _SHOWN: Final = Codec[ShownTexts](ShownTexts)
 
 
 def shown_in(item: Item, step: Step, questions: Sequence[Question] = ()) -> ShownTexts:
-    """Return what is shown in a step."""
+    """Return the texts shown in a step."""
     match item, step.kind:
         case _, "qualification":
             question = questions[step.number]
@@ -207,7 +207,7 @@ def shown_in(item: Item, step: Step, questions: Sequence[Question] = ()) -> Show
 
 
 def shown_record(item: Item, step: Step, shown: ShownTexts) -> dict[str, Any]:
-    """Return what the log keeps: exact texts, their order, and where the distractors stood (spec 13)."""
+    """Return the log's record of a step: exact texts, their order, and the distractors' places (spec 13)."""
     record: dict[str, Any] = _SHOWN.adapter.dump_python(shown, mode="json", exclude_defaults=True)
     if isinstance(item, CrowdItem) and step.kind in ("plausible", "relabel"):
         record["distractors"] = [
@@ -218,12 +218,12 @@ def shown_record(item: Item, step: Step, shown: ShownTexts) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParticipantView(SeatPage):
-    """All that a person may see now. Nothing of a later step is in it, and no gold label at all.
+    """All that a person may see at a step: nothing of later steps, and no gold labels.
 
     Attributes:
-        done: steps that have been answered; `total` steps of the episode (without consent, instructions).
-        earlier: the participant's own locked answers, in words of the steps before: label of the original;
-            yes or no per candidate.
+        done: number of answered steps.
+        total: number of steps of the episode, without consent and instructions.
+        earlier: the participant's locked answers: the label of the original, yes or no per candidate.
     """
 
     task: Task
@@ -235,14 +235,14 @@ class ParticipantView(SeatPage):
 
 @dataclass(frozen=True, slots=True)
 class Knows:
-    """The steps that are due, and what is shown in the first of them.
+    """The open steps, and everything a seat may use to answer them.
 
     Attributes:
-        steps: the one that is due, or for a seat that does several at once all that are left.
-        shown: what a person would see in the first; whoever plays the part of a person looks at nothing else.
-        item: for built-in players, which know what is right, and for tests whose prompt is made of it.
-        seeds: one per step, for whoever draws anything.
-        said: per step before, its kind and what was said.
+        steps: the current step, or all remaining steps for a seat that answers them together.
+        shown: what a person sees in the first step; models in a person's place use nothing else.
+        item: for built-in players, which know the right answers, and for prompts built from the item.
+        seeds: one per step, for random choices.
+        said: kind and text of every earlier step.
     """
 
     steps: tuple[Step, ...]
@@ -254,21 +254,21 @@ class Knows:
 
 @runtime_checkable
 class AnswersAll(Protocol):
-    """A seat that does all that is left of an item at once, where its steps do not rest on each other."""
+    """A seat that answers all remaining steps of an item together if they are independent."""
 
     def answers_all(self, item: Item) -> bool:
-        """Return True if it does so with this item."""
+        """Return True if the seat answers all steps of this item together."""
 
     async def answer_all(self, view: View) -> tuple[Reply, ...]:
-        """Return one reply per step of `view.task`, a `Knows`, in order.
+        """Return one reply per step of `view.task` (a `Knows`), in order.
 
         Raises:
-            ModelError: if its model fails.
+            ModelError: if the seat's model fails.
         """
 
 
-def asked_in(view: View, step: str, place: int = 0) -> dict[str, Any]:
-    """Return what a request to a model says of itself: what it is for, and in which turn."""
+def request_context(view: View, step: str, place: int = 0) -> dict[str, Any]:
+    """Return the purpose, episode and turn number of a model request, for the log."""
     return {
         "purpose": f"{ANNOTATOR}.{step}",
         "episode_id": view.episode_id,
@@ -277,6 +277,6 @@ def asked_in(view: View, step: str, place: int = 0) -> dict[str, Any]:
 
 
 def request_of(view: View, step: str, text: str, place: int = 0, **options: Any) -> Request:
-    """Return a request for one step; by default the likeliest answer is asked for, with seed 0."""
-    asked = {"temperature": 0.0, "seed": 0, "repeat": view.repeat, **asked_in(view, step, place), **options}
-    return Request(messages=(Message("user", text),), **asked)
+    """Return a model request for one step, by default with temperature 0 and seed 0."""
+    defaults = {"temperature": 0.0, "seed": 0, "repeat": view.repeat, **request_context(view, step, place)}
+    return Request(messages=(Message("user", text),), **(defaults | options))

@@ -1,8 +1,8 @@
-"""Items out of examples: what is shown to crowdworkers, linguists and models (spec 3, 5.1, 6.2, 7 to 10).
+"""Items built from examples, for crowdworkers, linguists and models (spec 3, 5.1, 6.2, 7 to 10).
 
-In the evaluation of models' disambiguations (6.5) workers do the second and third step of the crowdworkers'
-task. The candidates are a model's rewrites; what is left of the three slots is filled up with the
-distractor. Nobody is told that a model wrote anything.
+In the evaluation of models' disambiguations (6.5), workers do the second and third step of the crowdworkers'
+task. The candidates are a model's rewrites, filled up to three with the distractor. Participants do not
+learn that a model wrote the rewrites.
 """
 
 from __future__ import annotations
@@ -43,34 +43,35 @@ from simulator.seeds import derive_seed
 SHOTS: Final = 4
 _MISSING: Final = (
     "no distractor for the ambiguous side; give the examples a field "
-    '"distractors": {"premise": …} with a sentence near the ambiguous one that is no reading of it, '
-    "or name the file that `askback generate ambient-distractors` makes (a run: --distractors FILE, "
-    "a study's settings: distractors: FILE)"
+    '"distractors": {"premise": …} with a sentence similar to the ambiguous one that is not a reading of it, '
+    "or name a file made by `askback generate ambient-distractors` (in a run: --distractors FILE, in a "
+    "study's settings: distractors: FILE)"
 )
 _WRONG: Final = "the distractor is the ambiguous sentence or one of its readings"
 _log = logging.getLogger(__name__)
 Distractors = Mapping[tuple[str, Side], str]
-"""By id of the example and side."""
+"""Sentences by example id and side."""
 
 
 def crowd_items(
     examples: Iterable[Example], *, seed: int, distractors: Distractors | None = None
 ) -> tuple[CrowdItem, ...]:
-    """Return the examples with exactly one ambiguous side, each with three candidates in a drawn order.
+    """Return an item for each example with exactly one ambiguous side, with three shuffled candidates.
 
-    Two readings get a distractor, three get none, and of four three are drawn. The readings are shuffled
-    and the distractor's slot is drawn uniformly, for each example from the seed and its id alone. Examples
-    whose distractor is missing, or is the sentence or one of its readings, are left out with a warning.
+    Two readings are supplemented by a distractor; of four readings, three are drawn. The readings are
+    shuffled and the distractor's slot is uniform; both depend only on the seed and the example's id.
+    Examples whose distractor is missing, or is the sentence or one of its readings, are skipped with a
+    warning.
 
     Raises:
-        InputError: if no such example is left; says why, and names those left out.
+        InputError: if no example is left; says why and names the skipped ones.
     """
-    fit = [example for example in examples if example.xor]
-    if not fit:
-        raise InputError("no example has exactly one ambiguous side: there is nothing for crowdworkers")
-    texts = {example.id: _distractor(example, distractors or {}) for example in fit}
-    # With three readings nobody sees the distractor.
-    shown = [example for example in fit if len(_readings(example)) < CANDIDATES]
+    suitable = [example for example in examples if example.xor]
+    if not suitable:
+        raise InputError("no example has exactly one ambiguous side, so there are no items for crowdworkers")
+    texts = {example.id: _distractor(example, distractors or {}) for example in suitable}
+    # With three readings the distractor is not shown.
+    shown = [example for example in suitable if len(_readings(example)) < CANDIDATES]
     missing = [example for example in shown if not texts[example.id]]
     wrong = [
         example
@@ -78,13 +79,13 @@ def crowd_items(
         if texts[example.id] and not is_new_sentence(example, example.sides[0], texts[example.id])
     ]
     groups = [(group, why) for group, why in ((missing, _MISSING), (wrong, _WRONG)) if group]
-    left_out = {example.id for group, _ in groups for example in group}
-    if len(left_out) == len(fit):
+    skipped = {example.id for group, _ in groups for example in group}
+    if len(skipped) == len(suitable):
         raise InputError("; ".join(f"{_ids(group)}: {why}" for group, why in groups))
     for group, why in groups:
-        _log.warning("%d of %d examples left out: %s: %s", len(group), len(fit), _ids(group), why)
+        _log.warning("%d of %d examples left out: %s: %s", len(group), len(suitable), _ids(group), why)
     return tuple(
-        _crowd_item(example, seed, texts[example.id]) for example in fit if example.id not in left_out
+        _crowd_item(example, seed, texts[example.id]) for example in suitable if example.id not in skipped
     )
 
 
@@ -94,12 +95,12 @@ def is_new_sentence(example: Example, side: Side, distractor: str) -> bool:
 
 
 def annotate_items(examples: Iterable[Example]) -> tuple[AnnotateItem, ...]:
-    """Return all examples, for linguists; pairs that nobody has annotated will do."""
+    """Return an item for each example, annotated or not, for linguists."""
     return tuple(AnnotateItem(id=example.id, example=example) for example in examples)
 
 
 def true_false_items(examples: Iterable[Example]) -> tuple[TrueFalseItem, ...]:
-    """Return flagged sentences with their distinct rewrites; an example with two of them gives two items."""
+    """Return an item for each flagged sentence, with its distinct rewrites; an example may have two."""
     return tuple(
         TrueFalseItem(
             id=f"{example.id}.{side}",
@@ -116,13 +117,13 @@ def true_false_items(examples: Iterable[Example]) -> tuple[TrueFalseItem, ...]:
 def generate_items(
     examples: Iterable[Example], *, seed: int, shots: int = SHOTS, instruction: InstructionText = "published"
 ) -> tuple[GenerateItem, ...]:
-    """Return an item for every example of which exactly one side is ambiguous.
+    """Return an item for each example with exactly one ambiguous side.
 
-    The worked examples of each are drawn anew, without replacement, from the *other* examples given that are
-    ambiguous on the same side alone; the draw depends on `seed` and the example's id only.
+    The worked examples of each item are drawn without replacement from the *other* examples that are
+    ambiguous only on the same side; the draw depends only on `seed` and the example's id.
 
     Raises:
-        InputError: if there are fewer others than `shots`.
+        InputError: if there are fewer other examples than `shots`.
     """
     chosen = tuple(example for example in examples if example.xor)
     pools = {side: [example for example in chosen if example.flagged(side)] for side in SIDES}
@@ -132,8 +133,8 @@ def generate_items(
         others = [other for other in pools[side] if other.id != example.id]
         if len(others) < shots:
             raise InputError(
-                f"{example.id}: {shots} worked examples are wanted, and {len(others)} other examples are "
-                f"ambiguous in the {side} alone; give more examples, or ask for fewer worked ones"
+                f"{example.id}: needs {shots} worked examples, but only {len(others)} other examples are "
+                f"ambiguous only in the {side}; give more examples, or fewer --shots"
             )
         drawn = tuple(Random(derive_seed(seed, example.id)).sample(others, shots))
         return GenerateItem(id=example.id, example=example, side=side, shots=drawn, instruction=instruction)
@@ -150,10 +151,10 @@ def continue_items(
     distractor: DistractorRule = "paper",
     relations: Relations | None = None,
 ) -> tuple[ContinueItem, ...]:
-    """Return an item for every flagged sentence; its distractor depends on `seed` and its id only.
+    """Return an item for each flagged sentence; its distractor depends only on `seed` and its id.
 
     Raises:
-        InputError: if a sentence has no word.
+        InputError: if a sentence contains no word.
     """
     return tuple(
         ContinueItem(
@@ -174,20 +175,20 @@ def continue_items(
 
 
 def nli_items(examples: Iterable[Example]) -> tuple[NliItem, ...]:
-    """Return all examples, with their disambiguations.
+    """Return an item for each example, with its disambiguations.
 
     Raises:
-        InputError: if some have no labels to compare with; names them.
+        InputError: if examples have no labels to compare with; names them.
     """
     examples = tuple(examples)
     unlabelled = [example for example in examples if not example.labels]
     if unlabelled:
-        raise InputError(f"{_ids(unlabelled)}: no labels, so no prediction can be right or wrong")
+        raise InputError(f"{_ids(unlabelled)}: no labels to compare predictions with")
     return tuple(NliItem(id=example.id, example=example) for example in examples)
 
 
 def claim_items(claims: Iterable[Claim | ClaimRecord]) -> tuple[ClaimItem, ...]:
-    """Return claims, built in or of a results file, to be paraphrased (spec 10)."""
+    """Return an item for each claim, built-in or from a results file (spec 10)."""
     return tuple(
         ClaimItem(
             id=claim.id,
@@ -224,7 +225,7 @@ def _crowd_item(example: Example, seed: int, distractor: str) -> CrowdItem:
 
 
 def _readings(example: Example) -> dict[str, Label]:
-    """Return the distinct rewrites of the one ambiguous side with their labels."""
+    """Return rewrite -> label for the distinct rewrites of the ambiguous side."""
     return {
         disambiguation.sentence(example.sides[0]): disambiguation.label
         for disambiguation in example.disambiguations
@@ -250,15 +251,14 @@ def evaluation_items(
     seed: int,
     items: int = ITEMS,
 ) -> tuple[CrowdItem, ...]:
-    """Return items of the same examples for every model, example by example.
+    """Return items of the same `items` examples for every model, example by example.
 
-    Which examples are drawn depends on the seed and their ids alone, so models evaluated one by one share
-    them, too, if their results cover the same examples. The order of candidates is drawn for each item. An
-    example without the distractor that a model's rewrites need is left out for all, with a warning, and
-    another one is drawn.
+    The draw of examples depends only on the seed and their ids, so models evaluated separately get the same
+    ones if their results cover the same examples. Candidates are shuffled for each item. If a model's
+    rewrites need a distractor and there is none, the example is replaced for all models, with a warning.
 
     Raises:
-        InputError: if no example has results of every model and the distractor that is needed.
+        InputError: if no example has results of every model and the distractor it needs.
     """
     by_model = {
         model: {(record.id, record.side): record for record in records} for model, records in results.items()
@@ -266,38 +266,38 @@ def evaluation_items(
     first, *others = by_model.values() if by_model else ({},)
     common = [key for key in first if all(key in other for other in others)]
     if not common:
-        raise InputError(f"no example has results of every model ({', '.join(results) or 'there is none'})")
-    made, missing, drawn = list[CrowdItem](), dict[str, None](), 0
+        raise InputError(f"no example has results of every model ({', '.join(results) or 'no models'})")
+    complete, missing, drawn = list[CrowdItem](), dict[str, None](), 0
     for key in sorted(common, key=lambda key: (derive_seed(seed, "evaluation", *key), key)):
         if drawn == items:
             break
-        items_of = [
+        candidates = [
             _item(by_model[model][key], model, number, distractors.get(key, ""), seed)
             for number, model in enumerate(sorted(by_model), start=1)
         ]
-        whole = [item for item in items_of if item is not None]
-        if len(whole) < len(items_of):
+        valid = [item for item in candidates if item is not None]
+        if len(valid) < len(candidates):
             missing[key[0]] = None
             continue
-        made += whole
+        complete += valid
         drawn += 1
     if missing:
         reason = f"no distractor for the ambiguous sentence of examples {', '.join(missing)}"
         if any((id, side) in distractors for id in missing for side in SIDES):
-            reason += ", or one that is the sentence or a rewrite itself"
-        if not made:
+            reason += ", or it repeats the sentence or a rewrite"
+        if not complete:
             raise InputError(reason)
         _log.warning("%d examples left out: %s", len(missing), reason)
-    return tuple(made)
+    return tuple(complete)
 
 
 def results_of(names: Iterable[str], log: Path) -> dict[str, tuple[GenerationRecord, ...]]:
-    """Return the disambiguations of each model.
+    """Return the disambiguations by model.
 
-    `names`: of results files, which are named after their models, or of runs.
+    `names`: results files, named after their models, or runs.
 
     Raises:
-        InputError: if there is no such file or run, or no row of a file can be read.
+        InputError: if a file or run does not exist, or no row of a file can be read.
     """
     results: dict[str, tuple[GenerationRecord, ...]] = {}
     for name in names:
@@ -317,18 +317,18 @@ def results_of(names: Iterable[str], log: Path) -> dict[str, tuple[GenerationRec
 
 
 def distractors_of(examples: Iterable[Example]) -> dict[tuple[str, Side], str]:
-    """Return the distractors that examples bring, by id and side."""
+    """Return the distractors stored in examples, by id and side."""
     return {(example.id, side): text for example in examples for side, text in example.distractors.items()}
 
 
 def labelled_rewrites(record: GenerationRecord, parser: Parser = "reference") -> dict[Label, str]:
-    """Return what a model wrote, label by label; a rewrite without words is none."""
+    """Return the non-empty rewrites of a model by label."""
     texts = parse(record.generation, parser).rewrites
     return {label: texts[label].strip() for label in LABELS if texts.get(label, "").strip()}
 
 
 def _item(record: GenerationRecord, model: str, number: int, distractor: str, seed: int) -> CrowdItem | None:
-    """Return the item of a model's rewrites; None if a slot is left to a distractor that cannot be there."""
+    """Return the item of a model's rewrites; None if it needs a distractor and there is no valid one."""
     rewrites = labelled_rewrites(record)
     candidates = [Candidate(text, label) for label, text in rewrites.items()]
     if len(candidates) < CANDIDATES:

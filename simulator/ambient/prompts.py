@@ -1,21 +1,21 @@
 """The prompt of test 1: an instruction, four worked examples, the item (spec 6.2).
 
-The instruction is a template, ``personas/ambient/generate_context`` or ``generate_claim``; its English text
-is that of the published prompts. Everything after it is fixed here, byte for byte as published, since what
-a model writes is read by the same words.
+The instruction is a template, ``personas/ambient/generate_context`` or ``generate_claim``, whose English text
+is that of the published prompts. The rest is fixed here, byte for byte as published, since continuations are
+parsed by the same words.
 
-Disambiguations are read out of a continuation (6.3) after its first blank line is cut off.
+Disambiguations are parsed from the part of a continuation before its first blank line (6.3).
 
 ==================  ====================================================================================
-warning             what was met
+warning             meaning
 ==================  ====================================================================================
-empty               nothing was written
-no_list             it does not begin with ``1. `` (robust: no line does begin with a number)
-separator_repeated  ``2. `` or ``3. `` stands there twice; it was split at the first (reference only)
-no_verdict          an item says of no label that it follows
-several_verdicts    an item says so of several labels, and counts for each (reference only)
-no_rewrite          an item is a verdict with nothing beside it (an empty rewrite, for reference alone)
-label_repeated      two items have one label; the later one counts
+empty               the continuation is empty
+no_list             it does not begin with ``1. `` (robust: no line begins with a number)
+separator_repeated  ``2. `` or ``3. `` occurs twice; the text is split at the first (reference only)
+no_verdict          an item contains no verdict
+several_verdicts    an item contains several verdicts and counts for each label (reference only)
+no_rewrite          an item is only a verdict (counts as an empty rewrite in reference, as none in robust)
+label_repeated      two items have the same label; the last counts
 ==================  ====================================================================================
 """
 
@@ -49,14 +49,14 @@ _VERDICTS: Final[Mapping[Label, re.Pattern[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The contents of a continuation: rewrites by label, and warnings, each once."""
+    """The contents of a continuation: rewrites by label, and distinct warnings."""
 
     rewrites: Mapping[Label, str]
     warnings: tuple[ParseWarning, ...] = ()
 
 
 def cut(generation: str) -> str:
-    """Return what stands before the first blank line: some files hold uncut continuations."""
+    """Return the text before the first blank line; some files contain uncut continuations."""
     return generation.partition(BLANK_LINE)[0]
 
 
@@ -64,17 +64,17 @@ def parse(generation: str, parser: Parser = "reference") -> Parsed:
     """Return the labelled rewrites of a continuation.
 
     Args:
-        generation: as the model wrote it.
-        parser: ``reference`` is the published program's rule, and gives the numbers of the paper;
-            ``robust`` takes any number of items that begin a line, with a verdict at their end whatever
-            its case and with or without its full stop.
+        generation: the model's raw output.
+        parser: ``reference`` is the published program's rule, which gives the paper's numbers; ``robust``
+            accepts any number of numbered lines that end with a verdict, in any case and with or without a
+            full stop.
     """
     if parser == "robust":
         return _parse_robustly(generation)
-    return _reference(cut(generation).strip())
+    return _parse_by_reference(cut(generation).strip())
 
 
-def _reference(text: str) -> Parsed:
+def _parse_by_reference(text: str) -> Parsed:
     if not text.startswith(_START):
         return Parsed({}, ("no_list",) if text else ("empty",))
     rest = text.removeprefix(_START).replace("\n", "")
@@ -120,18 +120,18 @@ def _parse_items(
     items: Iterable[list[tuple[Label, str]]], *, repeated: bool = False, keep_empty: bool = False
 ) -> Parsed:
     rewrites: dict[Label, str] = {}
-    met: dict[ParseWarning, None] = {"separator_repeated": None} if repeated else {}
+    warnings: set[ParseWarning] = {"separator_repeated"} if repeated else set()
     for verdicts in items:
         if len(verdicts) != 1:
-            met["several_verdicts" if verdicts else "no_verdict"] = None
+            warnings.add("several_verdicts" if verdicts else "no_verdict")
         for label, rewrite in verdicts:
             if not rewrite:
-                met["no_rewrite"] = None
+                warnings.add("no_rewrite")
             if rewrite or keep_empty:
                 if label in rewrites:
-                    met["label_repeated"] = None
+                    warnings.add("label_repeated")
                 rewrites[label] = rewrite
-    return Parsed(rewrites, tuple(code for code in PARSE_WARNINGS if code in met))
+    return Parsed(rewrites, tuple(code for code in PARSE_WARNINGS if code in warnings))
 
 
 _PARTS: Final[dict[Side, str]] = {"premise": "context", "hypothesis": "claim"}
@@ -149,8 +149,8 @@ _LABELS: Final[dict[str, Label]] = {text: label for label, text in VERBALIZERS.i
 def instruction(side: Side, which: InstructionText = "published", *, language: str = "en") -> Rendered:
     """Return the first paragraph for an ambiguous side, with the version of its template.
 
-    The published prompts have a slip of grammar where the claim is ambiguous; ``corrected`` is as the paper
-    prints it. The rest of a prompt is English like the data, whatever the language.
+    The published prompts have a grammatical slip where the claim is ambiguous; ``corrected`` is the paper's
+    wording. The rest of a prompt is English like the data, in every `language`.
     """
     published = render(f"ambient/generate_{_PARTS[side]}", language, {})
     if which == "published":
@@ -159,12 +159,12 @@ def instruction(side: Side, which: InstructionText = "published", *, language: s
 
 
 def bridge(side: Side) -> str:
-    """Return the line after which the interpretations are listed."""
+    """Return the line that introduces the list of interpretations."""
     return f"We don't know, because the {_PARTS[side]} can be interpreted in many different ways:"
 
 
 def question(example: Example, side: Side) -> str:
-    """Return an example's context, claim and bridge, each on a line, with a line feed after the last."""
+    """Return an example's context, claim and bridge, each on a line that ends with a line feed."""
     return _HEAD.format(premise=example.premise, hypothesis=example.hypothesis, bridge=bridge(side))
 
 
@@ -178,7 +178,7 @@ def worked_example(example: Example, side: Side) -> str:
 
 
 def prompt(item: GenerateItem, *, language: str = "en") -> str:
-    """Return the whole text to be continued. It ends after the bridge's line feed, before any ``1.``."""
+    """Return the complete text to be continued, which ends after the bridge's line feed."""
     first = instruction(item.side, item.instruction, language=language).text
     worked = (worked_example(shot, item.side) for shot in item.shots)
     return "\n\n".join((first, *worked, question(item.example, item.side)))
@@ -198,11 +198,11 @@ def read_prompt(text: str) -> ReadPrompt:
     """Return the parts of a published prompt.
 
     Raises:
-        InputError: names the paragraph that is not as `prompt` writes it.
+        InputError: if a paragraph is not as `prompt` writes it; names the paragraph.
     """
     first, *blocks = text.split("\n\n")
     if not blocks:
-        raise InputError("the prompt has one paragraph; worked examples and an item should follow it")
+        raise InputError("the prompt has only one paragraph; worked examples and an item should follow")
     *shots, example = (_block(block, number) for number, block in enumerate(blocks, start=2))
     return ReadPrompt(first, example.sides[0], tuple(shots), example)
 
@@ -211,7 +211,7 @@ def _block(block: str, number: int) -> Example:
     match = _BLOCK.fullmatch(block)
     side = next((side for side in SIDES if match and match["bridge"] == bridge(side)), None)
     if match is None or side is None:
-        raise InputError(f"paragraph {number} of the prompt is no example")
+        raise InputError(f"paragraph {number} of the prompt is not an example")
     readings: list[tuple[Label, str]] = []
     for line in filter(None, match["readings"].split("\n")):
         reading = _READING.fullmatch(line)

@@ -1,8 +1,8 @@
-"""What was answered, one record per row of a results file: the same for people and models, log and file.
+"""Records of answers, one per row of a results file: the same for people and models, log and file.
 
-Readers of published files (`simulator.ambient.files`) and readers of the log (`trial_log`) make these;
-every measure is a pure function of a sequence of them. What a field is annotated with beside its type is how
-it stands in a published file; only what comes from a file is checked.
+They are read from published files (`simulator.ambient.files`) or from the log (`trial_log`); every measure
+is a pure function of a sequence of records. Field annotations declare the published file format, and only
+records from files are validated.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _SLACK: Final = 1e-6  # by which two probabilities of single precision may excee
 
 
 def _answer(value: Any) -> bool | None:
-    """Return what a prediction says: true and 1.0, false and 0.0; null and NaN are none."""
+    """Return a prediction, which files store as a boolean, 1.0 or 0.0; null and NaN become None."""
     if value is None or value != value:
         return None
     if value not in (True, False):
@@ -65,7 +65,7 @@ def _answer(value: Any) -> bool | None:
 
 
 def _prompt(value: Any) -> Any:
-    """Return a prompt as one text; of a chat, its messages with an empty line between them."""
+    """Return a prompt as one text, joining a chat's messages with blank lines."""
     if isinstance(value, list):
         contents = [message.get("content") for message in value if isinstance(message, dict)]
         texts = [content for content in contents if isinstance(content, str)]
@@ -74,7 +74,7 @@ def _prompt(value: Any) -> Any:
 
 
 def _join_sentences(value: Any) -> Any:
-    """Return a text that may be missing; justifications are lists of sentences in some files."""
+    """Return a text, joining lists of sentences as found in some files."""
     is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
     return " ".join(value) if is_list else value
 
@@ -85,20 +85,20 @@ Mass = Annotated[
     FiniteOrNone,
     must(lambda mass: mass is None or 0 <= mass <= 1 + _SLACK, "is {}, not a fraction from 0 to 1".format),
 ]
-"""A probability of two words together; None if it is not known."""
+"""The total probability of two words; None if unknown."""
 Prompt = Annotated[str, BeforeValidator(_prompt)]
-"""A text, or the messages of a chat; empty where there is none."""
+"""A prompt, stored as a text or as the messages of a chat; empty if missing."""
 PipedLabels = Annotated[
     LabelSet,
     read_as(Said, lambda text: parse_labels(text, _PIPE)),
     PlainSerializer(lambda labels: _PIPE.join(label for label in SHOWN if label in labels)),
 ]
-"""A set of labels as linguists' files have it: ``entailment|neutral``."""
+"""A set of labels in the format of linguists' files: ``entailment|neutral``."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rewrite:
-    """A rewrite as somebody left it: what is wrong with it takes nothing from the label sets."""
+    """A rewrite as submitted; it may be empty, since measures use only the label sets."""
 
     premise: str
     hypothesis: str
@@ -126,17 +126,17 @@ def _by_parsed_label(rewrites: Mapping[str, Any] | None) -> Mapping[Label, Any] 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrowdRecord:
-    """The votes of all workers on one item (spec 5.2). Entry w of each list of votes is one worker.
+    """The votes of all workers on one item (spec 5.2); entry w of each list of votes is worker w's.
 
     Attributes:
-        id: of the example; a file may hold an id twice, so rows are told apart by their place.
-        side: the ambiguous one.
-        interpretations: the candidates in the order in which they were shown, three of them.
-        labels: of each candidate; None marks a distractor.
-        original: the labels of the original pair; empty where it was not asked for (spec 6.5).
-        relabelled: per candidate, the labels of the pair with it in place of the ambiguous sentence.
-        plausible: per candidate, whether it is a possible interpretation.
-        origin: the model whose rewrites are judged (spec 6.5); empty for those of the dataset.
+        id: the example's id, which may occur several times in a file.
+        side: the ambiguous side.
+        interpretations: the three candidates in the order shown.
+        labels: the label of each candidate; None marks a distractor.
+        original: votes on the label of the original pair; empty if not asked for (spec 6.5).
+        relabelled: per candidate, votes on the label of the pair that contains it.
+        plausible: per candidate, votes on whether it is a possible interpretation.
+        origin: the model whose rewrites are judged (spec 6.5); empty for rewrites of the dataset.
     """
 
     id: str
@@ -152,17 +152,17 @@ class CrowdRecord:
 
     @property
     def true_slots(self) -> tuple[int, ...]:
-        """The places of candidates that are readings."""
+        """The slots of candidates that are readings."""
         return tuple(place for place, label in enumerate(self.labels) if label is not None)
 
     @property
     def workers(self) -> int:
-        """Return how many have voted."""
+        """The number of workers."""
         return len(self.plausible[0]) if self.plausible else 0
 
     @property
     def distractor(self) -> int | None:
-        """The place of the distractor where there is exactly one."""
+        """The slot of the distractor; None unless there is exactly one."""
         places = [place for place, label in enumerate(self.labels) if label is None]
         return places[0] if len(places) == 1 else None
 
@@ -172,10 +172,10 @@ class LinguistRecord:
     """The annotations of one example by linguists (spec 3).
 
     Attributes:
-        workers: pseudonyms; any number, and a file may name one twice.
+        workers: pseudonyms of the annotators, which need not be distinct.
         annotations: the label set of each, aligned with `workers`.
-        rewrites: of all of them together, not attributed to a person.
-        discarded: who discarded the example, with the reason; such files as are published have none.
+        rewrites: rewrites of all annotators, not attributed to a person.
+        discarded: who discarded the example -> reason; not in published files.
     """
 
     id: PublishedKey
@@ -194,9 +194,9 @@ class LinguistRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationRecord:
-    """A model's disambiguations of one example (spec 6, 11); of several rewrites of a label the last is gold.
+    """A model's disambiguations of one example (spec 6, 11).
 
-    `stored_…`: what the file says was parsed and scored; None if it says nothing.
+    `gold` has the last rewrite of each label; `stored_…` are the file's own parse and score, None if missing.
     """
 
     id: PublishedKey
@@ -226,7 +226,7 @@ class GenerationRecord:
 
     @property
     def side(self) -> Side:
-        """The ambiguous one."""
+        """The ambiguous side."""
         return "premise" if self.premise_ambiguous else "hypothesis"
 
     @property
@@ -237,9 +237,10 @@ class GenerationRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrueFalseRecord:
-    """One statement on one rewrite, judged true or false (spec 7, 11); None if nothing could be read.
+    """One statement on one rewrite, judged true or false (spec 7, 11).
 
-    `mass`: probability of the two words together; None if unknown (chat models, people).
+    `prediction`: None if unreadable; `mass`: total probability of the two words, None if unknown (chat
+    models, people).
     """
 
     id: Annotated[PublishedKey, Field(alias="example_id")]
@@ -253,13 +254,13 @@ class TrueFalseRecord:
 
     @property
     def correct(self) -> bool:
-        """Return True if it was answered rightly; no answer is wrong."""
+        """Return True if the prediction is right; None is wrong."""
         return self.prediction == self.answer
 
 
 @dataclass(frozen=True, slots=True)
 class ContinuationOption:
-    """A conditioning sentence and its estimate of KL(P(.|d) || P(.|a)), in nats; None if there is none."""
+    """A conditioning sentence and its estimate of KL(P(.|d) || P(.|a)), in nats; None if unknown."""
 
     name: str
     sentence: str
@@ -268,7 +269,7 @@ class ContinuationOption:
 
 @dataclass(frozen=True, slots=True)
 class _Estimate:
-    """An option as it stands in a file, under its name."""
+    """An option in a file, where it is stored under its name."""
 
     sentence: OptionalText = ""
     kl: Annotated[FiniteOrNone, Field(alias="KL_div")] = None
@@ -277,8 +278,8 @@ class _Estimate:
 def _ordered_options(estimates: Mapping[str, _Estimate]) -> tuple[ContinuationOption, ...]:
     names = [*(f"y{place}" for place in range(len(estimates) - 1)), DISTRACTOR]
     if len(names) < 2 or estimates.keys() != set(names):
-        called = ", ".join(estimates) or "nothing"
-        raise ValueError(f"should be a distractor, {DISTRACTOR}, and rewrites, y0, y1, …, not {called}")
+        actual = ", ".join(estimates) or "nothing"
+        raise ValueError(f"should be a distractor, {DISTRACTOR}, and rewrites, y0, y1, …, not {actual}")
     return tuple(ContinuationOption(name, estimates[name].sentence, estimates[name].kl) for name in names)
 
 
@@ -286,8 +287,8 @@ def _options_by_name(options: Iterable[ContinuationOption]) -> dict[str, dict[st
     return {option.name: {"sentence": option.sentence, "KL_div": option.kl} for option in options}
 
 
-def _whole_count(value: Any) -> Any:
-    """Return a count of continuations, which may be written as a float; None if it is missing."""
+def _read_count(value: Any) -> Any:
+    """Return a count of continuations, which files may store as a float; None if missing."""
     if value is None or (isinstance(value, float) and not isfinite(value)):
         return None
     if isinstance(value, int | float) and (value < 0 or value != int(value)):
@@ -300,9 +301,9 @@ class ContinuationRecord:
     """The estimates for one flagged sentence (spec 8, 11).
 
     Attributes:
-        sentence: the ambiguous one, with its stem.
+        sentence: the ambiguous sentence with its stem.
         options: rewrites ``y0``, ``y1``, … and the distractor ``d``.
-        num_conts: how many continuations of each option were compared; None if the file does not say.
+        num_conts: number of continuations compared per option; None if unknown.
     """
 
     id: PublishedKey
@@ -312,15 +313,15 @@ class ContinuationRecord:
         read_as(Mapping[str, _Estimate], _ordered_options),
         PlainSerializer(_options_by_name),
     ]
-    num_conts: Annotated[Whole | None, BeforeValidator(_whole_count)] = None
+    num_conts: Annotated[Whole | None, BeforeValidator(_read_count)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NliRecord:
     """The predicted label set of one example (spec 9, 11), which may be empty.
 
-    `readings`: of each disambiguation, in their order; None if they were not predicted. `reading_labels`:
-    the gold label of each.
+    `readings`: the predicted set of each disambiguation; None if not predicted. `reading_labels`: the gold
+    label of each.
     """
 
     id: Key
@@ -329,7 +330,7 @@ class NliRecord:
     gold: Annotated[SomeLabels, Field(alias="labels")]
     predicted: Annotated[
         LabelSet,
-        # pandas writes an empty text that it has read as null.
+        # pandas reads an empty text as missing and writes it as null.
         BeforeValidator(lambda value: "" if value is None or value != value else value),
         read_as(str, parse_labels),
         PlainSerializer(format_labels),
@@ -341,10 +342,12 @@ class NliRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedRecord:
-    """The stored scores of one training of a model (spec 11), as fractions; folder and file tell whose.
+    """The stored scores of one trained model (spec 11), as fractions.
 
     Attributes:
-        threshold: a number; per label an interval (regression); None for a classifier over sets.
+        model: the name of the file's folder.
+        seed: from the file's name.
+        threshold: a number; an interval per label (regression); None for a classifier over sets.
     """
 
     model: str
@@ -357,9 +360,9 @@ class SeedRecord:
 
 @dataclass(frozen=True, slots=True)
 class Paraphrase:
-    """A paraphrase of a claim (spec 10); its score is the second-highest probability of a label.
+    """A paraphrase of a claim (spec 10), scored by the second-highest probability of a label.
 
-    `probabilities`: the claim being the premise; None where only the score is known.
+    `probabilities`: with the claim as premise; None if only the score is known.
     """
 
     text: Said
@@ -378,19 +381,19 @@ class Paraphrase:
         return [self.text, self.score]
 
     def payload(self) -> dict[str, Any]:
-        """Return it as a turn of the log holds it."""
+        """Return the paraphrase as stored in a turn's payload."""
         shares = None if self.probabilities is None else dict(self.probabilities)
         return {"text": self.text, "probabilities": shares, "score": self.score}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimRecord:
-    """A political claim with its paraphrases and what the fact-check complains about (spec 10).
+    """A political claim with its paraphrases and the fact-check's complaint (spec 10).
 
     Attributes:
-        marks: ``a`` (ambiguity), ``f`` (factuality), as annotated; None if nobody has.
-        annotations: a field of published files that no measure reads, as it stands there.
-        stored_score: the file's score of the claim, which is the highest of its paraphrases.
+        marks: annotated complaints, ``a`` (ambiguity) and ``f`` (factuality); None if not annotated.
+        annotations: a field of published files that no measure uses, unchanged.
+        stored_score: the file's score of the claim, the highest among its paraphrases.
     """
 
     id: Annotated[Key, Field(alias="example_id")]

@@ -1,4 +1,4 @@
-"""Researchers' view of AmbiEnt beside its episodes: people's answers, the data, ways on and files."""
+"""Researchers' pages on AmbiEnt runs and data: people's answers, examples, links and files to download."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ from simulator.stats import Interval
 _NOTHING: Final = "–"
 
 
-# ---- what people said in a run
+# ---- people's answers in a run
 
 
 def people(look: Look) -> Sequence[Block]:
-    """Return what people said in a run, item by item, and how linguists worked."""
+    """Return people's answers in a run, item by item, and statistics of linguists."""
     tasks, run = tasks_of(look.reader, look.run), look.run.id
     shown: list[Block] = []
     if {"crowd", "evaluate"} & set(tasks):
@@ -139,7 +139,7 @@ def _workers(workers: Sequence[WorkerStatistics]) -> Card:
 
 
 def entries(data: str) -> list[Entry]:
-    """Return the examples of a data set."""
+    """Return the list entries of a data set's examples."""
     return [
         Entry(
             example.id,
@@ -155,7 +155,7 @@ def entries(data: str) -> list[Entry]:
 
 
 def example_blocks(data: str, name: str, language: str) -> Sequence[Block]:
-    """Return an example with its readings."""
+    """Return the blocks of an example with its readings."""
     example = next(each for each in read_examples(data).examples if each.id == name)
     guides = [load_guidelines(each) for each in ("en", "zh")]
     kinds: list[Words | Tag] = [
@@ -187,9 +187,9 @@ def example_blocks(data: str, name: str, language: str) -> Sequence[Block]:
 
 
 def overview(data: str, language: str) -> Sequence[Shown]:
-    """Return the label sets of a data set as a Venn diagram, and its statistics."""
-    every, faults = read_examples(data)
-    results = dataset_results(every, Path(data).stem)
+    """Return the Venn diagram of a data set's label sets, and its statistics."""
+    examples, faults = read_examples(data)
+    results = dataset_results(examples, Path(data).stem)
     venn = label_sets_venn(results.data["label_sets"])
     return (
         *([Text(named_text("faults", count=len(faults)))] if faults else []),
@@ -198,7 +198,7 @@ def overview(data: str, language: str) -> Sequence[Shown]:
     )
 
 
-# ---- ways on, files
+# ---- links, files
 
 
 def _links(reader: LogReader, run: Run) -> list[Link]:
@@ -221,7 +221,7 @@ def _linguists(reader: LogReader, run: str, path: Path) -> None:
 def _crowd(reader: LogReader, run: str, path: Path) -> None:
     records = crowd_records(reader, [run])
     if not records:
-        raise InputError(f"{run}: nobody has voted yet.")
+        raise InputError(f"{run}: there are no votes yet.")
     CROWD.write(path, records)
 
 

@@ -1,4 +1,4 @@
-"""The blocks in which researchers see an episode of AmbiEnt, with all that was hidden in it."""
+"""The blocks of an AmbiEnt episode on researchers' pages, including what participants did not see."""
 
 from __future__ import annotations
 
@@ -53,23 +53,23 @@ _NOTHING: Final = "–"
 
 
 def named_text(text: str, **fields: object) -> Message:
-    """Return a text for researchers, by its name below ``research``."""
+    """Return the text called ``research.{text}``."""
     return message(f"research.{text}", **fields)
 
 
 def tags(labels: Iterable[Label]) -> Sequence[Words | Tag]:
-    """Return labels in the order of the pages, or that there are none."""
+    """Return labels as tags in display order, or a text saying that there are none."""
     chosen = set(labels)
     return [tag(label) for label in SHOWN if label in chosen] or [named_text("none")]
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Return a number with so many digits, or a dash."""
+    """Format a number, with a dash for None."""
     return _NOTHING if value is None else f"{value:.{digits}f}"
 
 
 def episode(look: Look, id: str) -> Sequence[Shown]:
-    """Return an episode's scores, what was answered in it, and what is right."""
+    """Return an episode's scores and answers, with the right ones."""
     reader = look.reader
     row = reader.episode(id)
     item, turns = item_from_row(reader.item(row.item_hash)), reader.turns(id)
@@ -95,9 +95,9 @@ def _shown_item(look: Look, item: Item, turns: Sequence[Turn], seed: int) -> Seq
             return _nli_blocks(item, turns)
         case ClaimItem():
             return _claim_blocks(item, turns)
-    said = payloads(turns, "annotate" if isinstance(item, AnnotateItem) else "relabel")
-    comment = said[-1].get("comment") if said else ""
-    merged = isinstance(item, AnnotateItem) and said and said[-1].get("merged")
+    forms = payloads(turns, "annotate" if isinstance(item, AnnotateItem) else "relabel")
+    comment = forms[-1].get("comment") if forms else ""
+    merged = isinstance(item, AnnotateItem) and forms and forms[-1].get("merged")
     return (
         *reveal.details(item, turns, "research.answered", "research.form", "research.dataset"),
         *([Text(named_text("merged"), "muted")] if merged else []),
@@ -106,7 +106,7 @@ def _shown_item(look: Look, item: Item, turns: Sequence[Turn], seed: int) -> Seq
 
 
 def original(example: Example) -> Card:
-    """Return the pair of an example as it was before anybody disambiguated it."""
+    """Return an example's original pair, with ambiguous sides flagged."""
     flagged = Tag(named_text("flagged"))
     quotes = pair(example.premise, example.hypothesis).quotes
     sides: tuple[Side, ...] = ("premise", "hypothesis")
@@ -124,19 +124,19 @@ def _generation_blocks(item: GenerateItem, turns: Sequence[Turn]) -> Sequence[Bl
     warnings = payload.get("warnings", [])
     return (
         original(item.example),
-        _read(item, "parsed", reference),
-        *([_read(item, "parsed_robust", robust)] if robust != reference else []),
+        _parsed_rewrites(item, "parsed", reference),
+        *([_parsed_rewrites(item, "parsed_robust", robust)] if robust != reference else []),
         *([Text(named_text("parse_warnings", warnings=", ".join(warnings)))] if warnings else []),
         Card(named_text("prompt"), [Passage([Span(payload.get("prompt") or prompt(item))])], folded=True),
         Card(named_text("generation"), [Passage([Span(turn.text if turn else _NOTHING)])]),
     )
 
 
-def _read(item: GenerateItem, parser: str, read: Mapping[Label, str]) -> Card:
+def _parsed_rewrites(item: GenerateItem, parser: str, rewrites: Mapping[Label, str]) -> Card:
     original, gold = item.example.sentence(item.side), gold_rewrites(item.example, item.side)
     parts: list[Block] = []
     for label in SHOWN:
-        right, predicted = gold.get(label), read.get(label)
+        right, predicted = gold.get(label), rewrites.get(label)
         if right is None and predicted is None:
             continue
         score = None if right is None else 0.0 if predicted is None else edit_f1(original, right, predicted)
@@ -152,7 +152,7 @@ def _read(item: GenerateItem, parser: str, read: Mapping[Label, str]) -> Card:
 
 def _judgment_blocks(item: TrueFalseItem, turns: Sequence[Turn]) -> Sequence[Block]:
     answers = {payload["number"]: payload for payload in payloads(turns, "true_false")}
-    every = list(enumerate(statements(item)))
+    numbered = list(enumerate(statements(item)))
     head = [named_text(name) for name in ("statement", "expected", "answered", "mass")]
     return (
         Card(message(f"side.{item.side}"), [Quotes([Quote("", item.sentence)])]),
@@ -164,7 +164,7 @@ def _judgment_blocks(item: TrueFalseItem, turns: Sequence[Turn]) -> Sequence[Blo
                     Table(
                         [
                             _judgement(statement.text, statement.answer, answers.get(number))
-                            for number, statement in every
+                            for number, statement in numbered
                             if statement.rewrite == rewrite
                         ],
                         head,
@@ -179,12 +179,12 @@ def _judgment_blocks(item: TrueFalseItem, turns: Sequence[Turn]) -> Sequence[Blo
 def _judgement(text: str, right: bool, answer: Mapping[str, Any] | None) -> Sequence[object]:
     if answer is None:
         return text, reveal.truth(right), _NOTHING, _NOTHING
-    said = answer["prediction"]
-    word = named_text("unread") if said is None else reveal.truth(said)
+    prediction = answer["prediction"]
+    word = named_text("unread") if prediction is None else reveal.truth(prediction)
     return (
         text,
         reveal.truth(right),
-        Cell(word, "right" if said == right else "wrong"),
+        Cell(word, "right" if prediction == right else "wrong"),
         number(answer["mass"]),
     )
 
@@ -213,7 +213,7 @@ def _continuation_blocks(look: Look, item: ContinueItem, turns: Sequence[Turn], 
         Card(message(f"side.{item.side}"), [Quotes([Quote("", item.sentence)])]),
         Card(named_text("options"), [*counted, *options]),
     ]
-    # An imported file has estimates and how many continuations they come from, not the continuations.
+    # An imported file has estimates and the number of continuations, but not the continuations.
     if samples:
         figure = log_odds_figure(look.reader, [look.run.id], item.id)
         shown += [

@@ -1,4 +1,4 @@
-"""The blocks of an episode that is over: what was said beside what the dataset says, and what was hidden."""
+"""The blocks of a finished episode: the person's answers next to the dataset's, and the distractors."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from simulator.errors import InputError
 from simulator.form_blocks import Part
 from simulator.word_diff import word_diff
 
-Facing = tuple[Words, Sequence[Words | Tag]]
+FactRow = tuple[Words, Sequence[Words | Tag]]
 
 
 def result_blocks(item: Item, turns: Sequence[Turn]) -> tuple[Block, ...]:
-    """Return how an ended episode of a person's task went, and what was hidden in it.
+    """Return the result of a person's finished episode.
 
     Raises:
-        InputError: if it is a task that people do not do.
+        InputError: if people do not do the task.
     """
     match item:
         case TrueFalseItem():
@@ -48,14 +48,14 @@ def result_blocks(item: Item, turns: Sequence[Turn]) -> tuple[Block, ...]:
                 for turn in turns
                 if turn.payload.get("kind") == "true_false"
             ]
-            right = [given == asked.answer for asked, given in judged]
+            right = [answer == statement.answer for statement, answer in judged]
             rows = [
                 (
-                    asked.text.removeprefix(item.sentence).strip(),
-                    truth(asked.answer),
-                    "–" if given is None else Cell(truth(given), "right" if good else "wrong"),
+                    statement.text.removeprefix(item.sentence).strip(),
+                    truth(statement.answer),
+                    "–" if answer is None else Cell(truth(answer), "right" if correct else "wrong"),
                 )
-                for (asked, given), good in zip(judged, right, strict=True)
+                for (statement, answer), correct in zip(judged, right, strict=True)
             ]
             head = [message(f"result.{name}") for name in ("statement", "right_answer", "you")]
             card = Card(
@@ -77,46 +77,46 @@ def result_blocks(item: Item, turns: Sequence[Turn]) -> tuple[Block, ...]:
         case AnnotateItem():
             form, labels = _form(turns), item.example.labels
             same = form is not None and not form.discard and form.labels == labels and bool(labels)
-            known = "same" if same else "other" if labels else "unknown"
-            name = "unknown" if form is None else "discarded" if form.discard else known
+            comparison = "same" if same else "other" if labels else "unknown"
+            name = "unknown" if form is None else "discarded" if form.discard else comparison
             verdict = _verdict(message(f"result.annotate_{name}"), message("result.annotate_lead"), same)
             return (verdict, *details(item, turns))
-    raise InputError(f"Episodes of the task {item.task} are not shown: no person does it.")
+    raise InputError(f"Episodes of the task {item.task} have no result page: it is not a task for people.")
 
 
 def details(
     item: CrowdItem | AnnotateItem,
     turns: Sequence[Turn],
-    said: str = "result.you_said",
-    own: str = "result.your_rewrites",
-    others: str = "result.dataset_rewrites",
+    answer_title: str = "result.you_said",
+    rewrites_title: str = "result.your_rewrites",
+    gold_title: str = "result.dataset_rewrites",
 ) -> tuple[Card, ...]:
-    """Return the pair with the labels that it was given and those of the dataset; then what was hidden.
+    """Return the pair with the given labels and the dataset's, then the rewrites or candidates.
 
-    `said`, `own`, `others`: the words above what was answered, its rewrites, and those of the dataset.
+    Titles are names of texts: above the answer, its rewrites, and the dataset's rewrites.
     """
     if isinstance(item, AnnotateItem):
         form, example = _form(turns), item.example
         chosen: Sequence[Words | Tag] | None = None
         if form is not None:
             chosen = [message(f"discard.{form.discard}")] if form.discard else _tags(form.labels)
-        head = _pair(example.premise, example.hypothesis, example.labels, (message(said), chosen))
+        head = _pair(example.premise, example.hypothesis, example.labels, (message(answer_title), chosen))
         if form is None:
             return (head,)
-        mine = _rewrite_blocks(example, form.rewrites) or [Text(message("result.nothing"), "muted")]
-        theirs = _rewrite_blocks(example, example.disambiguations)
-        theirs = theirs or [Text(message("result.no_rewrites"), "muted")]
-        return head, Card(message(own), mine), Card(message(others), theirs)
+        rewrites = _rewrite_blocks(example, form.rewrites) or [Text(message("result.nothing"), "muted")]
+        gold = _rewrite_blocks(example, example.disambiguations)
+        gold = gold or [Text(message("result.no_rewrites"), "muted")]
+        return head, Card(message(rewrites_title), rewrites), Card(message(gold_title), gold)
     label = _answers(turns).get("label", {}).get("answer")
-    given = (message(said), _tags([label]) if label else None)
-    head = _pair(item.premise, item.hypothesis, item.gold, given, both=label in item.gold)
+    answer_row = (message(answer_title), _tags([label]) if label else None)
+    head = _pair(item.premise, item.hypothesis, item.gold, answer_row, both=label in item.gold)
     parts = [
         Part(
             message("result.reading" if candidate.label else "result.distractor"),
             (
                 *(() if candidate.label else (Text(message("result.distractor_note"), "muted"),)),
                 Revision("", word_diff(item.sentence, candidate.sentence)),
-                Facts(_candidate_rows(candidate, plausible, answer, said)),
+                Facts(_candidate_rows(candidate, plausible, answer, answer_title)),
             ),
         )
         for candidate, plausible, answer in _slots(item, turns)
@@ -125,7 +125,7 @@ def details(
 
 
 def revisions(premise: str, hypothesis: str, reading: Disambiguation) -> list[Revision]:
-    """Return the sentences of a pair that a reading changes, word by word."""
+    """Return word-by-word differences for the sentences of a pair that a reading changes."""
     originals: dict[Side, str] = {"premise": premise, "hypothesis": hypothesis}
     return [
         Revision(message(f"side.{side}"), word_diff(originals[side], reading.sentence(side)))
@@ -135,12 +135,12 @@ def revisions(premise: str, hypothesis: str, reading: Disambiguation) -> list[Re
 
 
 def truth(value: bool) -> Message:
-    """Return an answer to a statement in words."""
+    """Return the text of an answer to a statement."""
     return message(f"field.answer.{'true' if value else 'false'}")
 
 
-def _verdict(heading: Message, lead: Message, good: bool) -> Verdict:
-    return Verdict(heading, lead, good, kicker=message("result.kicker"))
+def _verdict(heading: Message, lead: Message, correct: bool) -> Verdict:
+    return Verdict(heading, lead, correct, kicker=message("result.kicker"))
 
 
 def _score(task: str, right: Sequence[bool]) -> Message:
@@ -157,10 +157,10 @@ def _form(turns: Sequence[Turn]) -> Annotation | None:
 
 
 def _slots(item: CrowdItem, turns: Sequence[Turn]) -> list[tuple[Candidate, bool | None, Label | None]]:
-    """Return each candidate with what was answered: whether it is possible, and the label of its pair."""
-    answers, nothing = _answers(turns), [None] * len(item.candidates)
-    plausible = answers.get("plausible", {}).get("answers", nothing)
-    relabelled = answers.get("relabel", {}).get("answers", nothing)
+    """Return each candidate with the answers to it: whether it is possible, and the label of its pair."""
+    answers, unanswered = _answers(turns), [None] * len(item.candidates)
+    plausible = answers.get("plausible", {}).get("answers", unanswered)
+    relabelled = answers.get("relabel", {}).get("answers", unanswered)
     return list(zip(item.candidates, plausible, relabelled, strict=True))
 
 
@@ -168,13 +168,13 @@ def _pair(
     premise: str,
     hypothesis: str,
     gold: Iterable[Label],
-    given: tuple[Words, Sequence[Words | Tag] | None],
+    answer: tuple[Words, Sequence[Words | Tag] | None],
     *,
     both: bool = False,
 ) -> Card:
-    said, chosen = given
+    heading, chosen = answer
     labels = _tags(gold)
-    rows: list[Facing] = [] if chosen is None else [(said, chosen)]
+    rows: list[FactRow] = [] if chosen is None else [(heading, chosen)]
     rows.append((message("result.dataset_says"), labels))
     note = (Text(message("result.both"), "muted"),) if both and len(labels) > 1 else ()
     return Card(message("result.pair"), (pair(premise, hypothesis), Facts(rows), *note))
@@ -186,13 +186,13 @@ def _tags(labels: Iterable[Label]) -> Sequence[Words | Tag]:
 
 
 def _candidate_rows(
-    candidate: Candidate, plausible: bool | None, answer: Label | None, said: str
-) -> list[Facing]:
-    """Return what was said of a candidate; of a distractor that is a matter of judgement."""
-    label, rows = candidate.label, list[Facing]()
+    candidate: Candidate, plausible: bool | None, answer: Label | None, answer_title: str
+) -> list[FactRow]:
+    """Return the answers to a candidate; those to a distractor are neither right nor wrong."""
+    label, rows = candidate.label, list[FactRow]()
     if plausible is not None:
         word = message(f"result.{'possible' if plausible else 'not_possible'}")
-        rows.append((message(said), [Tag(word, right=plausible if label else None)]))
+        rows.append((message(answer_title), [Tag(word, right=plausible if label else None)]))
     if answer is not None:
         rows.append((message("result.with_it"), [tag(answer, answer == label if label else None)]))
     if label and answer != label:

@@ -1,4 +1,4 @@
-"""AmbiEnt's runs: each task with each player who can do it, and the items of a task (spec 5 to 10)."""
+"""AmbiEnt's runs: each task with each player that can do it, and the items of a task (spec 5 to 10)."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ from simulator.runner.command import RunRequest
 from simulator.seeds import stratified
 
 _read_relations = lru_cache(maxsize=1)(read_relations)  # ConceptNet's is large
-_NO_RESULTS: Final = "name the results file or the run whose rewrites are judged, --results"
+_NO_RESULTS: Final = "name the results file or the run to evaluate with --results"
 _CROWD: Final = {"plausible": "plausible", "relabel": "label"}
 
 
 class _TaskRun(NamedTuple):
-    """A task's runs: their seats in the progress display, the options they have, and the model's needs.
+    """The runs of a task: scores shown as progress, options of its episodes, needs of its model.
 
-    Options that an episode does not have would give runs that are the same different names.
+    Other options are left out, so that they do not give different names to equal runs.
     """
 
     shown: Mapping[str, str]
@@ -91,7 +91,7 @@ _RUNS_OF: Final[Mapping[Task, _TaskRun]] = {
 
 
 class ExampleSelection(Selection):
-    """The tasks that are done, and how their items are made."""
+    """The tasks to run, and how their items are made."""
 
     task: str = Field(
         default="generate",
@@ -99,59 +99,60 @@ class ExampleSelection(Selection):
         "or all that the model can do",
     )
     split: Split | None = Field(
-        default=None, description="of the data; default: test if they have one; builtin is played whole"
+        default=None, description="split of the data; default: test if there is one; builtin has no splits"
     )
     shots: int = Field(default=SHOTS, ge=0, description="generate: worked examples in a prompt")
     instruction: InstructionText = Field(
-        default="published", description="generate: with the published prompts' slip, or without"
+        default="published",
+        description="generate: with the grammatical slip of the published prompts, or without",
     )
     continuations: int = Field(default=100, ge=1, description="continue: samples per sentence")
     stem: Literal["plain", "instructed"] | None = Field(
-        default=None, description="continue: what stands before a sentence; default: by the model's name"
+        default=None, description="continue: text before each sentence; default: by the model's name"
     )
-    distractor: DistractorRule = Field(default="paper", description="continue: how the distractor is made")
+    distractor: DistractorRule = Field(
+        default="paper", description="continue: rule that makes the distractor"
+    )
     relations: Path | None = Field(
         default=None, description="continue: categories of words (ConceptNet, CSV or TSV)"
     )
     results: tuple[str, ...] = Field(
-        default=(), description="evaluate: a results file or a run; several: give it again"
+        default=(), description="evaluate: a results file or a run; may be repeated"
     )
     distractors: Path | None = Field(
-        default=None, description="crowd, evaluate: a file of `askback generate ambient-distractors`"
+        default=None, description="crowd, evaluate: file made by `askback generate ambient-distractors`"
     )
-    limit: Limit = Field(
-        default=None, description="items per run, drawn in the proportions of sides and labels"
-    )
+    limit: Limit = Field(default=None, description="number of items per run, stratified by side and labels")
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        """The tasks, each once, in the order of the specification."""
+        """The distinct tasks, in the order of the specification."""
         return read_words("--task", self.task, TASKS)
 
     def examples(self) -> tuple[Example, ...]:
-        """Return the examples that items are made of."""
+        """Return the examples from which items are made."""
         if self.data == BUILTIN:
-            return load_examples()  # it is small, and has no splits
+            return load_examples()
         if self.split is not None:
             return load_examples(self.data, self.split)
-        every = load_examples(self.data)
-        return tuple(example for example in every if example.split == "test") or every
+        examples = load_examples(self.data)
+        return tuple(example for example in examples if example.split == "test") or examples
 
     def categories(self) -> Relations | None:
-        """Return the categories of words."""
+        """Return the relations given for distractors, if any."""
         return None if self.relations is None else _read_relations(self.relations)
 
     def items(self, task: Task, player: str, seed: int = 0, log: Path | None = None) -> tuple[Item, ...]:
         """Return the items of a task for a player.
 
-        `log`: that holds the runs whose rewrites are judged; by default the usual one.
+        `log`: the log with the runs to evaluate; default: the usual one.
 
         Raises:
-            InputError: if there are none, or the data are faulty.
+            InputError: if there are no items or the data are faulty.
         """
         items = tuple(self._make_items(task, player, seed, log or default_path()))
         if not items:
-            raise InputError(f"data {self.data!r} hold nothing for the task {task}.")
+            raise InputError(f"data {self.data!r} contain no items for the task {task}.")
         return items if self.limit is None else stratified(items, self.limit, _strata, seed)
 
     def _make_items(self, task: Task, player: str, seed: int, log: Path) -> Sequence[Item]:
@@ -160,9 +161,7 @@ class ExampleSelection(Selection):
                 return crowd_items(self.examples(), seed=seed, distractors=self._distractors())
             case "evaluate":
                 if not self.results:
-                    raise InputError(
-                        "--task evaluate: name the results file or the run that is judged, --results"
-                    )
+                    raise InputError(f"--task evaluate: {_NO_RESULTS}")
                 distractors = {**distractors_of(self.examples()), **self._distractors()}
                 return evaluation_items(results_of(self.results, log), distractors, seed=seed)
             case "annotate":
@@ -200,13 +199,13 @@ class ExampleSelection(Selection):
 
 
 def suited_stem(player: str) -> str:
-    """Return the stem for a player: by its name it follows instructions, or is a plain model."""
+    """Return the stem for a player, whose name shows whether it is instruction-tuned."""
     words = player.lower()
     return "instructed" if player.startswith("local/") or "instruct" in words or "chat" in words else "plain"
 
 
 def _strata(item: Item) -> tuple[str, ...]:
-    """Return what a part of the items keeps the proportions of: the ambiguous side, and the labels."""
+    """Return an item's stratum in samples: its ambiguous side and labels."""
     if isinstance(item, ClaimItem):
         return (item.marks,)
     if isinstance(item, AnnotateItem | NliItem):
@@ -219,29 +218,29 @@ def _strata(item: Item) -> tuple[str, ...]:
 
 
 def _requests(order: RunOrder[ExampleSelection, Options]) -> list[RunRequest]:
-    chosen, players = order.selection, order.players[ANNOTATOR]
-    chosen.categories()  # what is wrong with them is told whatever is played
+    selection, players = order.selection, order.players[ANNOTATOR]
+    selection.categories()  # reports a faulty file even if no task uses it
     models = order.settings.models
 
     @lru_cache
-    def can(player: str) -> Capabilities | None:
-        return announced(player, models).capabilities if _is_asked(player) else None
+    def capabilities(player: str) -> Capabilities | None:
+        return announced(player, models).capabilities if _is_language_model(player) else None
 
-    def refused(player: str, task: Task) -> str:
-        if task == "evaluate" and not chosen.results:
+    def reason(player: str, task: Task) -> str:
+        if task == "evaluate" and not selection.results:
             return _NO_RESULTS
-        return refusal(task, player, partial(can, player), order.rules)
+        return refusal(task, player, partial(capabilities, player), order.rules)
 
     pairs = played_pairs(
         players,
-        chosen.tasks,
-        refused,
+        selection.tasks,
+        reason,
         option="--task",
-        named=not names_all(chosen.task),
+        named=not names_all(selection.task),
         console=order.console,
         written=typed_word,
     )
-    # All items first: what is wrong with the data of the last task is told before the first is played.
+    # Makes the items of all tasks, so that faulty data are reported before anything is played.
     return [_request(order, *pair, names=pairs) for pair in pairs]
 
 
@@ -262,30 +261,30 @@ def _request(
     )
 
 
-def _is_asked(player: str) -> bool:
+def _is_language_model(player: str) -> bool:
     return is_model(player) and not player.startswith(("offline/", PREFIX))
 
 
 def refusal(task: Task, player: str, capabilities: Callable[[], Capabilities | None], rules: Options) -> str:
-    """Return why a player cannot do a task, in a sentence; empty if it can.
+    """Return the reason why a player cannot do a task; empty if it can.
 
-    `capabilities`: of the player, if it is a model; asked for last, since its weights may not be there.
+    `capabilities`: returns those of a language model; called last, since its weights may be missing.
     """
     if player in TASKS_OF:
-        return "" if task in TASKS_OF[player] else f"{player} has nothing to say there"
+        return "" if task in TASKS_OF[player] else f"{player} cannot do this task"
     if player.startswith(PREFIX):
-        return "" if task == "nli" else f"{player} gives label sets, which only the task nli asks for"
+        return "" if task == "nli" else f"{player} predicts label sets, which only the task nli needs"
     if task == "claim" and not rules.nli:
-        return "paraphrases of claims are scored by a model of inference: name its folder, --nli FOLDER"
-    if (can := capabilities()) is None:
+        return "paraphrases of claims are scored by an NLI model: name its folder with --nli FOLDER"
+    if (available := capabilities()) is None:
         return ""
-    if task == "continue" and not (can.scoring and can.plain):
+    if task == "continue" and not (available.scoring and available.plain):
         return (
-            f"{player} gives no probabilities of texts, which continuations are judged by; "
-            "take transformers/…, local/… or completions/…"
+            f"{player} gives no probabilities of texts, which the task continue needs; "
+            "use transformers/…, local/… or completions/…"
         )
-    if _RUNS_OF[task].needs.schema and not can.schema:
-        return f"{player} continues plain texts only; the task {task} asks questions: take a chat model"
+    if _RUNS_OF[task].needs.schema and not available.schema:
+        return f"{player} only continues plain texts; the task {task} needs a chat model"
     return ""
 
 

@@ -1,6 +1,6 @@
-"""`askback score ambient-nli` (tables 5 and 11; spec 9, 11) and `askback score ambient-claims` (10).
+"""`askback score ambient-nli` (Tables 5 and 11; spec 9, 11) and `askback score ambient-claims` (spec 10).
 
-The latter asks: are flagged claims those that fact-checks call ambiguous?
+The latter compares flagged claims with those that fact-checks call ambiguous.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from simulator.ambient.claims import (
     claim_measures,
     explanation,
     predicted_set,
-    rescored,
     score,
     score_paraphrases,
+    stored_differences,
 )
 from simulator.ambient.data import BUILTIN, load_examples
 from simulator.ambient.files.results import CLAIMS, join, read_annotations
@@ -29,7 +29,7 @@ from simulator.ambient.intervals import Values
 from simulator.ambient.labels import format_labels
 from simulator.ambient.nli.families import PairsOption
 from simulator.ambient.nli.predict import load_predictor
-from simulator.ambient.nli.results import Inferred
+from simulator.ambient.nli.results import NliResults
 from simulator.ambient.nli.table import (
     table_5,
     table_5_long,
@@ -51,25 +51,25 @@ def score_ambient_nli(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            help="predictions.jsonl, seed42.json, folders of them or of dev_logits.jsonl, test_logits.jsonl"
+            help="predictions.jsonl, seed42.json, or folders of these or dev_logits.jsonl, test_logits.jsonl"
         ),
     ],
     data: Annotated[
         str | None,
         typer.Option(
-            help="data the results are of: gold labels where files have none (default: builtin), baselines"
+            help="data set of the results, for baselines and missing gold labels (default: builtin)"
         ),
     ] = None,
     pairs: PairsOption = "all",
     as_json: JsonOption = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="print CSV, with every digit")] = False,
-    as_latex: Annotated[bool, typer.Option("--latex", help="print LaTeX, in the paper's shape")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="print CSV with full precision")] = False,
+    as_latex: Annotated[bool, typer.Option("--latex", help="print LaTeX in the paper's layout")] = False,
 ) -> None:
-    """Exact match, macro F1 and group exact match of label sets; the exit code is 1 if nothing is scored."""
+    """Score label sets: exact match, macro F1, group exact match. Exits with 1 if nothing is scored."""
     if as_json + as_csv + as_latex > 1:
-        raise InputError("take one of --json, --csv and --latex")
+        raise InputError("give only one of --json, --csv and --latex")
 
-    results = Inferred(lambda: load_examples(data or BUILTIN), pairs)
+    results = NliResults(lambda: load_examples(data or BUILTIN), pairs)
     results.read(paths)
     if data is not None and not results.gold:
         results.gold = tuple(example.labels for example in load_examples(data, split="test"))
@@ -88,13 +88,13 @@ def score_ambient_nli(
         raise typer.Exit(1)
 
 
-def _tables(results: Inferred, *, terminal: bool) -> list[Table]:
+def _tables(results: NliResults, *, terminal: bool) -> list[Table]:
     models = results.models
     first = [table_5_short(models), table_intervals(models)] if terminal else [table_5(models)]
     return [table for table in (*first, table_by_label(models), table_11(models)) if table.rows]
 
 
-def _print(results: Inferred) -> None:
+def _print(results: NliResults) -> None:
     console = Console()
     for table in _tables(results, terminal=True) if results.models else []:
         console.print(table.to_text())
@@ -107,7 +107,7 @@ def _print(results: Inferred) -> None:
         say(console, check)
 
 
-def _json(results: Inferred) -> str:
+def _json(results: NliResults) -> str:
     plain = {
         "table_5": table_5_long(results.models).plain(),
         "table_11": table_11_plain(results.models),
@@ -120,36 +120,38 @@ def _json(results: Inferred) -> str:
 def score_ambient_claims(
     results: Annotated[list[Path], typer.Argument(help="results.jsonl: claims with paraphrases and scores")],
     annotations: Annotated[
-        Path | None, typer.Option(help="dev-annotations.csv: what the fact-checks complain about")
+        Path | None, typer.Option(help="dev-annotations.csv: complaints of the fact-checks")
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="score the paraphrases anew with the model in this folder")
+        Path | None, typer.Option(help="rescore the paraphrases with the model in this folder")
     ] = None,
     threshold: Annotated[
         float, typer.Option(min=0, max=1, help="probability above which a claim is flagged")
     ] = THRESHOLD,
-    show: Annotated[int, typer.Option(min=0, help="flagged claims to show, the highest first")] = 10,
+    show: Annotated[int, typer.Option(min=0, help="number of flagged claims to show, highest first")] = 10,
     as_json: JsonOption = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="print all claims as CSV")] = False,
     as_latex: Annotated[bool, typer.Option("--latex", help="print LaTeX")] = False,
 ) -> None:
-    """Flag claims by their most ambiguous paraphrase; precision and recall where claims are marked."""
+    """Flag claims by their most ambiguous paraphrase; print precision and recall over marked claims."""
     if as_json + as_csv + as_latex > 1:
-        raise InputError("take one of --json, --csv and --latex")
+        raise InputError("give only one of --json, --csv and --latex")
     records, notes = _records(results, annotations)
     if model is not None:
         predictor = load_predictor(model)
         texts = [[paraphrase.text for paraphrase in record.paraphrases] for record in records]
         records = [
             replace(
-                record, paraphrases=score_paraphrases(predictor, record.cleaned, written), stored_score=None
+                record,
+                paraphrases=score_paraphrases(predictor, record.cleaned, paraphrases),
+                stored_score=None,
             )
-            for record, written in zip(records, texts, strict=True)
+            for record, paraphrases in zip(records, texts, strict=True)
         ]
     notes += [
-        f"claim {record.id}: its score is stored as {record.stored_score:.9g}, but is "
-        f"{'none' if now is None else f'{now:.9g}'}"
-        for record, now in rescored(records)
+        f"claim {record.id}: stored score {record.stored_score:.9g}, recomputed "
+        f"{'none' if computed is None else f'{computed:.9g}'}"
+        for record, computed in stored_differences(records)
     ]
     measures = claim_measures(records, threshold)
     if as_json:
@@ -168,7 +170,7 @@ def score_ambient_claims(
 
 
 def measures_table(measures: Values) -> Table:
-    """Return precision and recall with intervals; the paper's beside those of as many claims."""
+    """Return precision and recall with intervals, and the paper's if there are as many claims."""
     printed = paper()["claims"] if is_published("claims", measures["n"]) else {}
     rows: list[list[Cell]] = [[name, measures[name], printed.get(name)] for name in ("precision", "recall")]
     columns: list[Column | str] = ["measure", Column("value", 1, 100), Column("paper", 1)]
@@ -178,9 +180,9 @@ def measures_table(measures: Values) -> Table:
 def table_6(
     records: Sequence[ClaimRecord], threshold: float, *, most: int | None = None, all_claims: bool = False
 ) -> Table:
-    """Return flagged claims by falling score, each with the paraphrase that explains it and its label set.
+    """Return flagged claims by decreasing score, each with its most ambiguous paraphrase and label set.
 
-    There are `most` rows at most; with `all_claims` also those that are not flagged.
+    `most`: maximum number of rows; `all_claims`: include claims that are not flagged.
     """
     rows: list[list[Cell]] = []
     for record in sorted(records, key=lambda record: -(score(record.paraphrases) or 0.0)):
@@ -221,7 +223,7 @@ def _records(results: Sequence[Path], annotations: Path | None) -> tuple[list[Cl
     if joined.unannotated:
         notes.append(f"{joined.unannotated} of {len(records)} claims are not in {annotations}")
     if joined.unknown:
-        notes.append(f"{joined.unknown} rows of {annotations} are on claims that are not in the results")
+        notes.append(f"{joined.unknown} rows of {annotations} are for claims that are not in the results")
     return list(joined.records), notes
 
 

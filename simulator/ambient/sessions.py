@@ -1,4 +1,4 @@
-"""AmbiEnt episodes with people in them, free play and studies: what the web app calls."""
+"""AmbiEnt episodes played by people, in free play and studies, as served by the web app."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simulator.studies.graph import CONSENT, READY
 from trees import Language
 
 PlayedTask = Literal["crowd", "annotate", "true_false"]
-"""What is played freely; the evaluation of a model's rewrites needs some."""
+"""The tasks of free play; ``evaluate`` is not one, since it needs a model's rewrites."""
 
 
 class Play(BaseModel, frozen=True):
@@ -31,8 +31,8 @@ class Play(BaseModel, frozen=True):
 class AmbientSessions(PlaySessions):
     """Free play and studies.
 
-    What a person says in a step of the task is `Reply.move`, the step's form (see `payloads.read_form`), with
-    ``keys_used`` and ``shown_at`` beside its fields.
+    A person answers a step with `Reply.move`: the fields of the step's form (`payloads.read_form`), and
+    ``keys_used`` and ``shown_at``.
     """
 
     choices = Play
@@ -41,15 +41,15 @@ class AmbientSessions(PlaySessions):
     async def drawn(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
     ) -> Drawn:
-        """See `PlaySessions.drawn`; the benchmark's own text is English, whatever the pages' language."""
+        """See `PlaySessions.drawn`; sentences are English in every language of the pages."""
         play = Play.model_validate(rules)
         options = {"language": require_choice("language", language, get_args(Language))}
-        # The item's own name is an example's, which may be looked up; an episode's id may be seen.
+        # An example's name could be looked up, so the episode is named after the task.
         return Drawn(_drawn_item(play.task, uuid4().int >> 97), options, play.task)
 
 
 def _drawn_item(task: PlayedTask, seed: int) -> Item:
-    """Return an item of a built-in example; linguists also get such as are not ambiguous."""
+    """Return an item of a random built-in example; linguists also get unambiguous ones."""
     random = Random(derive_seed(seed, "play"))
     examples = load_examples()
     if task == "annotate":

@@ -1,4 +1,4 @@
-"""The blocks of AmbiEnt's pages while an episode goes on: instructions, and the form of each step."""
+"""The blocks of an AmbiEnt episode's pages: instructions, and the form of each step."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _OWN_STEPS: Final[Mapping[Task, int]] = {"crowd": 3, "evaluate": 2, "annotate": 
 
 
 def page_blocks(view: ParticipantView) -> tuple[Block, ...]:
-    """Return what somebody is shown at the stage of a view."""
+    """Return the blocks of a participant's page."""
     if view.stage == "instructions":
         return instructions(view.task, tested=view.tested)
     if view.due is None:
@@ -74,7 +74,7 @@ def page_blocks(view: ParticipantView) -> tuple[Block, ...]:
 
 
 def progress(view: ParticipantView) -> Progress | None:
-    """Return which question, step or statement of how many is due; None where there is one alone."""
+    """Return the number of the current question, step or statement; None if there is only one."""
     own = _OWN_STEPS.get(view.task)
     if view.stage == "qualification":
         return _progress("question", view.done + 1, view.total - (own or 0))
@@ -94,7 +94,7 @@ def _form(view: ParticipantView, blocks: Sequence[Block]) -> Form:
 
 
 def earlier(view: ParticipantView) -> tuple[tuple[Words, Words], ...]:
-    """Return the locked answers, one by one: the label of the pair, then yes or no to each candidate."""
+    """Return the locked answers: the label of the pair, then yes or no for each candidate."""
     label = [label for step, label in view.earlier if step == "label"]
     flags = [flag for step, flag in view.earlier if step != "label"]
     return (
@@ -107,7 +107,7 @@ def earlier(view: ParticipantView) -> tuple[tuple[Words, Words], ...]:
 
 
 def instructions(task: Task, *, tested: bool) -> tuple[Block, ...]:
-    """Return what is told before a task; of questions only where there are any."""
+    """Return the instructions of a task, which mention the qualification if there is one (`tested`)."""
     names = (*(("qualification",) if tested else ()), *_POINTS[task])
     points = Points([(message(f"point.{name}"), message(f"point.{name}_text")) for name in names])
     if task == "true_false":
@@ -131,7 +131,7 @@ def tag(label: Label, right: bool | None = None) -> Tag:
 
 
 def pair(premise: str, hypothesis: str, replaced: Side | None = None) -> Quotes:
-    """Return a pair of sentences; one of them may have been put in place of the original."""
+    """Return a pair of sentences, marking the `replaced` side if any."""
     texts: Mapping[Side, str] = {"premise": premise, "hypothesis": hypothesis}
     return Quotes(
         [
@@ -151,7 +151,7 @@ def _guides() -> list[Guidelines]:
 
 
 def definitions() -> Facts:
-    """Return what each label means, with an example."""
+    """Return the definition of each label, with an example."""
     guides = _guides()
     return Facts(
         [
@@ -247,7 +247,7 @@ def _statement(shown: ShownTexts) -> Quotes:
 
 
 def annotation_form(shown: ShownTexts) -> Form:
-    """Return the form in which a pair gets its labels and a rewrite for each reading, or is discarded."""
+    """Return a linguist's form: labels and a rewrite for each reading, or a reason for discarding."""
     discarding = When("discarding")
     reasons = [
         Choice(
@@ -271,7 +271,7 @@ def annotation_form(shown: ShownTexts) -> Form:
 
 
 def rewrites(shown: ShownTexts) -> Entries:
-    """Return places for the rewrites of a pair: one for each label at least."""
+    """Return the entries for the rewrites of a pair, at least one per label."""
     texts: Mapping[Side, str] = {"premise": shown.premise, "hypothesis": shown.hypothesis}
 
     def place(k: int) -> tuple[Block, ...]:
@@ -290,7 +290,7 @@ def rewrites(shown: ShownTexts) -> Entries:
 
 
 def check_page(shown: ShownTexts, values: Mapping[str, Any], language: str) -> Checked:
-    """Return what is wrong with a linguist's form as it stands."""
+    """Return the problems of a linguist's form as filled in so far."""
     annotation = read_annotation(values)
     return Checked(
         [field_problem(each) for each in check_annotation(shown.premise, shown.hypothesis, annotation)]
@@ -298,7 +298,7 @@ def check_page(shown: ShownTexts, values: Mapping[str, Any], language: str) -> C
 
 
 def field_problem(problem: Problem) -> FieldProblem:
-    """Return a problem in words, at the field of the page where it is said."""
+    """Return a problem as a message at a field of the page."""
     label = message(f"labels.{problem.label}") if problem.label else ""
     side = message(f"side.{problem.side}_within") if problem.side else ""
     return FieldProblem(
@@ -317,7 +317,7 @@ def _place(problem: Problem) -> str:
 
 
 def picture() -> tuple[Block, ...]:
-    """Return a sentence of no data set, its two readings, and what becomes of a claim."""
+    """Return an invented pair with its two readings and their labels."""
     readings: Sequence[tuple[str, Label]] = (
         ("The library lends laptops with chargers and tablets with chargers.", "entailment"),
         ("The library lends tablets with chargers, and laptops.", "neutral"),

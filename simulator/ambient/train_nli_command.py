@@ -1,4 +1,4 @@
-"""`askback train ambient-nli`: train models that give label sets, tune on dev, score on test (spec 9)."""
+"""`askback train ambient-nli`: train models that predict label sets, tune on dev, score on test (spec 9)."""
 
 from __future__ import annotations
 
@@ -32,46 +32,46 @@ DEV_SHARE: Final = 0.2
 @takes("config", options_of(TrainConfig), TrainConfig)
 def train_ambient_nli(
     train: Annotated[
-        list[str], typer.Option(help="FILE or FILE=EPOCHS, JSON lines; again for a stage after that")
+        list[str], typer.Option(help="FILE or FILE=EPOCHS, JSON lines; repeat for further stages")
     ],
     base: Annotated[
-        str, typer.Option(help="what is trained: local/smollm2, or a folder of transformers")
+        str, typer.Option(help="model to train: local/smollm2, or the folder of a transformers model")
     ] = "local/smollm2",
-    epochs: Annotated[int, typer.Option(min=1, help="of a FILE that says nothing else")] = EPOCHS,
+    epochs: Annotated[int, typer.Option(min=1, help="epochs of a FILE without =EPOCHS")] = EPOCHS,
     config: TrainConfig = TrainConfig(),  # noqa: B008
     held_out: Annotated[
-        Path | None, typer.Option(help="pairs by whose loss the best epoch of the last stage is chosen")
+        Path | None, typer.Option(help="pairs whose loss selects the best epoch of the last stage")
     ] = None,
-    seeds: Annotated[str, typer.Option(help="separated by commas")] = ",".join(map(str, SEEDS)),
+    seeds: Annotated[str, typer.Option(help="seeds, separated by commas")] = ",".join(map(str, SEEDS)),
     data: Annotated[
-        str, typer.Option(help="AmbiEnt data to tune and score on: builtin, added data, or a path")
+        str, typer.Option(help="AmbiEnt data to tune and score on: builtin, registered data, or a path")
     ] = BUILTIN,
     dev_share: Annotated[
-        float, typer.Option(min=0, max=1, help="of data without dev and test: share drawn for dev")
+        float, typer.Option(min=0, max=1, help="share drawn for dev if the data have no dev and test")
     ] = DEV_SHARE,
     threads: ThreadsOption = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="processes, each of which trains a seed")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="processes, each training one seed")] = None,
     executor: ExecutorOption = LOCAL,
-    gpus: Annotated[float, typer.Option(min=0, help="of a node, for each seed, with --executor ray")] = 0,
-    out: Annotated[Path, typer.Option(help="folder; its name is the model's in tables")] = Path(
+    gpus: Annotated[float, typer.Option(min=0, help="GPUs per seed, with --executor ray")] = 0,
+    out: Annotated[Path, typer.Option(help="folder, whose name is the model's in tables")] = Path(
         "ambient-nli"
     ),
 ) -> None:
-    """Train multilabel inference over several seeds and print the row of Table 5.
+    """Train a multilabel NLI model with several seeds and print its row of Table 5.
 
-    A seed that was finished before is not trained again.
+    Seeds that were finished before are not trained again.
     """
     console = Console()
     numbers = _seeds(seeds)
     stages = [_stage(text, epochs) for text in train]
-    read = {path: _pairs(path, config.family) for path, _ in stages}
-    held = _pairs(held_out, config.family) if held_out is not None else ()
+    training = {path: _pairs(path, config.family) for path, _ in stages}
+    validation = _pairs(held_out, config.family) if held_out is not None else ()
     dev, test = dev_and_test(load_examples(data), dev_share)
     if not any(example.split for example in dev):
         say(
             console,
-            f"{data} has no dev and test: thresholds are tuned on {len(dev)} examples drawn from it, "
-            f"scores are of the other {len(test)}",
+            f"{data} has no dev and test: thresholds are tuned on {len(dev)} random examples, scores are on "
+            f"the other {len(test)}",
         )
     require_local()
     import torch
@@ -83,8 +83,8 @@ def train_ambient_nli(
     material = Material(
         base=weights_of(base) if base.startswith(_PREFIXES) else base,
         name=base,
-        stages=tuple(Stage(read[path], count) for path, count in stages),
-        held_out=held,
+        stages=tuple(Stage(training[path], count) for path, count in stages),
+        held_out=validation,
         dev=dev,
         test=test,
         files={
@@ -113,10 +113,10 @@ def train_ambient_nli(
 def dev_and_test(
     examples: Sequence[Example], share: float = DEV_SHARE, seed: int = 0
 ) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
-    """Return the examples to tune on and those to score, as they are marked; of unmarked ones some are drawn.
+    """Return the examples to tune on and those to score, by their split or, without splits, at random.
 
     Raises:
-        InputError: if one of the two would be empty.
+        InputError: if either would be empty.
     """
     splits = [example.split for example in examples]
     if not any(splits):
@@ -128,9 +128,7 @@ def dev_and_test(
         for name in ("dev", "test")
     )
     if not dev or not test:
-        raise InputError(
-            f"{len(dev)} dev and {len(test)} test examples: both are needed, to tune and to score"
-        )
+        raise InputError(f"{len(dev)} dev and {len(test)} test examples: needs both, to tune and to score")
     return dev, test
 
 
@@ -140,26 +138,26 @@ def _seeds(text: str) -> tuple[int, ...]:
     except ValueError:
         seeds = ()
     if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
-        raise InputError(f"--seeds {text!r}: write different whole numbers with commas, such as 42,43,44")
+        raise InputError(f"--seeds {text!r}: must be distinct whole numbers with commas, such as 42,43,44")
     return seeds
 
 
 def _stage(text: str, epochs: int) -> tuple[Path, int]:
-    """Return the file and the epochs of ``FILE=EPOCHS``; a file's name may hold a ``=`` itself."""
+    """Return the file and the epochs of ``FILE=EPOCHS``; the file's name may contain ``=`` itself."""
     path, sign, number = text.rpartition("=")
     if not sign or not number.isdecimal() or Path(text).is_file():
         return Path(text), epochs
     if int(number) < 1:
-        raise InputError(f"--train {text}: a stage has one epoch at least")
+        raise InputError(f"--train {text}: a stage needs at least one epoch")
     return Path(path), int(number)
 
 
 def _pairs(path: Path, family: Family) -> tuple[TrainingPair, ...]:
-    read = read_training(path, family)
-    if read.faults:
-        count = f"; {len(read.faults)} of {len(read.faults) + len(read.rows)} rows are faulty"
-        raise InputError(f"{read.faults[0]}{count}: fix them or leave them out")
-    return read.rows
+    rows, _, faults = read_training(path, family)
+    if faults:
+        count = f"{len(faults)} of {len(faults) + len(rows)} rows are faulty"
+        raise InputError(f"{faults[0]}; {count}: fix or remove them")
+    return rows
 
 
 def _fingerprint(path: Path) -> Sequence[str]:

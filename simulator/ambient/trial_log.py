@@ -1,7 +1,7 @@
-"""From the log to records: what the measures read, the same as published files give (spec 13).
+"""Records read from the log, in the same form as records of published files (spec 13).
 
-Only episodes that were played to their end count, and nobody who was erased. A record's texts come from the
-item as it was played, so a log can be scored without its data set.
+Only episodes played to their end count, and only of participants who were not erased. A record's texts come
+from the item as played, so a log can be scored without its data set.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 from logs import LogReader
 from logs.rows import Run, Turn
-from simulator.ambient.continuations import Sampled, kl_options
+from simulator.ambient.continuations import SampledOption, kl_options
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.generation import gold_rewrites
 from simulator.ambient.items import BENCHMARK, JUDGED, TASKS, ContinueItem, Item, Task, item_from_row
@@ -42,22 +42,22 @@ def payloads(turns: Iterable[Turn], kind: Kind) -> list[Mapping[str, Any]]:
 
 
 def last_payload(turns: Iterable[Turn], kind: Kind) -> Mapping[str, Any]:
-    """Return the only payload of its kind in an episode; empty if there is none."""
+    """Return the last payload of one kind in an episode; empty if there is none."""
     return next(reversed(payloads(turns, kind)), {})
 
 
 def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[PlayedItem, ...]:
     """Return the episodes of some runs that were played to their end, in the order in which they ended.
 
-    `aborted`: also those of models' tasks that a failing seat aborted; what was not answered in them is
-    answered with nothing (`payloads.with_silence`).
+    `aborted`: include episodes of models' tasks that a failing seat aborted, with empty answers for the
+    missing steps (`payloads.with_silence`).
 
     Raises:
-        InputError: if a run is another benchmark's.
+        InputError: if a run is of another benchmark.
         NotInLog: if there is no such run.
     """
-    every = [played for run in runs for played in _played_episodes(reader, run, aborted)]
-    return tuple(sorted(every, key=lambda played: (played.ending.created_at, played.episode.id)))
+    episodes = [played for run in runs for played in _played_episodes(reader, run, aborted)]
+    return tuple(sorted(episodes, key=lambda played: (played.ending.created_at, played.episode.id)))
 
 
 def _played_episodes(reader: LogReader, run: str, aborted: bool) -> Iterator[PlayedItem]:
@@ -73,7 +73,7 @@ def _played_episodes(reader: LogReader, run: str, aborted: bool) -> Iterator[Pla
 
 
 def _crowd(*workers: PlayedItem) -> Iterator[CrowdRecord]:
-    """Yield the votes on one item; its workers in the order of completion."""
+    """Yield the votes on one item, workers in order of completion."""
     item = workers[0].item
     plausible = [last_payload(worker.turns, "plausible")["answers"] for worker in workers]
     relabelled = [last_payload(worker.turns, "relabel")["answers"] for worker in workers]
@@ -93,7 +93,7 @@ def _crowd(*workers: PlayedItem) -> Iterator[CrowdRecord]:
 
 
 def _linguists(*annotators: PlayedItem) -> Iterator[LinguistRecord]:
-    """Yield what was said of one example; who discarded it is not among its annotations."""
+    """Yield the annotations of one example, with those who discarded it listed separately."""
     example = annotators[0].item.example
     forms = [(each.who(ANNOTATOR), last_payload(each.turns, "annotate")) for each in annotators]
     kept = [(who, form) for who, form in forms if form["discard"] is None]
@@ -125,7 +125,7 @@ def _generation(played: PlayedItem) -> Iterator[GenerationRecord]:
                 prompt=turn.payload.get("prompt") or prompt(item),
                 generation=turn.text,
                 gold=gold_rewrites(item.example, item.side),
-                # Imported files tell what they had made of it.
+                # Imported files store their own parse and score.
                 stored_rewrites=turn.payload.get("stored_rewrites"),
                 stored_edit_f1=turn.payload.get("stored_edit_f1"),
             )
@@ -154,15 +154,15 @@ def _continuation(played: PlayedItem) -> Iterator[ContinuationRecord]:
 def continuation_record(item: ContinueItem, turns: Iterable[Turn], seed: int = 0) -> ContinuationRecord:
     """Return the estimates of one instance.
 
-    Which continuations all options are cut down to is drawn by the item's id, so that a score in the log and
-    a table that is made of the log later are of the same ones.
+    The item's id seeds the subsampling of continuations, so a score in the log and a table computed from the
+    log later use the same ones.
 
-    `seed`: another one than that of scores and tables cuts down to others, to see how much hangs on it.
+    `seed`: a seed other than 0 subsamples differently, to see how much the result depends on it.
     """
     turns = tuple(turns)
     options, sentence = payloads(turns, "continue"), item.stem + item.sentence
     if options and all("kl" in option for option in options):
-        # Imported files tell estimates; their samples are not published.
+        # Imported files contain estimates; their samples are not published.
         return ContinuationRecord(
             id=item.example_id,
             sentence=sentence,
@@ -176,10 +176,10 @@ def continuation_record(item: ContinueItem, turns: Iterable[Turn], seed: int = 0
     return kl_options(item.example_id, sentence, sampled_options(item, turns), seed=seed)
 
 
-def sampled_options(item: ContinueItem, turns: Iterable[Turn]) -> tuple[Sampled, ...]:
-    """Return what was sampled from each option, for estimates and histograms."""
+def sampled_options(item: ContinueItem, turns: Iterable[Turn]) -> tuple[SampledOption, ...]:
+    """Return the samples of each option, for estimates and histograms."""
     return tuple(
-        Sampled(
+        SampledOption(
             name=payload["option"],
             sentence=item.stem + payload["sentence"],
             **{name: tuple(payload[name]) for name in ("continuations", "own", "original")},
@@ -191,9 +191,9 @@ def sampled_options(item: ContinueItem, turns: Iterable[Turn]) -> tuple[Sampled,
 def _nli(played: PlayedItem) -> Iterator[NliRecord]:
     example, labelled = played.item.example, payloads(played.turns, "nli")
     predicted = {payload["pair"]: frozenset(payload["prediction"]) for payload in labelled}
-    # Imported files may tell of original pairs alone.
-    whole = all(payload.get("readings", True) for payload in labelled)
-    first, *readings = (predicted[pair] for pair in range(len(played.item.pairs) if whole else 1))
+    # Imported files may contain predictions for original pairs only.
+    complete = all(payload.get("readings", True) for payload in labelled)
+    first, *readings = (predicted[pair] for pair in range(len(played.item.pairs) if complete else 1))
     labels = tuple(disambiguation.label for disambiguation in example.disambiguations)
     yield NliRecord(
         id=example.id,
@@ -201,8 +201,8 @@ def _nli(played: PlayedItem) -> Iterator[NliRecord]:
         hypothesis=example.hypothesis,
         gold=example.labels,
         predicted=first,
-        readings=tuple(readings) if whole else None,
-        reading_labels=labels if whole else (),
+        readings=tuple(readings) if complete else None,
+        reading_labels=labels if complete else (),
     )
 
 
@@ -227,11 +227,11 @@ _RECORDS: Final[Mapping[Task, Callable[..., Iterator[Any]]]] = {
     "nli": _nli,
     "claim": _claim,
 }
-"""What makes records of an episode; in tasks of judgments, of all episodes on one item."""
+"""Conversion of an episode to records; in judgment tasks, of all episodes on one item."""
 
 
 def records_of(played: Iterable[PlayedItem], task: Task) -> tuple[Any, ...]:
-    """Return the records of the episodes of a task: by item where people judge, else episode by episode."""
+    """Return the records of a task: one per item for judgment tasks, else episode by episode."""
     episodes = [episode for episode in played if episode.item.task == task]
     groups = [[episode] for episode in episodes]
     if task in JUDGED:
@@ -245,7 +245,7 @@ def records_of(played: Iterable[PlayedItem], task: Task) -> tuple[Any, ...]:
 
 
 def _reads(kind: type[RecordT], *tasks: Task) -> Callable[..., tuple[RecordT, ...]]:
-    """Return what reads the records of some tasks out of runs."""
+    """Return a function that reads the records of some tasks from runs."""
 
     def read(reader: LogReader, runs: Iterable[str], *, aborted: bool = True) -> tuple[RecordT, ...]:
         played = played_of(reader, runs, aborted=aborted)
@@ -264,12 +264,12 @@ claim_records = _reads(ClaimRecord, "claim")
 
 
 def items_of(reader: LogReader, run: str) -> dict[str, Item]:
-    """Return the items of a run by their hash, in its order; other benchmarks' are left out."""
+    """Return the items of a run by hash, in the run's order, without those of other benchmarks."""
     return {row.hash: item_from_row(row) for row in reader.items(run) if row.benchmark == BENCHMARK}
 
 
 def tasks_of(reader: LogReader, run: Run) -> tuple[Task, ...]:
-    """Return the tasks of the items that a run has begun so far; none if it is another benchmark's."""
+    """Return the tasks of the items that a run has begun so far; empty for a run of another benchmark."""
     if run.benchmark != BENCHMARK:
         return ()
     with reader.connection() as connection:
@@ -278,10 +278,10 @@ def tasks_of(reader: LogReader, run: Run) -> tuple[Task, ...]:
             "WHERE hash IN (SELECT item_hash FROM episodes WHERE run_id = ?)",
             [run.id],
         ).fetchall()
-    there = {str(row[0]) for row in rows}
-    return tuple(task for task in TASKS if task in there)
+    begun = {str(row[0]) for row in rows}
+    return tuple(task for task in TASKS if task in begun)
 
 
 def runs_with(reader: LogReader, task: Task) -> tuple[str, ...]:
-    """Return the runs in which somebody does a task, newest first."""
+    """Return the runs with a task, newest first."""
     return tuple(run.id for run in reversed(reader.runs()) if task in tasks_of(reader, run))

@@ -1,4 +1,4 @@
-"""Test 2: statements on what a sentence may mean, judged true or false (spec 7)."""
+"""Test 2: true-false statements about the meaning of an ambiguous sentence (spec 7)."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ TEMPLATES: Final[tuple[str, ...]] = (
 _EXPECTED: Final = (True, True, False, False)
 _PROMPT: Final = "Q: {statement} True or False?\nA:"
 TRUE, FALSE = " True", " False"
-"""The continuations whose probabilities are compared, each with its blank."""
+"""The continuations whose probabilities are compared, each with a leading blank."""
 Pairs = Literal["paper", "reference"]
 
 
 def statement(template: int, sentence: str, rewrite: str) -> str:
-    """Return what is to be judged."""
+    """Return the statement to judge."""
     return TEMPLATES[template].format(a=sentence, d=rewrite)
 
 
 def true_false_prompt(template: int, sentence: str, rewrite: str) -> str:
-    """Return the whole text that a model continues; there are no worked examples."""
+    """Return the complete text that a model continues; there are no worked examples."""
     return _PROMPT.format(statement=statement(template, sentence, rewrite))
 
 
 def expected(template: int) -> bool:
-    """Return True if the statement is true of every rewrite of an ambiguous sentence."""
+    """Return the right answer, which is the same for every rewrite of an ambiguous sentence."""
     return _EXPECTED[template]
 
 
@@ -47,8 +47,8 @@ class Reading(NamedTuple):
     """A model's answer.
 
     Attributes:
-        prediction: None if it cannot be told.
-        mass: probability of the two words together; None if it is not known.
+        prediction: None if the answer could not be read.
+        mass: total probability of the two words; None if unknown.
     """
 
     prediction: bool | None
@@ -56,7 +56,7 @@ class Reading(NamedTuple):
 
 
 def read_scores(true: float | None, false: float | None) -> Reading:
-    """Return the answer out of the log-probabilities of `TRUE` and `FALSE`, NaN or None if one is missing.
+    """Return the answer from the log-probabilities of `TRUE` and `FALSE`, None or NaN if missing.
 
     A tie is False.
     """
@@ -66,11 +66,11 @@ def read_scores(true: float | None, false: float | None) -> Reading:
 
 
 def read_table(table: Mapping[str, float]) -> Reading:
-    """Return the answer out of the table of the most probable next tokens.
+    """Return the answer from a table of the most probable next tokens.
 
     Args:
-        table: token -> log-probability in nats. A word that is not in it makes the answer None; the mass is
-            that of those which are, over the mass of the whole table.
+        table: token -> log-probability in nats. The answer is None if either word is missing; the mass is
+            the share of the table's probability that falls on the words in it.
     """
     total = math.fsum(math.exp(value) for value in table.values())
     words = [table[word] for word in (TRUE, FALSE) if word in table]
@@ -79,7 +79,7 @@ def read_table(table: Mapping[str, float]) -> Reading:
 
 
 def read_text(text: str) -> Reading:
-    """Return the answer out of what a model wrote: ``True`` or ``False``, blanks around, else None."""
+    """Return the answer in a model's text: ``True`` or ``False`` with optional blanks around, else None."""
     return Reading({"True": True, "False": False}.get(text.strip()))
 
 
@@ -88,19 +88,19 @@ _STATEMENT: Final = [*_REWRITE, "template"]
 
 
 def true_false_measures(records: Sequence[TrueFalseRecord]) -> Values:
-    """Return every measure of spec 7; whole (example, side) items are resampled for every interval.
+    """Return every measure of spec 7; intervals resample (example, side) items.
 
-    No answer is a wrong one. ``all_four`` is the share of rewrites with all four statements answered rightly;
-    ``may_and_cannot`` counts rewrites of which both are judged true, ``not_necessarily_and_only`` likewise;
-    for ``inconsistent`` see `inconsistent_pairs`. Of a statement that is ``doubled``, the last answer counts
-    in the measures over several statements.
+    Unread answers count as wrong. ``all_four``: share of rewrites with all four statements answered rightly;
+    ``may_and_cannot`` and ``not_necessarily_and_only``: rewrites of which both statements are judged true;
+    ``inconsistent``: see `inconsistent_pairs`. If a statement is ``doubled``, its last answer counts in
+    measures over several statements.
     """
     frame = _frame(records)
     answered, weighed = frame[frame["prediction"].notna()], frame[frame["mass"].notna()]
-    judged = _newest_judgments(frame)
+    judged = _last_answers(frame)
     says, rewrites = judged.eq(True), len(judged)
     statements = frame.drop_duplicates(_STATEMENT)
-    all_right = _newest_judgments(frame, "correct").eq(True).all(axis=1)
+    all_right = _last_answers(frame, "correct").eq(True).all(axis=1)
     return {
         **{
             f"template_{template + 1}": _mean(frame[frame["template"] == template], "correct")
@@ -122,40 +122,37 @@ def true_false_measures(records: Sequence[TrueFalseRecord]) -> Values:
 
 
 def inconsistent_pairs(records: Iterable[TrueFalseRecord], pairs: Pairs = "paper") -> tuple[int, int]:
-    """Return how many unordered pairs of rewrites of one sentence contradict each other, and of how many.
+    """Return the number of contradictory unordered pairs of rewrites of one sentence, and of all pairs.
 
     `pairs`: ``paper``: "may" and "can only" are judged true of both rewrites; ``reference``, the published
-    notebook's shortcut: "can only" is looked at for the alphabetically first of the two alone.
+    notebook's shortcut: "can only" is checked only for the alphabetically first of the two.
     """
-    inconsistent = [holds for _, holds in _inconsistent(_newest_judgments(_frame(records)), pairs)]
-    return sum(inconsistent), len(inconsistent)
+    flags = [flag for _, flag in _inconsistent(_last_answers(_frame(records)), pairs)]
+    return sum(flags), len(flags)
 
 
 def _frame(records: Iterable[TrueFalseRecord]) -> pd.DataFrame:
     """Return a row for each judged statement."""
-    import pandas as pd  # here: players need the prompts above, and no frames
+    import pandas as pd  # not at the top: players need only the prompts of this module
 
     rows = [
         (each.id, each.side, each.disambiguation, each.template, each.prediction, each.correct, each.mass)
         for each in records
     ]
     columns = [*_STATEMENT, "prediction", "correct", "mass"]
-    # As objects: pandas' own texts take several times as long to come out again.
+    # dtype=object: reading values back from pandas' string type takes several times as long.
     return pd.DataFrame(rows, columns=columns, dtype=object).astype({"template": int, "mass": float})
 
 
-def _newest_judgments(frame: pd.DataFrame, column: str = "prediction") -> pd.DataFrame:
-    """Return a row for each rewrite, in alphabetical order, with its newest answer in each template.
-
-    With the column ``correct``: whether that is the right one.
-    """
-    newest = frame.drop_duplicates(_STATEMENT, keep="last")
-    wide = newest.pivot(index=_REWRITE, columns="template", values=column)
+def _last_answers(frame: pd.DataFrame, column: str = "prediction") -> pd.DataFrame:
+    """Return a row per rewrite, in alphabetical order, with the last value of a column in each template."""
+    last = frame.drop_duplicates(_STATEMENT, keep="last")
+    wide = last.pivot(index=_REWRITE, columns="template", values=column)
     return wide.reindex(columns=range(len(TEMPLATES)))
 
 
 def _inconsistent(judged: pd.DataFrame, pairs: Pairs) -> Iterator[tuple[Hashable, bool]]:
-    """Yield of every pair of rewrites of a sentence whether they contradict each other."""
+    """Yield each pair of rewrites as its sentence and whether the two contradict each other."""
     true = zip(judged.index, judged[[0, 3]].eq(True).to_numpy().tolist(), strict=True)
     for sentence, rewrites in groupby(true, key=lambda row: row[0][:2]):
         for (_, (may, only)), (_, (other_may, other_only)) in combinations(rewrites, 2):
@@ -163,12 +160,12 @@ def _inconsistent(judged: pd.DataFrame, pairs: Pairs) -> Iterator[tuple[Hashable
 
 
 def _inconsistency(judged: pd.DataFrame, pairs: Pairs) -> Interval | None:
-    shared = list(_inconsistent(judged, pairs))
-    return clustered_interval([holds for _, holds in shared], [sentence for sentence, _ in shared])
+    flags = list(_inconsistent(judged, pairs))
+    return clustered_interval([flag for _, flag in flags], [sentence for sentence, _ in flags])
 
 
 def _mean(frame: pd.DataFrame, column: str) -> Interval | None:
-    """Return the mean over statements, sentences resampled; a statement judged several times is one."""
+    """Return the mean over statements, resampling sentences; `n` counts each statement once."""
     statements = list(frame[_STATEMENT].itertuples(index=False, name=None))
     return clustered_interval(frame[column].tolist(), _sentences(frame), statements)
 

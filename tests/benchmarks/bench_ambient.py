@@ -28,7 +28,7 @@ Values = Sequence[tuple[Hashable, float]]
 
 
 def statements() -> list[TrueFalseRecord]:
-    """As many statements as the published files have, two or three rewrites for a sentence."""
+    """Return as many statements as in the published files, with two or three rewrites per sentence."""
     random = Random(0)
     three = STATEMENTS // 4 - 2 * SENTENCES
     return [
@@ -48,7 +48,7 @@ def statements() -> list[TrueFalseRecord]:
 
 
 def generations() -> list[GenerationRecord]:
-    """As many continuations as the published files have, of sentences of twenty words."""
+    """Return as many continuations as in the published files, of sentences of twenty words."""
     random = Random(0)
     words = [f"w{number}" for number in range(60)]
     labels: tuple[Label, Label] = ("entailment", "neutral")
@@ -78,7 +78,7 @@ def generations() -> list[GenerationRecord]:
 
 
 def plain_interval(values: Values) -> tuple[float, float, float]:
-    """Mean and percentiles of means over resampled items."""
+    """Return the mean, and percentiles of means over resampled items."""
     groups: defaultdict[Hashable, list[float]] = defaultdict(list)
     for item, value in values:
         groups[item].append(value)
@@ -94,7 +94,7 @@ def plain_interval(values: Values) -> tuple[float, float, float]:
 
 
 def plain_true_false(records: Sequence[TrueFalseRecord]) -> list[tuple[float, float, float]]:
-    """Every share of spec 7 by loops."""
+    """Compute every share of spec 7 with loops."""
     right = [(one.id, float(one.prediction == one.answer)) for one in records]
     templates = [
         [value for value, one in zip(right, records, strict=True) if one.template == template]
@@ -120,7 +120,7 @@ def plain_true_false(records: Sequence[TrueFalseRecord]) -> list[tuple[float, fl
 
 
 def plain_f1(original: str, gold: str, predicted: str) -> float:
-    """EDIT-F1 by counting."""
+    """Compute EDIT-F1 by counting."""
     before = Counter(original.split(" "))
     made = []
     for text in (gold, predicted):
@@ -132,7 +132,7 @@ def plain_f1(original: str, gold: str, predicted: str) -> float:
 
 
 def plain_generation(records: Sequence[GenerationRecord]) -> list[tuple[float, float, float]]:
-    """Every share of spec 6.4 by loops; both parsers find the same in these texts, and work twice."""
+    """Compute every share of spec 6.4 with loops, once per parser, since both agree on these texts."""
     scores: list[tuple[Hashable, float]] = []
     copied: list[tuple[Hashable, float]] = []
     restated: list[tuple[Hashable, float]] = []
@@ -158,7 +158,7 @@ def plain_generation(records: Sequence[GenerationRecord]) -> list[tuple[float, f
 
 
 def rows() -> Iterator[Row]:
-    """Yield the two; fails if an estimate differs from the loops'."""
+    """Yield both measurements; fail if an estimate differs from the loops'."""
     judged, written = statements(), generations()
     accuracy, score = true_false_measures(judged)["accuracy"], generation_measures(written)["edit_f1"]
     assert abs(accuracy.value - plain_true_false(judged)[0][0]) < 1e-9

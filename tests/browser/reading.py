@@ -1,4 +1,4 @@
-"""What participants of AmbiEnt do, and what the log then holds; what the dataset says, too."""
+"""Actions of AmbiEnt's participants, and lookups in the log and the dataset."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ KEYS = {"entailment": "1", "neutral": "2", "contradiction": "3"}
 
 
 def begin(page: Any) -> None:
-    """From the consent, or the instructions, to the first form, by mouse."""
+    """Go from the consent or the instructions to the first form, by mouse."""
     participating.begin(page, ".fm-page")
     participating.settled(page)
 
 
 def play(page: Any, server: Any, task: str) -> None:
-    """Free play, up to the first form."""
+    """Start free play, up to the first form."""
     page.goto(f"{server.url}/ambient")
     page.wait_for_selector(".bl-entry")
     page.check(f"input[name=rule-task][value='\"{task}\"']", force=True)
@@ -33,12 +33,12 @@ def play(page: Any, server: Any, task: str) -> None:
 
 
 def step(page: Any) -> str:
-    """The step of the task that is due; empty after the last."""
+    """Return the current step of the task; empty after the last."""
     return page.get_attribute(".ab-page", "data-due") or ""
 
 
 def item_of(server: Any, page: Any) -> Item:
-    """What is played; the page does not hold it."""
+    """Return the item, which the page does not contain."""
     with LogReader(server.log) as reader:
         return item_from_row(reader.item(reader.episode(episode(page)).item_hash))
 
@@ -56,14 +56,14 @@ def pair_of(server: Any, page: Any) -> tuple[str, str]:
 
 
 def questions(server: Any, page: Any) -> list[dict[str, str]]:
-    """Of the qualification, with their labels."""
+    """Return the questions of the qualification, with their labels."""
     with LogReader(server.log) as reader:
         asked: list[dict[str, str]] = reader.episode(episode(page)).options["qualification"]["questions"]
     return asked
 
 
 def qualify(page: Any, server: Any) -> None:
-    """Through the questions, by keys."""
+    """Answer the qualification, by keyboard."""
     for question in questions(server, page):
         page.keyboard.press(KEYS[question["label"]])
         press(page)

@@ -1,4 +1,4 @@
-"""AmbiEnt in Chromium: sets by keyboard alone, nothing before its time, a linguist's form, faults."""
+"""AmbiEnt in Chromium: sets by keyboard, no early texts, a linguist's form, faults."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_nothing_is_known_before_its_time(server: Any, open_page: Any) -> None:
-    """Neither page source, nor /config, nor any response holds a text of a later step."""
+    """No page source, /config or other response contains a text of a later step."""
     page = open_page().page
     curious = Curious(page)
     open_study(page, server, CROWD, newcomer())
@@ -44,7 +44,7 @@ def test_nothing_is_known_before_its_time(server: Any, open_page: Any) -> None:
 
 
 def place(k: int, field: str) -> str:
-    """The field of the k-th rewrite."""
+    """Return the selector of a field of the k-th rewrite."""
     return f"[name='rewrites[{k}].{field}']"
 
 

@@ -1,4 +1,4 @@
-"""AmbiEnt's pages in Chromium: languages, screens, accessibility, what is read aloud."""
+"""AmbiEnt's pages in Chromium: languages, screens, accessibility, announcements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def through(page: Any, server: Any, look: Any) -> None:
-    """Every page that there is, each looked at."""
+    """Visit every page and look at it."""
     page.goto(f"{server.url}/ambient")
     page.wait_for_selector(".bl-entry")
     look()
@@ -99,7 +99,7 @@ def test_every_page_keeps_the_accessibility_rules_and_fits_its_screen(server: An
 
 
 def english_words(page: Any) -> list[str]:
-    """English words outside of what is marked as English, but the guidelines' examples."""
+    """Return English words outside of elements marked as English, except the guidelines' examples."""
     assert page.evaluate("document.documentElement.lang") == "zh"
     shown = foreign_words(page, "[lang=en], h1[dir], h3[dir], .bl-named dd, textarea, [hidden]")
     return [one for one in shown if not re.fullmatch("USD|Ctrl|AmbiEnt|Enter", one)]

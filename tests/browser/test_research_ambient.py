@@ -22,13 +22,13 @@ WORD = "unmistakably"
 
 @pytest.fixture(scope="session")
 def filled(desk: Any) -> Any:
-    """The server's log with linguists, crowdworkers and models in it."""
+    """Return a server whose log contains linguists, crowdworkers and models."""
     desk.fill(SCRIPT)
     return desk
 
 
 def desk(page: Any, server: Any, validator: str, raters: int = 1) -> None:
-    """From the start to the first example, by keyboard."""
+    """Go from the start to the first example, by keyboard."""
     page.goto(f"{server.url}/research/desk?desk=consolidation")
     page.check(f"input[name=data][value={LINGUISTS}]")
     page.fill("[name=reviewer]", validator)
@@ -53,7 +53,7 @@ def saved(page: Any, before: str | None) -> None:
 
 
 def careful(page: Any) -> int:
-    """The number of the linguist who wrote rewrites."""
+    """Return the number of the linguist who wrote rewrites."""
     return 0 if page.locator("[data-offer='0'] .dk-entry").count() else 1
 
 
@@ -64,7 +64,7 @@ def forms(server: Any, annotator: str, kind: str) -> list[dict[str, Any]]:
 
 
 def consolidate_all(page: Any) -> None:
-    """Take over what the more careful linguist said, by keyboard alone, until nothing is left."""
+    """Accept the more careful linguist's form for all examples, by keyboard."""
     while page.locator("[data-desk][data-item]").count():
         before = item(page)
         page.evaluate("document.activeElement.blur()")
@@ -247,7 +247,7 @@ def kinds_are_sorted_by_two_and_exported(filled: Any, open_page: Any) -> None:
 
 
 def test_from_two_annotations_to_sorted_examples(filled: Any, open_page: Any, tmp_path: Path) -> None:
-    """Each step builds on what the one before has put into the log."""
+    """Each step uses what the previous one has logged."""
     two_annotations_become_one_row_of_the_dataset(filled, open_page, tmp_path)
     a_second_validator_is_blind_and_a_third_decides(filled, open_page)
     a_pair_is_discarded_and_the_last_form_changed(filled, open_page)
@@ -315,7 +315,7 @@ EPISODES = ("generate", "true-false", "continue", "nli", "evaluate", "claims", L
 
 
 def every_place(page: Any, server: Any) -> Any:
-    """Each page in turn; in the desk with rewrites, problems and all."""
+    """Yield each page, the desk also with rewrites and problems."""
     for place in PLACES:
         page.goto(f"{server.url}{place}")
         page.wait_for_selector("#ab-content h1")

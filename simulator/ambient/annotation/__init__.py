@@ -1,1 +1,1 @@
-"""What people say of examples at forms and desks: linguists, validators, those who sort and mark."""
+"""Human annotation of examples and claims: linguists' forms, and the desks of validators and annotators."""

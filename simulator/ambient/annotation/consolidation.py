@@ -1,9 +1,9 @@
-"""The desk at which linguists' annotations are consolidated, and the dataset that comes of it (spec 4).
+"""The desk where validators consolidate linguists' annotations, and the resulting dataset (spec 4).
 
-An example is due once two linguists have annotated it; it is dropped if either discards it. One validator
-sees both annotations and submits one form. Several may look at the same examples, blind to each other, to
-measure their agreement; where their outcomes differ (discard, labels, ambiguous sides), the example is
-discussed, and one form more decides.
+An example is ready once two linguists have annotated it, and dropped if either discarded it. One validator
+sees both annotations and submits one form. To measure agreement, several validators may see the same
+examples, blind to each other; where their outcomes differ (discard, labels, ambiguous sides), the example is
+discussed, and a further form decides.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from logs import LogReader
-from simulator.ambient.annotation.linguists import Annotated, annotated, linguist_measures, validator_measures
+from simulator.ambient.annotation.linguists import (
+    AnnotatedExample,
+    annotated_examples,
+    linguist_measures,
+    validator_measures,
+)
 from simulator.ambient.annotation.rules import (
     MAX_REWRITES,
     Annotation,
@@ -42,17 +47,13 @@ from simulator.judging import DecidingForm, DeskFormError, JudgingForm, Opinions
 from simulator.reporting import Section
 
 State = Literal["open", "dropped", "due", "discuss", "discarded", "validated"]
-"""Too few annotations; discarded by a linguist; no validator yet; validators differ and nobody has decided;
-discarded by validators; a row of the dataset."""
+"""Too few annotations; discarded by a linguist; waiting for a validator; validators differ and no decision
+yet; discarded by validators; a row of the dataset."""
 _KEEP: Final = "keep"
 
 
 class Consolidated(Annotation, DecidingForm):
-    """A validator's form: an annotation, and what else they say.
-
-    Attributes:
-        checklist: names of the points of the guidelines' checklist that were ticked.
-    """
+    """A validator's form: an annotation and the points of the guidelines' ``checklist`` that were ticked."""
 
     checklist: tuple[str, ...] = ()
 
@@ -63,12 +64,12 @@ CONSOLIDATION: Final = JudgingForm(kind="ambient.consolidation", model=Consolida
 class Result(NamedTuple):
     """The progress of an example."""
 
-    annotated: Annotated
+    annotated: AnnotatedExample
     opinions: Opinions[Consolidated]
 
     @property
     def state(self) -> State:
-        """Return the state that the example is in."""
+        """The state of the example."""
         if self.annotated.dropped:
             return "dropped"
         if (settled := self.opinions.settled(outcome)) is not None:
@@ -79,21 +80,20 @@ class Result(NamedTuple):
 
 
 def results(reader: LogReader, run_id: str) -> tuple[Result, ...]:
-    """Return how far every example of a run is, in the run's order.
+    """Return the progress of every example of a run, in the run's order.
 
     Raises:
-        InputError: if the run has no linguists' annotations; so do all functions here.
+        InputError: if the run has no linguists' annotations. All functions of this module raise it.
     """
     opinions = CONSOLIDATION.read(reader, run_id)
-    examples = annotated(reader, run_id).values()
+    examples = annotated_examples(reader, run_id).values()
     return tuple(Result(example, opinions.get(example.key, Opinions())) for example in examples)
 
 
 def flow(reader: LogReader, run_id: str) -> dict[str, int]:
-    """Return how many examples of a run came how far, as in the paper's Fig. 2.
+    """Return the number of examples of a run at each stage of the paper's Fig. 2.
 
-    ``annotated`` are those with the annotations that they need: ``dropped`` and what follows are parts of
-    them, by their `State`.
+    ``annotated`` examples have enough annotations; ``dropped`` and the later `State`s are subsets of them.
     """
     states = Counter(result.state for result in results(reader, run_id))
     parts: tuple[State, ...] = ("dropped", "due", "discuss", "discarded", "validated")
@@ -105,19 +105,19 @@ def flow(reader: LogReader, run_id: str) -> dict[str, int]:
 
 
 def agreement(reader: LogReader, run_id: str) -> Measures:
-    """Return the agreement of validators on the examples that several have seen (spec 4)."""
+    """Return the agreement of validators on the examples seen by several of them (spec 4)."""
     forms = {result.annotated.key: result.opinions.blind for result in results(reader, run_id)}
     return validator_measures(
         {
-            key: [None if form.discard else form.labels for form in said.values()]
-            for key, said in forms.items()
-            if len(said) > 1
+            key: [None if form.discard else form.labels for form in by_validator.values()]
+            for key, by_validator in forms.items()
+            if len(by_validator) > 1
         }
     )
 
 
 def consolidated_examples(reader: LogReader, run_id: str) -> tuple[Example, ...]:
-    """Return the rows of the dataset that a run has become so far, in the run's order."""
+    """Return the rows of the dataset consolidated from a run so far, in the run's order."""
     return tuple(
         consolidated_example(result.annotated.example, form)
         for result in results(reader, run_id)
@@ -126,22 +126,23 @@ def consolidated_examples(reader: LogReader, run_id: str) -> tuple[Example, ...]
 
 
 def export_dataset(reader: LogReader, run_id: str, path: str | Path) -> int:
-    """Write the consolidated rows in the published format (spec 1.1), and return how many there are.
+    """Write the consolidated rows in the published format (spec 1.1) and return their number.
 
     Raises:
-        InputError: if there are none, or the file cannot be written.
+        InputError: if there are no rows or the file cannot be written.
     """
     examples = consolidated_examples(reader, run_id)
     if not examples:
-        raise InputError(f"{run_id}: no example is consolidated yet, so there is nothing to write.")
+        raise InputError(f"{run_id}: no example has been consolidated yet, so there is nothing to write.")
     DATASET.write(path, examples)
     return len(examples)
 
 
 def outcome(annotation: Annotation) -> Hashable:
-    """Return what validators may differ in: not the words of rewrites or the reasons of discarding.
+    """Return the part of a form that validators have to agree on.
 
-    Of a valid form all rewrites leave a side as it was, or make two distinct readings of it at least.
+    Wording of rewrites and reasons for discarding may differ. In a valid form the rewrites either all keep
+    a side or contain at least two distinct readings of it.
     """
     ambiguous = tuple(
         len({squeeze(rewrite.sentence(side)) for rewrite in annotation.rewrites}) > 1 for side in SIDES
@@ -153,7 +154,7 @@ def outcome(annotation: Annotation) -> Hashable:
 
 
 def _form_values(form: Consolidated) -> dict[str, Any]:
-    """Return a validator's form as the desk has it; labels are in the order of pages."""
+    """Return a validator's form as field values of the desk, labels in display order."""
     values = form.model_dump(mode="json", exclude={"decides"})
     labels = [label for label in SHOWN if label in form.labels]
     return {**values, "labels": labels, "discard": form.discard or _KEEP}
@@ -175,21 +176,21 @@ def _case(result: Result) -> Case[Consolidated]:
     )
 
 
-def _offers(example: Annotated) -> Iterator[Offer]:
-    """Yield what each linguist said, the oldest first, without who they are; then rewrites of them all.
+def _offers(example: AnnotatedExample) -> Iterator[Offer]:
+    """Yield each linguist's form anonymously, the oldest first, then any unattributed rewrites.
 
-    A published row does not say whose rewrites are: there they are nobody's.
+    Published rows do not attribute rewrites to linguists.
     """
     shared = [form for form in example.forms if form.merged and len(example.forms) > 1]
     for number, form in enumerate(example.forms, 1):
-        said = form.annotation.payload() | ({"rewrites": ()} if form in shared else {})
-        values = _form_values(Consolidated(**said))
-        own = {name: values[name] for name in ("labels", "rewrites", "discard")}
-        yield Offer(own, message("desks.consolidation.linguist", k=number), form.annotation.comment)
+        payload = form.annotation.payload() | ({"rewrites": ()} if form in shared else {})
+        values = _form_values(Consolidated(**payload))
+        fields = {name: values[name] for name in ("labels", "rewrites", "discard")}
+        yield Offer(fields, message("desks.consolidation.linguist", k=number), form.annotation.comment)
     if rewrites := [asdict(rewrite) for form in shared for rewrite in form.annotation.rewrites]:
         labels = [label for label in SHOWN if label in {rewrite["label"] for rewrite in rewrites}]
-        own = {"labels": labels, "rewrites": rewrites, "discard": _KEEP}
-        yield Offer(own, message("desks.consolidation.merged"))
+        fields = {"labels": labels, "rewrites": rewrites, "discard": _KEEP}
+        yield Offer(fields, message("desks.consolidation.merged"))
 
 
 def show_pair(example: Example) -> Iterator[Block]:
@@ -200,11 +201,11 @@ def show_pair(example: Example) -> Iterator[Block]:
 
 
 def read_consolidation(case: Case[Consolidated], values: Values, deciding: bool) -> Consolidated:
-    """Return the form of a validator; what is discarded has neither labels nor rewrites.
+    """Return a validator's form; labels and rewrites are dropped if it discards the example.
 
     Raises:
         DeskFormError: if it breaks rules.
-        InputError: if it is no such form.
+        InputError: if a field has the wrong type or value.
     """
     discard = None if values.get("discard") == _KEEP else values.get("discard")
     empty = {"labels": (), "rewrites": ()} if discard else {}
@@ -219,13 +220,13 @@ def read_consolidation(case: Case[Consolidated], values: Values, deciding: bool)
 
 
 def _sections(reader: LogReader, run: str, rater: str) -> Iterator[Section]:
-    """Yield how far examples are, and how far validators and linguists agree."""
+    """Yield the progress of the examples, and the agreement of validators and of linguists."""
     counts = flow(reader, run)
     titles = {
         "generated": "Given to linguists",
         "annotated": "Annotated by two",
         "dropped": "Discarded by a linguist",
-        "due": "Due",
+        "due": "Waiting for a validator",
         "discuss": "In discussion",
         "discarded": "Discarded by validators",
         "validated": "In the dataset",
@@ -234,7 +235,7 @@ def _sections(reader: LogReader, run: str, rater: str) -> Iterator[Section]:
     progress = Table(("Stage", Column("Examples", 0)), rows)
     diagram = FlowDiagram(counts, run, "flow")
     yield Section(name="progress", title="Progress", tables=(progress,), figures=(diagram,))
-    agreed, printed = agreement(reader, run), paper()["validators"]
+    agreed, published = agreement(reader, run), paper()["validators"]
     whole = "Fleiss’ κ, whole sets"
     kappas: dict[str, str] = {label: f"Fleiss’ κ, {label}" for label in LABELS}
     if agreed["raters"] is not None:
@@ -245,12 +246,12 @@ def _sections(reader: LogReader, run: str, rater: str) -> Iterator[Section]:
             "contains_all": "One set contains all others",
             "alpha": "Krippendorff’s α, MASI distance",
         }
-        paper_says = ", ".join(f"{label} {printed[label]:.2f}" for label in LABELS)
+        printed = ", ".join(f"{label} {published[label]:.2f}" for label in LABELS)
         remark = (
-            "Examples that {raters} validators have seen and none has discarded: {rows}; left out: "
-            "{discarded} that were discarded, {other} that another number have seen. In the paper, κ of 50 "
-            "examples and four validators: {paper_says}."
-        ).format(**agreed, paper_says=paper_says)
+            "{rows} examples seen by {raters} validators and discarded by none; left out: {discarded} "
+            "discarded, {other} seen by another number of validators. In the paper, κ of 50 examples and "
+            "four validators: {printed}."
+        ).format(**agreed, printed=printed)
         measures = [(title, agreed[name]) for name, title in names.items()]
         for section in measures_section("Between validators", measures):
             yield replace(section, remarks=(*section.remarks, remark))

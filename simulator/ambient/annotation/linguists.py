@@ -1,10 +1,9 @@
-"""Linguists' forms in a run of the log, and how far annotators agree who give sets of labels.
+"""Linguists' forms in a logged run, and agreement between annotators who assign label sets.
 
-These are linguists (spec 3, our addition) and validators (4).
-
-Linguists' agreement is counted over rows with exactly two annotations; alpha, whose distance of two sets is
-MASI, over all rows. Rows that somebody discarded are dropped. Validators' agreement is counted over the
-examples that all of them saw and none of them discarded.
+Annotators are linguists (spec 3, our addition) and validators (spec 4). Agreement of linguists is computed
+over rows with exactly two annotations; alpha, with MASI distance, over all rows. Rows discarded by any
+linguist are excluded. Agreement of validators is computed over the examples that all of them saw and none
+discarded.
 """
 
 from __future__ import annotations
@@ -42,13 +41,13 @@ from simulator.judging.agreement import (
 from simulator.stats import Interval
 
 Agreement = Mapping[str, Interval | None]
-"""Measures by name, None where one is undefined.
+"""Measures by name, None where undefined.
 
-Of label sets: Fleiss' kappa for each label (in the set, or not), ``whole`` over the seven sets and
-``several`` for several labels against one; the shares of rows with ``identical`` sets, and of those where
-one set ``contains_all`` others. Of linguists' two sets against the final set of their example: the shares
-of rows where that is the ``union`` of the two, equals ``either`` of them, or is ``contained`` in the union,
-and the share of single annotations that are ``exact``, whose `n` counts annotations.
+Between label sets: Fleiss' kappa for each label (in the set or not), over the seven sets (``whole``) and for
+several labels against one (``several``); the share of rows with ``identical`` sets, and of rows where one
+set ``contains_all`` others. Between linguists' two sets and the example's final set: the share of rows where
+the final set is the ``union`` of the two, equals ``either`` of them, or is ``contained`` in the union, and
+the share of single annotations equal to it (``exact``, whose `n` counts annotations).
 """
 
 
@@ -56,8 +55,8 @@ and the share of single annotations that are ``exact``, whose `n` counts annotat
 class Form:
     """One linguist's form, with the seconds from seeing the example to submitting, if known.
 
-    `merged`: its rewrites are those of all linguists together, which a published row does not attribute
-    (spec 3); they stand with the first alone because they have to stand somewhere.
+    `merged`: True if the rewrites are those of all linguists. Published rows do not attribute rewrites
+    (spec 3), so an import stores them all with the first form.
     """
 
     worker: str
@@ -68,7 +67,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerStatistics:
-    """An organiser's account of an annotator (spec 3): median seconds on the page, shares of the examples."""
+    """Statistics on one annotator (spec 3): median seconds per example, shares of ambiguous and discarded."""
 
     worker: str
     examples: int
@@ -80,25 +79,25 @@ class WorkerStatistics:
 def linguist_measures(
     records: Sequence[LinguistRecord], finals: Mapping[str, LabelSet] | None = None
 ) -> Values:
-    """Return how far linguists agree with each other, and with the final label sets of the dataset, by id.
+    """Return the agreement of linguists with each other and with the dataset's final label sets by id.
 
-    Rows that somebody ``discarded`` are dropped. Measures are over rows with exactly two annotations,
-    ``several`` over their single ones, ``alpha`` over all rows with two or more; those against final sets
-    (``final_…``) are missing without any. ``twice``: ids of rows that name one worker twice, which count like
-    any other. ``annotations``: number of annotations -> rows.
+    ``discarded`` rows are excluded. Measures are over rows with exactly two annotations, ``several`` over
+    the single annotations in them, ``alpha`` over all rows with two or more. Those against final sets
+    (``final_…``) are missing if `finals` is empty. ``twice``: ids of rows that name a worker twice, which
+    count like any other. ``annotations`` maps the number of annotations to the number of rows.
     """
-    kept = [record for record in records if not record.discarded]
-    sizes = Counter(len(record.annotations) for record in kept)
-    rows = [row for row, record in enumerate(kept) if len(record.annotations) == 2]
-    two = [kept[row].annotations for row in rows]
-    matched = [row for row in rows if kept[row].id in (finals or {})]
-    agreement = intervals(_set_measures(two, rows, len(kept)))
-    final = intervals(_final_measures(kept, matched, finals)) if finals else {}
+    valid = [record for record in records if not record.discarded]
+    sizes = Counter(len(record.annotations) for record in valid)
+    rows = [row for row, record in enumerate(valid) if len(record.annotations) == 2]
+    two = [valid[row].annotations for row in rows]
+    matched = [row for row in rows if valid[row].id in (finals or {})]
+    agreement = intervals(_set_measures(two, rows, len(valid)))
+    final = intervals(_final_measures(valid, matched, finals)) if finals else {}
     single = [float(len(labels) > 1) for sets in two for labels in sets]
     further = intervals(
         {
-            "several": mean_measure(single, np.repeat(rows, 2).tolist(), len(kept)),
-            "alpha": alpha_measure([record.annotations for record in kept], masi_distance),
+            "several": mean_measure(single, np.repeat(rows, 2).tolist(), len(valid)),
+            "alpha": alpha_measure([record.annotations for record in valid], masi_distance),
         }
     )
     return {
@@ -109,23 +108,26 @@ def linguist_measures(
         **further,
         **{f"final_{name}": value for name, value in final.items()},
         "workers": Count(len({form.worker for form in single_annotations(records)})),
-        "discarded": Count(len(records) - len(kept), len(records)),
+        "discarded": Count(len(records) - len(valid), len(records)),
         "annotations": dict(sorted(sizes.items())),
-        "twice": [record.id for record in kept if len(set(record.workers)) < len(record.workers)],
+        "twice": [record.id for record in valid if len(set(record.workers)) < len(record.workers)],
         "rows_with_final": len(matched),
     }
 
 
 def set_agreement(rows: Sequence[Sequence[LabelSet]]) -> Agreement:
-    """Return the agreement over rows that all have the same number of label sets, two at least."""
+    """Return the agreement over rows that all have the same number of label sets, at least two."""
     return intervals(_set_measures(rows, range(len(rows)), len(rows)))
 
 
 def validator_measures(examples: Mapping[str, Sequence[LabelSet | None]]) -> Values:
-    """Return how far validators agree: by example the set of every one who saw it, None if discarded.
+    """Return the agreement of validators.
 
-    Examples count that as many have seen as most (``raters``), and that none of them ``discarded``; ``other``
-    were seen by another number.
+    Measures are over examples seen by the most common number of validators (``raters``) and ``discarded`` by
+    none of them; ``other`` examples were seen by another number.
+
+    Args:
+        examples: by example, the label set that each validator gave, None if they discarded it.
     """
     sets = list(examples.values())
     full = [sets[place] for place in modal_subjects(sets)]
@@ -141,26 +143,26 @@ def validator_measures(examples: Mapping[str, Sequence[LabelSet | None]]) -> Val
 
 
 def worker_statistics(forms: Iterable[Form]) -> tuple[WorkerStatistics, ...]:
-    """Return what an organiser is told of each annotator, those with most examples first."""
+    """Return the statistics of each annotator, those with most examples first."""
     by_worker: defaultdict[str, list[Form]] = defaultdict(list)
     for form in forms:
         by_worker[form.worker].append(form)
     statistics = (
         WorkerStatistics(
             worker=worker,
-            examples=len(own),
+            examples=len(submitted),
             seconds=median(seconds) if seconds else None,
-            ambiguous=fmean(len(form.annotation.labels) > 1 for form in own),
-            discarded=fmean(form.annotation.discard is not None for form in own),
+            ambiguous=fmean(len(form.annotation.labels) > 1 for form in submitted),
+            discarded=fmean(form.annotation.discard is not None for form in submitted),
         )
-        for worker, own in by_worker.items()
-        for seconds in [[form.seconds for form in own if form.seconds is not None]]
+        for worker, submitted in by_worker.items()
+        for seconds in [[form.seconds for form in submitted if form.seconds is not None]]
     )
     return tuple(sorted(statistics, key=lambda each: (-each.examples, each.worker)))
 
 
 def single_annotations(records: Sequence[LinguistRecord]) -> tuple[Form, ...]:
-    """Return the forms of which records are made, row by row, without rewrites, which are nobody's."""
+    """Return the forms behind records, row by row, without rewrites, which records do not attribute."""
     forms = list[Form]()
     for record in records:
         pairs = zip(record.workers, record.annotations, strict=True)
@@ -171,7 +173,7 @@ def single_annotations(records: Sequence[LinguistRecord]) -> tuple[Form, ...]:
 
 
 def _set_measures(sets: Sequence[Sequence[LabelSet]], rows: Sequence[int], number: int) -> dict[str, Measure]:
-    """Return the measures of label sets of some of `number` rows."""
+    """Return the measures between label sets, for the given `rows` out of `number`."""
     several = tally([[len(labels) > 1 for labels in row] for row in sets], (False, True))
     contains_all = [float(_union(row) in row) for row in sets]
     return {
@@ -185,7 +187,7 @@ def _set_measures(sets: Sequence[Sequence[LabelSet]], rows: Sequence[int], numbe
 def _final_measures(
     records: Sequence[LinguistRecord], matched: Sequence[int], finals: Mapping[str, LabelSet]
 ) -> dict[str, Measure]:
-    """Return the measures of the rows of records whose final set is known."""
+    """Return the measures against final sets, for the rows of `records` that have one."""
     pairs = [(records[row].annotations, finals[records[row].id]) for row in matched]
     shares = {
         "union": [float(final == _union(sets)) for sets, final in pairs],
@@ -206,20 +208,20 @@ def _union(sets: Sequence[LabelSet]) -> LabelSet:
 # ---- forms of a run, example by example
 
 NEEDED: Final = 2
-"""Annotations that an example needs before anybody consolidates it."""
+"""Annotations that an example needs before it is consolidated."""
 
-# Validators ask for the same run after every form of theirs, and reading thousands of episodes takes seconds.
-_KEPT: Final[WeakKeyDictionary[LogReader, dict[str, tuple[tuple[int, ...], dict[str, Annotated]]]]] = (
-    WeakKeyDictionary()
-)
+# The desk reads the run again after each of a validator's forms, and thousands of episodes take seconds.
+_CACHE: Final[
+    WeakKeyDictionary[LogReader, dict[str, tuple[tuple[int, ...], dict[str, AnnotatedExample]]]]
+] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Annotated:
+class AnnotatedExample:
     """An example of a run with all forms on it, the oldest first.
 
     Attributes:
-        key: names it in the log: its item's hash.
+        key: the hash of the example's item in the log.
     """
 
     key: str
@@ -228,33 +230,33 @@ class Annotated:
 
     @property
     def dropped(self) -> bool:
-        """Return True if a linguist discarded it."""
+        """Return True if a linguist discarded the example."""
         return any(form.annotation.discard is not None for form in self.forms)
 
     @property
     def complete(self) -> bool:
-        """Return True if it has the annotations that it needs."""
+        """Return True if the example has enough annotations."""
         return len(self.forms) >= NEEDED
 
 
-def annotated(reader: LogReader, run_id: str) -> dict[str, Annotated]:
-    """Return the examples of a run by key, in the order in which they were first given to somebody.
+def annotated_examples(reader: LogReader, run_id: str) -> dict[str, AnnotatedExample]:
+    """Return the examples of a run by key, in the order in which they were first assigned.
 
-    Forms count as in `trial_log.linguist_records`, but of one person on one example the newest alone.
+    Forms count as in `trial_log.linguist_records`, but only the latest of each person on an example.
 
     Raises:
-        InputError: if the run has no such examples.
+        InputError: if the run has no examples that linguists annotate.
         NotInLog: if there is no such run.
     """
-    state = _state(reader, reader.run(run_id).id)
-    kept = _KEPT.setdefault(reader, {})
-    if run_id not in kept or kept[run_id][0] != state:
-        kept[run_id] = (state, _read(reader, run_id))
-    return dict(kept[run_id][1])
+    version = _version(reader, reader.run(run_id).id)
+    cached = _CACHE.setdefault(reader, {})
+    if run_id not in cached or cached[run_id][0] != version:
+        cached[run_id] = (version, _read(reader, run_id))
+    return dict(cached[run_id][1])
 
 
-def _state(reader: LogReader, run_id: str) -> tuple[int, ...]:
-    """Return what is another as soon as a form has come or gone: forms count once their episode has ended."""
+def _version(reader: LogReader, run_id: str) -> tuple[int, ...]:
+    """Return a value that changes with the run's forms, which count once their episode has ended."""
     with reader.connection() as connection:
         counts = connection.execute(
             "SELECT count(*), (SELECT count(*) FROM endings WHERE episode_id IN "
@@ -264,11 +266,11 @@ def _state(reader: LogReader, run_id: str) -> tuple[int, ...]:
     return *map(int, counts), hash(reader.uncounted_participants())
 
 
-def _read(reader: LogReader, run_id: str) -> dict[str, Annotated]:
+def _read(reader: LogReader, run_id: str) -> dict[str, AnnotatedExample]:
     items = items_of(reader, run_id)
     examples = {key: item.example for key, item in items.items() if isinstance(item, AnnotateItem)}
     if not examples:
-        message = f"{run_id} has no examples that linguists annotate: run the task annotate first."
+        message = f"{run_id} has no examples for linguists to annotate: run the task annotate first."
         raise InputError(message, code="not_annotated", run=run_id)
     forms: dict[str, list[Form]] = {key: [] for key in examples}
     for played in played_of(reader, [run_id]):
@@ -276,19 +278,20 @@ def _read(reader: LogReader, run_id: str) -> dict[str, Annotated]:
         if turn is None or (key := played.episode.item_hash) not in forms:
             continue
         person = played.episode.participant_id
-        others = [form for form in forms[key] if person is None or form.worker != person]
+        other_forms = [form for form in forms[key] if person is None or form.worker != person]
         form = Form(
             worker=played.who(ANNOTATOR),
             annotation=read_annotation(turn.payload),
             seconds=turn.seconds,
             merged=bool(turn.payload.get("merged")),
         )
-        forms[key] = [*others, form]
+        forms[key] = [*other_forms, form]
     return {
-        key: Annotated(key=key, example=example, forms=tuple(forms[key])) for key, example in examples.items()
+        key: AnnotatedExample(key=key, example=example, forms=tuple(forms[key]))
+        for key, example in examples.items()
     }
 
 
 def worker_forms(reader: LogReader, run_id: str) -> tuple[Form, ...]:
     """Return every form of a run, for `worker_statistics`."""
-    return tuple(form for example in annotated(reader, run_id).values() for form in example.forms)
+    return tuple(form for example in annotated_examples(reader, run_id).values() for form in example.forms)

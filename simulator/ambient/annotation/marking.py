@@ -1,11 +1,11 @@
-"""The desks at which people mark what they read: kinds of ambiguity, and complaints of fact-checks.
+"""The desks where annotators sort ambiguous examples into kinds, and mark the complaints of fact-checks.
 
-Ambiguous examples are sorted into kinds (spec 1.3): an annotator names one kind for each ambiguity; where
-several fit one ambiguity, the one that comes first in `labels.CATEGORIES` holds (`winner`). Two annotators
-sort each example, blind to each other; where they differ, one form more decides.
+Sorting (spec 1.3): an annotator names one kind per ambiguity; if several kinds fit the same ambiguity, the
+first in `labels.CATEGORIES` applies (`winner`). Two annotators sort each example, blind to each other; where
+they differ, a further form decides.
 
-Claims are marked (spec 10) by people who read fact-checks: they mark what a claim is faulted for, ambiguity
-or factuality. Their own impression of the claim does not count, only what the fact-check complains about.
+Marking (spec 10): an annotator reads a claim's fact-check and marks what it criticizes, ambiguity or
+factuality. Their own impression of the claim does not count.
 """
 
 from __future__ import annotations
@@ -45,43 +45,41 @@ from simulator.word_diff import word_diff
 # ---- kinds of ambiguity
 
 Kinds = tuple[Category, ...]
-"""In the order of their priority, each once."""
-OF_RUN: Final = "run:"
-"""In front of a run's name: the examples that its linguists' annotations have been consolidated to."""
+"""Distinct kinds, in order of priority."""
+RUN_PREFIX: Final = "run:"
+"""Prefix of a run's name, for the examples consolidated from its linguists' annotations."""
 
 
 def _in_order(categories: Iterable[str]) -> Kinds:
-    there = set(categories)
-    return tuple(category for category in CATEGORIES if category in there)
+    chosen = set(categories)
+    return tuple(category for category in CATEGORIES if category in chosen)
 
 
 class CategoryForm(DecidingForm):
-    """An annotator's form on an example: a kind for each of its ambiguities, and a note beside."""
+    """An annotator's form on an example: a kind for each of its ambiguities, and a note."""
 
     categories: Annotated[Kinds, BeforeValidator(_in_order)]
     note: str = ""
 
 
 SORTING: Final = JudgingForm(kind="ambient.category", model=CategoryForm, source="data", verb="sorts")
-Sorted = Case[CategoryForm]
-"""An ambiguous example, its `thing`, with what was said of it."""
+SortingCase = Case[CategoryForm]
+"""An ambiguous example (its `thing`) with the annotators' forms."""
 
 
 def winner(fitting: Iterable[Category]) -> Category:
-    """Return the kind that holds of one ambiguity that several fit.
+    """Return the kind that applies to an ambiguity that several kinds fit.
 
     Raises:
-        InputError: if none does.
+        InputError: if `fitting` is empty.
     """
     if not (kinds := _in_order(fitting)):
-        raise InputError(
-            "Name a kind of ambiguity; if none fits, it is of another kind (other).", code="kindless"
-        )
+        raise InputError("Choose a kind of ambiguity; if none fits, choose other.", code="kindless")
     return kinds[0]
 
 
-def read_kinds(case: Sorted, values: Values, decides: bool = False) -> CategoryForm:
-    """Return an annotator's form; kinds that all fit one and the same ambiguity become one (`winner`)."""
+def read_kinds(case: SortingCase, values: Values, decides: bool = False) -> CategoryForm:
+    """Return an annotator's form; kinds that fit the same ambiguity are reduced to one (`winner`)."""
     kinds = _in_order(values.get("categories") or ())
     first = winner(kinds)
     single = values.get("several") == "one"
@@ -90,15 +88,15 @@ def read_kinds(case: Sorted, values: Values, decides: bool = False) -> CategoryF
     )
 
 
-def sorted_examples(reader: LogReader, examples: Iterable[Example], data: str) -> list[Sorted]:
-    """Return every ambiguous example of a data set, in their order, as its desk has it.
+def sorting_cases(reader: LogReader, examples: Iterable[Example], data: str) -> list[SortingCase]:
+    """Return the desk's case for every ambiguous example of a data set, in order.
 
-    Forms on an example that has been changed since are not found.
+    Forms are found by the example's content: those on an earlier version of it are not included.
     """
-    opinions, cases = SORTING.read(reader, data), list[Sorted]()
+    opinions, cases = SORTING.read(reader, data), list[SortingCase]()
     for example in examples:
         if example.ambiguous:
-            # What is not part of the annotated pair may come and go without its forms being lost.
+            # Fields outside the annotated pair may change without its forms being lost.
             bare = replace(example, split="", categories=(), distractors={}, meta=None)
             item = item_row(AnnotateItem(id=example.id, example=bare))
             cases.append(
@@ -128,22 +126,22 @@ def _kinds(form: CategoryForm) -> Kinds:
     return form.categories
 
 
-def settled(case: Sorted) -> Kinds | None:
-    """Return the kinds that hold: decided, or said by all; None before there is such a thing."""
+def settled(case: SortingCase) -> Kinds | None:
+    """Return the kinds decided or agreed on by all annotators; None if there are none yet."""
     form = case.opinions.settled(_kinds)
     return form.categories if form else None
 
 
-def category_agreement(examples: Sequence[Sorted]) -> Measures:
-    """Return how far annotators sort alike, over the examples that the usual number of them sorted.
+def category_agreement(examples: Sequence[SortingCase]) -> Measures:
+    """Return the agreement of annotators, over the examples sorted by the most common number of them.
 
-    Fleiss' kappa for each kind (named, or not), the share of examples with ``identical`` kinds from
-    everybody, and Krippendorff's ``alpha`` with MASI, over all examples that two or more sorted. So many
-    ``raters`` (None if no example has two) sorted ``examples``; ``other`` were sorted by another number,
-    one at least.
+    Fleiss' kappa for each kind (named or not), the share of examples with ``identical`` kinds from all
+    annotators, and Krippendorff's ``alpha`` with MASI distance, over all examples sorted by two or more.
+    ``raters``: the most common number of annotators (None if no example has two); ``examples``: examples
+    sorted by that many; ``other``: examples sorted by another number, at least one.
     """
-    forms = [case.opinions.blind.values() for case in examples]
-    units = [[frozenset(form.categories) for form in said] for said in forms if said]
+    cases = [case.opinions.blind.values() for case in examples]
+    units = [[frozenset(form.categories) for form in forms] for forms in cases if forms]
     usual = [units[place] for place in modal_subjects(units)]
     return {
         **intervals({**set_measures(usual, CATEGORIES), "alpha": alpha_measure(units, masi_distance)}),
@@ -153,8 +151,8 @@ def category_agreement(examples: Sequence[Sorted]) -> Measures:
     }
 
 
-def category_records(examples: Sequence[Sorted]) -> tuple[CategoryRecord, ...]:
-    """Return the settled examples as rows of the published format, ids with their suffix (spec 1.3)."""
+def category_records(examples: Sequence[SortingCase]) -> tuple[CategoryRecord, ...]:
+    """Return the settled examples as rows of the published format, with suffixed ids (spec 1.3)."""
     return tuple(
         category_record(case.thing, name if name.endswith(("_c", "_g")) else f"{name}_g", kinds)
         for case in examples
@@ -162,30 +160,30 @@ def category_records(examples: Sequence[Sorted]) -> tuple[CategoryRecord, ...]:
     )
 
 
-def export_categories(examples: Sequence[Sorted], path: str | Path) -> int:
-    """Write the settled examples in the published format, and return how many there are.
+def export_categories(examples: Sequence[SortingCase], path: str | Path) -> int:
+    """Write the settled examples in the published format and return their number.
 
     Raises:
-        InputError: if there are none, or the file cannot be written.
+        InputError: if there are none or the file cannot be written.
     """
     records = category_records(examples)
     if not records:
-        raise InputError("No example is sorted yet, so there is nothing to write.")
+        raise InputError("No example has been sorted yet, so there is nothing to write.")
     CATEGORY_ROWS.write(path, records)
     return len(records)
 
 
-def _cases(reader: LogReader, data: str) -> list[Sorted]:
-    of_run = data.startswith(OF_RUN)
-    examples = consolidated_examples(reader, data.removeprefix(OF_RUN)) if of_run else load_examples(data)
-    return sorted_examples(reader, examples, data)
+def _cases(reader: LogReader, data: str) -> list[SortingCase]:
+    run = data.removeprefix(RUN_PREFIX)
+    examples = load_examples(data) if run == data else consolidated_examples(reader, run)
+    return sorting_cases(reader, examples, data)
 
 
 def _kinds_sections(reader: LogReader, data: str, rater: str) -> tuple[Section, ...]:
-    """Return how far annotators agree on kinds, and how often each settled kind is named."""
-    there, printed = _cases(reader, data), paper()["categories"]["shares"]
-    agreement = category_agreement(there)
-    counts = {kind: sum(kind in (settled(case) or ()) for case in there) for kind in CATEGORIES}
+    """Return the agreement of annotators on kinds, and the frequency of each settled kind."""
+    cases, printed = _cases(reader, data), paper()["categories"]["shares"]
+    agreement = category_agreement(cases)
+    counts = {kind: sum(kind in (settled(case) or ()) for case in cases) for kind in CATEGORIES}
     total = sum(counts.values())
     shares = Table(
         ("Kind", Column("Settled", 0), Column("Share, %", 1), Column("In the paper, %", 1)),
@@ -210,7 +208,7 @@ def _kind_names(language: str) -> dict[str, tuple[str, str]]:
 
 def _data_sets(reader: LogReader) -> tuple[str, ...]:
     registered = (data.name for data in datasets.list_all() if data.benchmark == BENCHMARK)
-    return BUILTIN, *registered, *(f"{OF_RUN}{run}" for run in runs_with(reader, "annotate"))
+    return BUILTIN, *registered, *(f"{RUN_PREFIX}{run}" for run in runs_with(reader, "annotate"))
 
 
 KINDS: Final = Desk(
@@ -250,10 +248,10 @@ MarkedClaim = Case[Mark]
 
 
 def marked_claims(reader: LogReader, run_id: str) -> list[MarkedClaim]:
-    """Return the claims of a run that have been paraphrased and scored: the flagged first, by falling score.
+    """Return the paraphrased and scored claims of a run: the flagged first, by decreasing score.
 
     Raises:
-        InputError: if the run is another benchmark's, or has no claims.
+        InputError: if the run is of another benchmark or has no claims.
         NotInLog: if there is no such run.
     """
     opinions = MARKING.read(reader, run_id)
@@ -278,21 +276,25 @@ def marked_claims(reader: LogReader, run_id: str) -> list[MarkedClaim]:
 
 
 def _rank(claim: MarkedClaim) -> tuple[bool, float]:
-    shown = explanation(claim.thing)
-    return shown is None, -(shown.score if shown else 0.0)
+    paraphrase = explanation(claim.thing)
+    return paraphrase is None, -(paraphrase.score if paraphrase else 0.0)
 
 
 def read_marks(case: MarkedClaim, values: Values, decides: bool = False) -> Mark:
-    """Return an annotator's form on a claim."""
+    """Return an annotator's form on a claim.
+
+    Raises:
+        InputError: if nothing is marked.
+    """
     chosen = values.get("marks") or ()
     if not chosen:
-        message = "Say what the fact-check complains about: a (ambiguity), f (factuality), or both."
+        message = "Mark what the fact-check complains about: a (ambiguity), f (factuality), or both."
         raise InputError(message, code="markless")
     return Mark(marks=tuple(mark for mark in MARKS if mark in chosen), note=values.get("note") or "")
 
 
 def records_marked_by(claims: Sequence[MarkedClaim], annotator: str) -> tuple[ClaimRecord, ...]:
-    """Return the claims with one annotator's marks in place of the data's, for `claims.claim_measures`."""
+    """Return the claims with one annotator's marks instead of the data's, for `claims.claim_measures`."""
     forms = ((claim.thing, claim.opinions.blind.get(annotator)) for claim in claims)
     return tuple(
         replace(record, marks=frozenset(mark.marks) if mark else None, notes=mark.note if mark else "")
@@ -325,7 +327,7 @@ def _show(record: ClaimRecord) -> Iterator[Block]:
 
 
 def _marks_sections(reader: LogReader, run: str, rater: str) -> Iterator[Section]:
-    """Yield, for every annotator, how well flags find the claims that they marked as ambiguous."""
+    """Yield, per annotator, precision and recall of the flags against their marks."""
     claims, printed = marked_claims(reader, run), paper()["claims"]
     for annotator in dict.fromkeys(name for claim in claims for name in claim.opinions.blind):
         measures = claim_measures(records_marked_by(claims, annotator))

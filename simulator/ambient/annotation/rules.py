@@ -1,8 +1,8 @@
-"""What a linguist's form may hold, and the published row that a valid one becomes (spec 3 and 4).
+"""Validation of linguists' annotation forms, and their conversion to rows of the dataset (spec 3, 4).
 
-A form either discards the example or chooses labels. With several labels it rewrites the pair, once at
-least per label; a side that is rewritten is ambiguous, and ambiguity means two readings of it, so one
-changed rewrite alone is an error. Outer and repeated white space is no change.
+A form either discards the example or chooses labels. With several labels it contains at least one rewrite of
+the pair per label. A rewritten side is ambiguous, and an ambiguous side has two readings, so a side changed
+in only one rewrite is an error. Differences in leading, trailing or repeated white space are ignored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Discard = Literal["offensive", "not_fluent", "incoherent"]
 
 
 class _Rewrite(BaseModel):
-    """A rewrite as somebody submitted it; sentences may be empty, which is for the rules to find."""
+    """A rewrite as submitted; `check_annotation` reports empty sentences."""
 
     premise: str
     hypothesis: str
@@ -41,17 +41,17 @@ class _Rewrite(BaseModel):
         return Disambiguation(self.premise, self.hypothesis, self.label)
 
 
-def _read_unless_made(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+def _read_unless_parsed(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
     return value if isinstance(value, Disambiguation) else read(value)
 
 
 class Annotation(Form):
-    """A linguist's form (spec 3), as the log has it among other fields.
+    """A linguist's form (spec 3), stored in the log as part of a payload.
 
     Attributes:
-        discard: why the example is to be thrown away; None if it is kept.
-        labels: of all readings; empty if it is discarded.
-        rewrites: where there are several labels; at least one for each of them.
+        discard: reason for discarding the example; None if it is kept.
+        labels: labels of all readings; empty if the example is discarded.
+        rewrites: at least one per label if there are several labels, else empty.
     """
 
     discard: Annotated[Discard | None, BeforeValidator(lambda value: value or None)] = None
@@ -61,7 +61,7 @@ class Annotation(Form):
             Annotated[
                 Disambiguation,
                 read_as(_Rewrite, _Rewrite.disambiguation),
-                WrapValidator(_read_unless_made),
+                WrapValidator(_read_unless_parsed),
                 PlainSerializer(asdict),
             ],
             ...,
@@ -71,7 +71,7 @@ class Annotation(Form):
     comment: OptionalText = ""
 
     def payload(self) -> dict[str, Any]:
-        """Return the form as plain values, as a turn or a judgment keeps it."""
+        """Return the form as JSON values, for the payload of a turn or judgment."""
         return self.model_dump(mode="json", include=set(Annotation.model_fields))
 
 
@@ -93,29 +93,29 @@ Code = Literal[
 ]
 
 SENTENCES: Final[Mapping[Code, str]] = {
-    "discarded": "An example that is discarded has neither labels nor rewrites.",
+    "discarded": "A discarded example cannot have labels or rewrites.",
     "no_labels": "Choose at least one label, or discard the example.",
-    "one_label": "An example with one label has one reading, so nothing is to be rewritten.",
+    "one_label": "An example with one label has one reading, so it needs no rewrites.",
     "label_without_rewrite": "There is no rewrite for {label}.",
     "label_not_chosen": "Rewrite {number}: its label is not among those chosen for the example.",
     "too_many": f"There can be at most {MAX_REWRITES} rewrites.",
     "empty": "Rewrite {number}: the {side} is empty.",
     "same": "Rewrite {number} has the same sentences as an earlier one.",
-    "nothing_changed": "Rewrite the premise or the hypothesis, each reading in its own words.",
-    "one_changed": "Only one rewrite changes the {side}. Change it in two rewrites at least, or in none.",
-    "one_distinct": "All changes of the {side} are the same. An ambiguous {side} has two readings at least.",
-    "unchanged": "Rewrite {number}: the {side} is ambiguous, so no rewrite may leave it as it was.",
+    "nothing_changed": "Rewrite the premise or the hypothesis, differently for each reading.",
+    "one_changed": "Only one rewrite changes the {side}. Change it in at least two rewrites, or in none.",
+    "one_distinct": "All changes of the {side} are the same. An ambiguous {side} has at least two readings.",
+    "unchanged": "Rewrite {number}: the {side} is ambiguous, so every rewrite must change it.",
 }
-"""What to say of a `Problem`; pages translate by its code."""
+"""The message for each kind of `Problem`; pages translate it by its code."""
 
 _PLACE: Final = re.compile(r"rewrites\[(\d+)\]")
 
 
 class Problem(NamedTuple):
-    """Something that a form must not be.
+    """A broken rule of the form.
 
     Attributes:
-        field: what it is about: ``labels``, ``labels.neutral``, ``rewrites``, ``rewrites[0]`` (from 0),
+        field: the field concerned: ``labels``, ``labels.neutral``, ``rewrites``, ``rewrites[0]`` (from 0),
             ``rewrites[0].label``, ``rewrites[0].premise``, ``premise``, ``hypothesis``.
     """
 
@@ -124,18 +124,18 @@ class Problem(NamedTuple):
 
     @property
     def number(self) -> int | None:
-        """Of the rewrite that it is about, from 1."""
+        """The number of the rewrite concerned, from 1."""
         match = _PLACE.match(self.field)
         return int(match[1]) + 1 if match else None
 
     @property
     def side(self) -> Side | None:
-        """The side that it is about."""
+        """The side concerned."""
         return next((side for side in SIDES if self.field.endswith(side)), None)
 
     @property
     def label(self) -> Label | None:
-        """The label that it is about."""
+        """The label concerned."""
         return next((label for label in LABELS if self.field == f"labels.{label}"), None)
 
     def __str__(self) -> str:
@@ -145,10 +145,10 @@ class Problem(NamedTuple):
 def check_annotation(
     premise: str, hypothesis: str, annotation: Annotation, *, consolidated: bool = False
 ) -> tuple[Problem, ...]:
-    """Return what is wrong with a form; nothing if it may be submitted.
+    """Return the problems of a form; an empty tuple if it may be submitted.
 
-    `consolidated`: whether it is to become a row of the dataset (spec 4). Then the two rewrites of an
-    ambiguous side must differ from each other, too, and none may repeat the original.
+    `consolidated`: True if the form becomes a row of the dataset (spec 4). Then the rewrites of an ambiguous
+    side must also include two different ones, and none may repeat the original.
     """
     if annotation.discard is not None:
         fields = ("labels",) * bool(annotation.labels) + ("rewrites",) * bool(annotation.rewrites)
@@ -163,7 +163,7 @@ def check_annotation(
 
 
 def flags(premise: str, hypothesis: str, annotation: Annotation) -> tuple[bool, bool]:
-    """Return True if premise and hypothesis are ambiguous: two distinct rewrites or more differ (spec 4)."""
+    """Return True for premise and hypothesis each if it has at least two distinct rewrites (spec 4)."""
     first, second = (
         len(_distinct_rewrites(original, annotation.rewrites, side)) >= 2
         for side, original in zip(SIDES, (premise, hypothesis), strict=True)
@@ -172,13 +172,13 @@ def flags(premise: str, hypothesis: str, annotation: Annotation) -> tuple[bool, 
 
 
 def consolidated_example(example: Example, annotation: Annotation) -> Example:
-    """Return the row of the dataset that a validator's form on an example makes (spec 1.1, 4).
+    """Return the row of the dataset that results from a validator's form (spec 1.1, 4).
 
     Raises:
-        InputError: if the form discards the example, or breaks a rule.
+        InputError: if the form discards the example or breaks a rule.
     """
     if annotation.discard is not None:
-        raise InputError(f"Example {example.id} was discarded; it makes no row.")
+        raise InputError(f"Example {example.id} was discarded, so there is no row for it.")
     premise, hypothesis = example.premise, example.hypothesis
     if problems := check_annotation(premise, hypothesis, annotation, consolidated=True):
         raise InputError(f"Example {example.id}: {' '.join(map(str, problems))}")
@@ -204,29 +204,29 @@ def consolidated_example(example: Example, annotation: Annotation) -> Example:
 
 
 def read_annotation(payload: Mapping[str, Any]) -> Annotation:
-    """Return the form that somebody submitted, or that the log has.
+    """Return the form in a submitted or logged payload, without applying the rules of `check_annotation`.
 
     Raises:
-        InputError: names the field that is not what it should be. Rules are for `check_annotation`.
+        InputError: if a field has the wrong type or value; names the field.
     """
     try:
         return Annotation.model_validate(dict(payload))
     except ValidationError as error:
-        message = f"This is no annotation: {first_fault(error, payload)}."
+        message = f"This is not a valid annotation: {first_fault(error, payload)}."
         raise InputError(message, code="malformed") from error
 
 
 def describe(annotation: Annotation) -> str:
-    """Return the form in a few words: ``entailment, neutral`` or ``discarded (offensive)``."""
+    """Summarize the form: ``entailment, neutral`` or ``discarded (offensive)``."""
     if annotation.discard is not None:
         return f"discarded ({annotation.discard})"
     return format_labels(annotation.labels)
 
 
 def _labels(annotation: Annotation) -> Iterator[Problem]:
-    written: LabelSet = frozenset(rewrite.label for rewrite in annotation.rewrites)
+    rewritten: LabelSet = frozenset(rewrite.label for rewrite in annotation.rewrites)
     for label in LABELS:
-        if label in annotation.labels - written:
+        if label in annotation.labels - rewritten:
             yield Problem("label_without_rewrite", f"labels.{label}")
     for place, rewrite in enumerate(annotation.rewrites):
         if rewrite.label not in annotation.labels:
@@ -236,15 +236,15 @@ def _labels(annotation: Annotation) -> Iterator[Problem]:
 def _texts(rewrites: tuple[Disambiguation, ...]) -> Iterator[Problem]:
     if len(rewrites) > MAX_REWRITES:
         yield Problem("too_many", "rewrites")
-    seen: set[tuple[str, str]] = set()
+    earlier: set[tuple[str, str]] = set()
     for place, rewrite in enumerate(rewrites):
         for side in SIDES:
             if not squeeze(rewrite.sentence(side)):
                 yield Problem("empty", f"rewrites[{place}].{side}")
         pair = (squeeze(rewrite.premise), squeeze(rewrite.hypothesis))
-        if pair in seen:
+        if pair in earlier:
             yield Problem("same", f"rewrites[{place}]")
-        seen.add(pair)
+        earlier.add(pair)
 
 
 def _changes(originals: Mapping[Side, str], annotation: Annotation, consolidated: bool) -> Iterator[Problem]:
@@ -265,11 +265,11 @@ def _changes(originals: Mapping[Side, str], annotation: Annotation, consolidated
 
 
 def _changed_places(original: str, rewrites: tuple[Disambiguation, ...], side: Side) -> tuple[int, ...]:
-    """Return the places of the rewrites that differ from the original on a side."""
-    kept = squeeze(original)
-    return tuple(place for place, rewrite in enumerate(rewrites) if squeeze(rewrite.sentence(side)) != kept)
+    """Return the indices of the rewrites that change a side."""
+    text = squeeze(original)
+    return tuple(place for place, rewrite in enumerate(rewrites) if squeeze(rewrite.sentence(side)) != text)
 
 
 def _distinct_rewrites(original: str, rewrites: tuple[Disambiguation, ...], side: Side) -> frozenset[str]:
-    """Return what they differ from it to."""
+    """Return the distinct sentences of a side in the rewrites, without the original."""
     return frozenset(squeeze(rewrite.sentence(side)) for rewrite in rewrites) - {squeeze(original)}

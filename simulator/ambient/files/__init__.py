@@ -1,1 +1,1 @@
-"""Files as they are published, and ours: read row by row, with a fault for each row that is none."""
+"""Readers and writers of published files and our own, which report a fault for each invalid row."""

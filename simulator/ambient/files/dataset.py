@@ -1,7 +1,7 @@
-"""Files of the dataset, and what goes with it: kinds of ambiguity, distractors (spec 1.1, 1.3, 5.1).
+"""Files of examples, kinds of ambiguity and distractors (spec 1.1, 1.3, 5.1).
 
-Rows of kinds are older than the dataset and some are not whole: the hypothesis, the labels, and the labels of
-disambiguations may be null. Disambiguations are a text that holds a list in Python's notation there.
+Rows with kinds of ambiguity are older than the dataset, and some are incomplete: the hypothesis, the labels
+and the labels of disambiguations may be null. Their disambiguations are a list in Python syntax, as a string.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _compact = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
 
 
 def warn_of(problems: Sequence[object], good: Sequence[object], place: object) -> None:
-    """Warn of rows that are left out.
+    """Warn about rows that are left out.
 
     Raises:
-        InputError: says the first problem, if no row is good.
+        InputError: if no row is good; gives the first problem.
     """
     if problems and not good:
         raise InputError(str(problems[0]))
@@ -49,24 +49,24 @@ def warn_of(problems: Sequence[object], good: Sequence[object], place: object) -
 
 
 def is_dataset(row: Mapping[str, Any]) -> bool:
-    """Return True if an object is an example: annotated, or with no field that examples do not have."""
+    """Return True if an object is an example: annotated, or without fields that examples do not have."""
     readings = row.get("disambiguations", [])
     annotated = "disambiguations" in row and "premise_ambiguous" in row
-    # A text of disambiguations is in files of kinds of ambiguity.
+    # In files with kinds of ambiguity, disambiguations are a string.
     fits = isinstance(readings, list) and (annotated or row.keys() <= set(EXAMPLE_FIELDS))
     return {"id", "premise", "hypothesis"} <= row.keys() and fits
 
 
 def has_sentence(row: Mapping[str, Any]) -> bool:
-    """Return True if an object has one of the two sentences, as bad rows of examples do."""
+    """Return True if an object has a premise or a hypothesis, as faulty examples do."""
     return "premise" in row or "hypothesis" in row
 
 
 def read_checked(row: Row) -> Example:
-    """Return an example that does not contradict itself; what merely deserves a look is no fault (`rules`).
+    """Return an example without errors; warnings of `findings` are ignored.
 
     Raises:
-        FieldError: names the field that is wrong.
+        FieldError: if the example contradicts itself; names the field.
     """
     example = read_example(row)
     for finding in findings(example):
@@ -89,7 +89,7 @@ DATASET: Final = TableSpec[Example](
 
 
 def check_dataset(file: Path) -> Read[Example]:
-    """Return the rows that can be read, contradict themselves or not, and what is wrong with any row."""
+    """Return all readable rows, even if they contradict themselves, and the faults of all rows."""
     raw: dict[str, Mapping[str, Any]] = {}
 
     def parse(row: Row) -> Example:
@@ -99,13 +99,13 @@ def check_dataset(file: Path) -> Read[Example]:
 
     read = read_records(file, parse, DATASET.key, code=DATASET.code, message=DATASET.twice)
     lines = {example.id: line for example, line in zip(read.rows, read.lines, strict=True)}
-    by_row = [
+    found = [
         *((example.id, finding) for example in read.rows for finding in findings(example)),
         *_repeated_labels(read.rows, raw),
         *_same_pairs(read),
         *_unknown_fields(raw),
     ]
-    faults = (Fault(str(file), id, lines[id], each.code, each.message, each.severity) for id, each in by_row)
+    faults = (Fault(str(file), id, lines[id], each.code, each.message, each.severity) for id, each in found)
     return read._replace(faults=(*read.faults, *faults))
 
 
@@ -116,7 +116,7 @@ def _repeated_labels(
         labels = raw[example.id].get("labels", ())
         count = len(labels.split(",") if isinstance(labels, str) else labels)
         if count > len(example.labels):
-            yield example.id, Finding("labels", "labels: one stands there twice", "warning")
+            yield example.id, Finding("labels", "labels: contain a duplicate", "warning")
 
 
 def _same_pairs(read: Read[Example]) -> Iterator[tuple[str, Finding]]:
@@ -124,19 +124,19 @@ def _same_pairs(read: Read[Example]) -> Iterator[tuple[str, Finding]]:
     for example, line in zip(read.rows, read.lines, strict=True):
         earlier = first.setdefault((example.premise, example.hypothesis), line)
         if earlier != line:
-            message = f"premise, hypothesis: the row in line {earlier} has the same"
+            message = f"premise, hypothesis: the same as in line {earlier}"
             yield example.id, Finding("pair", message, "warning")
 
 
 def _unknown_fields(raw: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Finding]]:
-    holders: defaultdict[str, list[str]] = defaultdict(list)
+    unknown: defaultdict[str, list[str]] = defaultdict(list)
     for id, row in raw.items():
         for name in row:
             if name not in EXAMPLE_FIELDS:
-                holders[name].append(id)
-    for name, ids in holders.items():
-        rows = "this row" if len(ids) == 1 else f"{len(ids)} rows, of which this is the first"
-        yield ids[0], Finding("field", f"{name}: examples have no such field; {rows}", "warning")
+                unknown[name].append(id)
+    for name, ids in unknown.items():
+        rows = "in this row" if len(ids) == 1 else f"in {len(ids)} rows, of which this is the first"
+        yield ids[0], Finding("field", f"{name}: not a field of examples; {rows}", "warning")
 
 
 # ---- kinds of ambiguity
@@ -144,7 +144,7 @@ def _unknown_fields(raw: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str,
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A disambiguation that need not be whole; None for what is not there."""
+    """A disambiguation that may be incomplete; missing parts are None."""
 
     premise: Said
     hypothesis: Said | None
@@ -152,15 +152,15 @@ class Rewrite:
 
 
 def _literal(value: Any) -> list[Any]:
-    """Return a list in Python's notation, which is read and never run."""
+    """Return the list that a string contains in Python syntax, which is parsed and never run."""
     if not isinstance(value, str):
-        raise ValueError(": not a text that holds a list in Python's notation")
+        raise ValueError(": is not a text with a list in Python syntax")
     try:
         content = ast.literal_eval(value)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
-        raise ValueError(": a text that holds no list in Python's notation") from error
+        raise ValueError(": is a text without a list in Python syntax") from error
     if not isinstance(content, list):
-        raise ValueError(f": a text that holds {type(content).__name__}, not a list, in Python's notation")
+        raise ValueError(f": is a text with {type(content).__name__}, not a list, in Python syntax")
     return content
 
 
@@ -169,10 +169,10 @@ class CategoryRecord:
     """An example with its kinds of ambiguity.
 
     Attributes:
-        id: with a suffix, ``_g`` (generated) or ``_c`` (curated); not that of the dataset.
-        hypothesis: None if there is none.
-        categories: in the order of the file.
-        labels: empty if there are none.
+        id: has a suffix, ``_g`` (generated) or ``_c`` (curated), and differs from the dataset's.
+        hypothesis: None if missing.
+        categories: in file order.
+        labels: empty if missing.
     """
 
     id: Key
@@ -180,7 +180,7 @@ class CategoryRecord:
     hypothesis: Said | None
     categories: Annotated[
         Categories,
-        must(bool, ": names no kind of ambiguity"),
+        must(bool, ": has no kind of ambiguity"),
         PlainSerializer(", ".join),
         Field(alias="category"),
     ]
@@ -200,18 +200,18 @@ class CategoryRecord:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The fields that are null or empty, and ``label`` if a disambiguation has none."""
-        there = {
+        """The fields that are null or empty, including ``label`` of disambiguations."""
+        present = {
             "hypothesis": self.hypothesis is not None,
             "labels": bool(self.labels),
             "disambiguations": bool(self.rewrites),
             "label": all(rewrite.label is not None for rewrite in self.rewrites),
         }
-        return tuple(name for name, is_there in there.items() if not is_there)
+        return tuple(name for name, is_present in present.items() if not is_present)
 
 
 def category_record(example: Example, id: str = "", categories: tuple[Category, ...] = ()) -> CategoryRecord:
-    """Return the row of an example with its kinds of ambiguity, or with others, and under another id."""
+    """Return the row of an example; `id` and `categories` replace its own id and kinds if given."""
     return CategoryRecord(
         id=id or example.id,
         premise=example.premise,
@@ -244,13 +244,11 @@ CATEGORY_ROWS: Final = TableSpec[CategoryRecord](
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistractorRow:
-    """A distractor for an ambiguous sentence.
-
-    ``askback generate ambient-distractors`` writes more into a row; people who write one need not.
+    """A distractor for an ambiguous sentence; ``askback generate ambient-distractors`` adds further fields.
 
     Attributes:
         distractor: None if none was found.
-        sentence: empty if the file does not say.
+        sentence: the ambiguous sentence; empty if the file does not have it.
     """
 
     id: Key
@@ -269,13 +267,14 @@ DISTRACTORS: Final = TableSpec[DistractorRow](
 
 
 def load_distractors(path: str | Path, examples: Iterable[Example] = ()) -> dict[tuple[str, Side], str]:
-    """Return the distractors in a file by id and side; of several rows for one sentence the last counts.
+    """Return the distractors in a file by id and side; the last row for a sentence counts.
 
-    `examples`: that they are for; others may be in the file.
+    Rows that are faulty, or made for another version of an example's sentence, are left out with a warning.
+
+    `examples`: the examples to check sentences against; the file may contain rows for others.
 
     Raises:
-        InputError: if no row of the file is good: each is faulty, or made for another sentence of an example.
-            If some are, the others are left out with a warning.
+        InputError: if no row is left.
     """
     read = DISTRACTORS.read(path)
     problems = [str(fault) for fault in read.faults]
@@ -285,8 +284,7 @@ def load_distractors(path: str | Path, examples: Iterable[Example] = ()) -> dict
         example = known.get(row.id)
         if example is not None and row.sentence not in ("", example.sentence(row.side)):
             problems.append(
-                f"{path}: line {line}: the {row.side} of example {row.id} is another sentence now; "
-                "make the file anew"
+                f"{path}: line {line}: the {row.side} of example {row.id} has changed; make the file again"
             )
         else:
             good.append(row)

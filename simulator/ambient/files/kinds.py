@@ -1,4 +1,4 @@
-"""The kinds of AmbiEnt's files (spec 1, 3, 5.2, 10, 11), and folders whose files are parts of one dataset."""
+"""The kinds of AmbiEnt's files (spec 1, 3, 5.2, 10, 11), and merging of the files of one dataset."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ from simulator.jsonlines import Read
 from simulator.tables.spec import Tables, TableSpec
 from trees.faults import Fault
 
-# Fields that must be the same wherever an id stands; the others may stand in one file alone.
+# Fields that must be equal in all rows of an id; other fields may be missing from some files.
 _COMMON: Final = (
     *("premise", "hypothesis", "premise_ambiguous", "hypothesis_ambiguous"),
     *("labels", "disambiguations"),
 )
-_OWN: Final = ("meta", "categories", "distractors")
+_OPTIONAL: Final = ("meta", "categories", "distractors")
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The common contents of several files: examples by id, and the ids of each split in their order."""
+    """The merged contents of several files: examples by id, the ids of each split in order, and faults."""
 
     examples: Mapping[str, Example]
     splits: Mapping[str, tuple[str, ...]]
@@ -52,19 +52,19 @@ class Merged:
 
 
 def merge(reads: Mapping[Path, Read[Example]]) -> Merged:
-    """Return one dataset out of its files, of which ``dev`` and ``test`` are named after their split.
+    """Merge the files of a dataset, where files named ``dev`` and ``test`` define its splits.
 
-    A fault: rows of one id that differ, an id in both splits, and a row that is in the file of all
-    (its name ends in ``full``) and in neither split, or the other way round.
+    Faults are rows of one id that differ, ids in both splits, and ids that are only in the complete file
+    (whose name ends in ``full``) or only in a split.
     """
     examples: dict[str, Example] = {}
     places: dict[str, str] = {}
     splits: dict[str, dict[str, None]] = {split: {} for split in SPLITS}
     faults: list[Fault] = []
     for file, read in reads.items():
-        of_file = next((split for split in SPLITS if split == file.stem), None)
+        file_split = next((split for split in SPLITS if split == file.stem), None)
         for row, line in zip(read.rows, read.lines, strict=True):
-            example = replace(row, split=of_file) if of_file and not row.split else row
+            example = replace(row, split=file_split) if file_split and not row.split else row
             known = examples.get(example.id)
             problem = "" if known is None else _contradiction(known, example)
             if problem:
@@ -80,9 +80,9 @@ def merge(reads: Mapping[Path, Read[Example]]) -> Merged:
 
 
 def with_categories(examples: Iterable[Example], annotated: Iterable[CategoryRecord]) -> Iterator[Example]:
-    """Yield examples with the kinds of ambiguity of those annotated rows that have the same two sentences.
+    """Yield examples with the kinds of ambiguity of the rows that have the same two sentences.
 
-    Ids do not tell: annotated files have ids of their own, and some of their pairs are out of date (1.3).
+    Ids cannot be compared: annotated files have other ids, and some of their pairs are out of date (1.3).
     """
     categories: dict[tuple[str, str | None], tuple[Category, ...]] = {
         (row.premise, row.hypothesis): row.categories for row in annotated
@@ -93,10 +93,10 @@ def with_categories(examples: Iterable[Example], annotated: Iterable[CategoryRec
 
 
 def with_distractors(examples: Iterable[Example], shown: Iterable[CrowdRecord]) -> Iterator[Example]:
-    """Yield examples with the distractors that crowdworkers were shown, where they bring none of their own.
+    """Yield examples, adding the distractors shown to crowdworkers to those that have none.
 
-    A row is of the example that has its id, its two sentences and its ambiguous side (some published rows are
-    of no example any more, spec 5.2). Of several rows on one sentence the first counts.
+    A row belongs to the example with the same id, sentences and ambiguous side (for some published rows there
+    is no such example any more, spec 5.2). The first row for a sentence counts.
     """
     texts: dict[tuple[str, str, str, Side], str] = {}
     for row in shown:
@@ -104,49 +104,49 @@ def with_distractors(examples: Iterable[Example], shown: Iterable[CrowdRecord]) 
             key = (row.id, row.premise, row.hypothesis, row.side)
             texts.setdefault(key, row.interpretations[row.distractor])
     for example in examples:
-        own: dict[Side, str] = {
+        added: dict[Side, str] = {
             side: text
             for side in example.sides
             if (text := texts.get((example.id, example.premise, example.hypothesis, side)))
         }
-        yield replace(example, distractors={**own, **example.distractors}) if own else example
+        yield replace(example, distractors={**added, **example.distractors}) if added else example
 
 
 def _contradiction(known: Example, other: Example) -> str:
-    """Return code and message of what two rows of one id disagree about; empty if nothing."""
-    for field in (*_COMMON, *_OWN):
-        mine, its = getattr(known, field), getattr(other, field)
-        if mine != its and (field in _COMMON or (mine and its)):
-            return f"differs {field}: not what another file says of the same id"
+    """Return code and message of the first contradiction between two rows of one id; empty if none."""
+    for field in (*_COMMON, *_OPTIONAL):
+        first, second = getattr(known, field), getattr(other, field)
+        if first != second and (field in _COMMON or (first and second)):
+            return f"differs {field}: differs from another file's row with the same id"
     if known.split and other.split and known.split != other.split:
-        return f"split split: {other.split}, but the same id stands in {known.split}, too"
+        return f"split split: {other.split}, but the same id is also in {known.split}"
     return ""
 
 
 def _unite_examples(known: Example, other: Example) -> Example:
-    own = {field: getattr(known, field) or getattr(other, field) for field in ("split", *_OWN)}
-    return replace(known, **own)
+    values = {field: getattr(known, field) or getattr(other, field) for field in ("split", *_OPTIONAL)}
+    return replace(known, **values)
 
 
 def _uncovered_faults(reads: Mapping[Path, Read[Example]]) -> Iterator[Fault]:
     by_stem = {file.stem: file for file in reads}
-    whole = [file for file in reads if file.stem.endswith("full")]
-    if len(whole) != 1 or not all(split in by_stem for split in SPLITS):
+    complete = [file for file in reads if file.stem.endswith("full")]
+    if len(complete) != 1 or not all(split in by_stem for split in SPLITS):
         return
     parts = [by_stem[split] for split in SPLITS]
     yield from _missing_items(
-        whole, reads, parts, "id: stands in none of " + ", ".join(p.name for p in parts)
+        complete, reads, parts, "id: missing from " + " and ".join(part.name for part in parts)
     )
-    yield from _missing_items(parts, reads, whole, f"id: does not stand in {whole[0].name}")
+    yield from _missing_items(parts, reads, complete, f"id: missing from {complete[0].name}")
 
 
 def _missing_items(
     files: Sequence[Path], reads: Mapping[Path, Read[Example]], others: Sequence[Path], message: str
 ) -> Iterator[Fault]:
-    held = {example.id for file in others for example in reads[file].rows}
+    covered = {example.id for file in others for example in reads[file].rows}
     for file in files:
         for example, line in zip(reads[file].rows, reads[file].lines, strict=True):
-            if example.id not in held:
+            if example.id not in covered:
                 yield Fault(str(file), example.id, line, "cover", message)
 
 
@@ -166,7 +166,7 @@ def _check_other(path: Path, spec: TableSpec[Any]) -> tuple[Fault, ...]:
 
 
 TABLES: Final = Tables(
-    title="AmbiEnt's examples, annotations and results (.jsonl, .json or .csv, known by their fields)",
+    title="AmbiEnt's examples, annotations and results (.jsonl, .json or .csv, recognized by their fields)",
     specs=(
         CATEGORY_ROWS,
         DATASET,

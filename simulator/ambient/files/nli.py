@@ -1,13 +1,13 @@
-"""Files of multilabel NLI (spec 11, last two rows), and our own of logits.
+"""Files of multilabel NLI (spec 11, last two rows), and our own files of logits.
 
 ============================ ==========================================================================
 ``predictions.jsonl``        ``id, premise, hypothesis, labels, prediction``; a prediction may be empty
 ``seed42.json``              ``logit_threshold, f1, em, group_em`` as fractions; a threshold is a number,
                              an object from labels to intervals (regression), or absent (set classifier)
-``dev_logits.jsonl``,        ours, one line a pair: ``id``, ``pair`` (0 is the original, then its
-``test_logits.jsonl``        disambiguations in their order), ``premise``, ``hypothesis``, ``labels`` (of
-                             the pair; may be absent where the data set is at hand), and ``logits`` (an
-                             object from the three labels or the seven sets to numbers) or ``value``
+``dev_logits.jsonl``,        ours, one line per pair: ``id``, ``pair`` (0 is the original, then its
+``test_logits.jsonl``        disambiguations in order), ``premise``, ``hypothesis``, ``labels`` (of the
+                             pair; optional if the data set is available), and ``logits`` (an object
+                             from the three labels or the seven sets to numbers) or ``value``
 ============================ ==========================================================================
 """
 
@@ -42,8 +42,8 @@ def _scores(numbers: Mapping[str, float]) -> Scores:
         if numbers.keys() == set(names):
             return tuple(numbers[name] for name in names)
     raise ValueError(
-        f"are of {'; '.join(sorted(numbers)) or 'nothing'}, not of the three labels ({', '.join(LABELS)}) or "
-        f"of the seven sets ({'; '.join(SET_NAMES)})"
+        f"are for {'; '.join(sorted(numbers)) or 'nothing'}, not for the three labels ({', '.join(LABELS)}) "
+        f"or the seven sets ({'; '.join(SET_NAMES)})"
     )
 
 
@@ -53,7 +53,7 @@ def _name_scores(scores: Scores) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairScores:
-    """A model's scores (`families.CLASSES`) of the original pair (0) or a disambiguation, with its gold."""
+    """A model's scores (`families.CLASSES`) and gold labels of an original pair (0) or a disambiguation."""
 
     id: Key
     pair: Annotated[Whole, must(lambda pair: pair >= 0, lambda pair: f"is {pair}; the original is 0")]
@@ -77,7 +77,7 @@ _SEEDS: Final = Codec[SeedRecord](SeedRecord)
 
 
 def read_logits(path: str | Path, duplicates: Duplicates = "refuse") -> Read[PairScores]:
-    """Return what a model gave for pairs; a row of another kind than the first, or told again, is a fault."""
+    """Read a model's scores of pairs; rows that repeat a pair or differ from the first in kind are faults."""
     widths: list[int] = []
 
     def parse(row: Row) -> PairScores:
@@ -85,10 +85,10 @@ def read_logits(path: str | Path, duplicates: Duplicates = "refuse") -> Read[Pai
         widths.append(len(pair.scores))
         if widths[-1] != widths[0]:
             first = " or ".join(CLASSES[output_of_width(widths[0])][:3])
-            raise FieldError(f"gives {widths[-1]} numbers where the first row gives {widths[0]} ({first}…)")
+            raise FieldError(f"has {widths[-1]} instead of the first row's {widths[0]} numbers ({first}…)")
         return pair
 
-    message = "pair: that of this example is in an earlier row, line {line}"
+    message = "pair: the same as of this example in an earlier row, line {line}"
     return read_records(
         path, parse, lambda pair: (pair.id, pair.pair), duplicates=duplicates, message=message
     )
@@ -103,29 +103,29 @@ def _logits_line(pair: PairScores) -> str:
 
 def seed_of(path: Path) -> int | None:
     """Return the seed in the name of a file such as ``seed42.json`` or a folder ``seed42``; else None."""
-    named = _SEED.fullmatch(path.name)
-    return int(named[1]) if named and (bool(named[2]) is not path.is_dir()) else None
+    match = _SEED.fullmatch(path.name)
+    return int(match[1]) if match and (bool(match[2]) is not path.is_dir()) else None
 
 
 def read_seed(path: str | Path, model: str | None = None) -> SeedRecord:
-    """Return the stored scores of one training.
+    """Return the stored scores of one trained model.
 
     Raises:
-        InputError: if it is no such file; names the field.
+        InputError: if the file is not valid; names the field.
     """
     path = Path(path)
     seed = seed_of(path)
     if seed is None:
-        raise InputError(f"{path}: files of seeds are called seed42.json, with the seed's number")
+        raise InputError(f"{path}: a file with a seed's scores must be called like seed42.json")
     content = read_json(path)
     if not isinstance(content, dict):
         raise InputError(f"{path}: is not an object with logit_threshold, f1, em and group_em")
-    named = {"model": model or path.resolve().parent.name, "seed": seed}
-    return _SEEDS.read({**content, **named}, str(path))
+    source = {"model": model or path.resolve().parent.name, "seed": seed}
+    return _SEEDS.read({**content, **source}, str(path))
 
 
 def write_seed(folder: str | Path, record: SeedRecord) -> Path:
-    """Write the scores of one training in the published format, and return the path, ``seed42.json``."""
+    """Write the scores of one trained model in the published format, and return the path, ``seed42.json``."""
     data: dict[str, Any] = {"f1": record.f1, "em": record.em, "group_em": record.group_em}
     if record.threshold is not None:
         data = {"logit_threshold": plain_threshold(record.threshold), **data}
@@ -135,7 +135,7 @@ def write_seed(folder: str | Path, record: SeedRecord) -> Path:
 
 
 def _read_seed_file(path: Path) -> Read[SeedRecord]:
-    """Return the one row of a file that is one JSON object."""
+    """Read a file that contains one JSON object as a table with one row."""
     try:
         return Read((read_seed(path),), (1,), ())
     except InputError as error:
@@ -149,7 +149,7 @@ NLI_PREDICTIONS: Final = TableSpec[NliRecord](
     is_of=has("id", "premise", "hypothesis", "prediction"),
     parse=_PREDICTIONS.read_row,
     key=lambda record: (record.id, ""),
-    twice="id is that of an earlier row",
+    twice="id is the same as in an earlier row",
     line=lambda record: json.dumps(_PREDICTIONS.write(record), ensure_ascii=False),
 )
 NLI_LOGITS: Final = TableSpec[PairScores](

@@ -1,18 +1,18 @@
-"""Published files of answers, read and written: models' (spec 11), EDIT-F1's, people's (3, 5.2), claims (10).
+"""Published files of answers: models' (spec 11), EDIT-F1 cases, people's (3, 5.2), claims (10).
 
-What varies between the published files is taken as it comes: ids are numbers or texts, predictions booleans,
-1.0 and 0.0, or null; rewrites may be null, estimates null or NaN, prompts a text or a chat's messages, and
-the probability of the two words may be missing. Anything else that is not as it should be is a fault with its
-line and field, and the other rows are kept.
+Known variants of the published files are accepted: ids are numbers or texts; predictions booleans, 1.0, 0.0
+or null; rewrites may be null, estimates null or NaN, prompts a text or a chat's messages, and the
+probability of the two words may be missing. Any other deviation is a fault with line and field, and the
+other rows are kept.
 
-Judgments of models' rewrites have the form of crowdworkers' votes (6.5): a field ``origin`` names the
+Judgments of models' rewrites have the format of crowdworkers' votes (6.5): a field ``origin`` names the
 model, there are no votes on the original pair, and any number of candidates may be distractors;
-``distractor_idx`` is then null unless there is exactly one. Our files of linguists may have a field
-``discarded`` more: who discarded the example, with the reason. They are not among the annotators of that
-row, of whom there may then be none.
+``distractor_idx`` is null unless there is exactly one. Our files of linguists may have an additional field
+``discarded``: who discarded the example -> reason. These are not among the row's annotators, which may be
+empty.
 
-Claims have a row each in ``results.jsonl``; what annotators marked, ``claim, justification, annotation,
-notes, label, url``, is in ``dev-annotations.csv``. They are joined on the exact text of the claim.
+Claims are rows of ``results.jsonl``; annotators' marks are in ``dev-annotations.csv`` (``claim,
+justification, annotation, notes, label, url``). They are joined on the exact text of the claim.
 """
 
 from __future__ import annotations
@@ -46,15 +46,14 @@ from simulator.tables.spec import TableSpec, has
 
 
 def _line(record: Mapping[str, Any]) -> str:
-    """Return a line as published: ASCII, no blanks between fields, slashes escaped."""
+    """Return a line in the published format: ASCII, no blanks between fields, escaped slashes."""
     return json.dumps(record, separators=(",", ":"), allow_nan=False).replace("/", r"\/")
 
 
 def _generation_line(record: GenerationRecord) -> str:
-    """Return a row whose rewrites and score are computed from what was generated.
+    """Return a row with rewrites and score recomputed from the generated text.
 
-    What a file has stored stays as it is where it says the same: null for a rewrite that there is none of,
-    and the digits of the score.
+    Equivalent stored values are kept: null for a missing rewrite, and the digits of an equal score.
     """
     rewrites = rewrites_of(record)
     score, stored = item_edit_f1(record.original, record.gold, rewrites), record.stored_edit_f1
@@ -68,7 +67,7 @@ def _generation_line(record: GenerationRecord) -> str:
 
 
 def _predicted_rewrites(record: GenerationRecord, rewrites: Mapping[Label, str]) -> dict[Label, str | None]:
-    """Return the rewrites in the order in which they are stored, with those that are stored as null."""
+    """Return the rewrites in their stored order, including those stored as null."""
     stored = record.stored_rewrites or {}
     nulls = {label for label, text in stored.items() if text is None}
     labels = dict.fromkeys((*stored, *rewrites))
@@ -81,13 +80,13 @@ def _true_false(row: Row) -> TrueFalseRecord:
         raise row.wrong("template_id", f"is {record.template}, not 0 to {len(TEMPLATES) - 1}")
     if record.answer != expected(record.template):
         answer = json.dumps(record.answer)
-        raise row.wrong("answer", f"is {answer}; that of template {record.template} is the other")
+        raise row.wrong("answer", f"is {answer}; template {record.template} has the other answer")
     return record
 
 
 @dataclass(frozen=True, slots=True)
 class EditCase:
-    """A unit case of EDIT-F1, a fraction (spec 6.4)."""
+    """A test case of EDIT-F1, as a fraction (spec 6.4)."""
 
     original: str
     gold: str
@@ -96,11 +95,11 @@ class EditCase:
 
 
 def _edit_case(row: Row) -> EditCase:
-    """Return a case that comes out as it says."""
+    """Return a case, checking its score."""
     case = _CASES.read_row(row)
     computed = edit_f1(case.original, case.gold, case.predicted)
     if abs(computed - case.edit_f1) > TOLERANCE:
-        raise row.wrong("edit_f1", f"is {case.edit_f1:g}, but comes out as {computed:g}")
+        raise row.wrong("edit_f1", f"is {case.edit_f1:g}, but recomputed as {computed:g}")
     return case
 
 
@@ -122,7 +121,7 @@ TRUE_FALSE: Final = TableSpec[TrueFalseRecord](
     title="statements judged true or false",
     is_of=has("template_id", "prediction", "ambiguous_sentence_key"),
     parse=_true_false,
-    # A statement that was told before is a duplicate, whatever was answered.
+    # A repeated statement is a duplicate even if the answers differ.
     key=lambda record: (record.id, (record.side, record.disambiguation, record.template)),
     id="example_id",
     line=lambda record: _line(_STATEMENTS.write(record)),
@@ -152,10 +151,10 @@ CANDIDATES: Final = 3
 
 
 class CrowdRow(BaseModel, frozen=True):
-    """A row of such a file. Entry w of each list of votes is one worker.
+    """A row of crowdworkers' votes; entry w of each list of votes is worker w's.
 
-    `distractor_idx` agrees with `labels`, where null marks the distractor; ``q0_gold`` is of the original
-    pair; `origin` names the model that wrote the candidates.
+    `distractor_idx` agrees with `labels`, where null marks the distractor; ``q0_gold`` has the votes on the
+    original pair; `origin` names the model that wrote the candidates.
     """
 
     id: Key
@@ -178,10 +177,10 @@ class CrowdRow(BaseModel, frozen=True):
     def _distractor_is_marked(self) -> Self:
         places = [place for place, label in enumerate(self.labels) if label is None]
         if len(places) > 1 and not self.origin:
-            raise ValueError(f"labels has {len(places)} distractors (null); there is one at most")
+            raise ValueError(f"labels has {len(places)} distractors (null); there is at most one")
         if self.distractor_idx != (places[0] if len(places) == 1 else None):
             index = "null" if self.distractor_idx is None else f"{self.distractor_idx:g}"
-            marked = f"null in labels stands at {', '.join(map(str, places))}"
+            marked = f"labels is null at {', '.join(map(str, places))}"
             raise ValueError(f"distractor_idx is {index}, but {marked if places else 'no label is null'}")
         return self
 
@@ -193,7 +192,7 @@ class CrowdRow(BaseModel, frozen=True):
         first = next(iter(votes))
         for name, workers in votes.items():
             if not workers:
-                raise ValueError(f"{name} holds no votes")
+                raise ValueError(f"{name} contains no votes")
             if len(workers) != len(votes[first]):
                 raise ValueError(f"{name} has {len(workers)} votes, but {first} has {len(votes[first])}")
         return self
@@ -215,13 +214,13 @@ class CrowdRow(BaseModel, frozen=True):
 
 
 FIELDS: Final = tuple(name for name in CrowdRow.model_fields if name != "origin")
-"""Of every row, in this order."""
+"""The fields of every row, in order."""
 _CROWD_ROWS: Final = Codec[CrowdRow](CrowdRow)
 _LINGUIST_RECORDS: Final = Codec[LinguistRecord](LinguistRecord)
 
 
 def crowd_line(record: CrowdRecord) -> str:
-    """Return the record as a line of JSON, without blanks and in ASCII, as published."""
+    """Return a line in the published format: ASCII JSON without blanks."""
     values: tuple[Any, ...] = (
         published_id(record.id),
         record.premise,
@@ -252,7 +251,7 @@ CROWD: Final = TableSpec[CrowdRecord](
     title="crowdworkers' annotations",
     is_of=has("interpretations", "q1_gold"),
     parse=lambda row: _CROWD_ROWS.read_row(row).record(),
-    # An id may occur again (spec 5.2).
+    # An id may occur several times (spec 5.2).
     key=lambda record: (record.id, repr(record)),
     line=crowd_line,
 )
@@ -273,7 +272,7 @@ _CLAIM_RECORDS: Final = Codec[ClaimRecord](ClaimRecord)
 
 @dataclass(frozen=True, slots=True)
 class ClaimAnnotation:
-    """The complaint of a fact-check as somebody marked it; None if the cell is empty."""
+    """The marked complaints of a claim's fact-check; None if the cell is empty."""
 
     claim: str
     marks: frozenset[str] | None
@@ -281,7 +280,7 @@ class ClaimAnnotation:
 
 
 class Joined(NamedTuple):
-    """Claims with their marks; how many have no row of annotations, and how many rows no claim."""
+    """Claims with their marks; the number of claims without annotation, and of annotations without claim."""
 
     records: tuple[ClaimRecord, ...]
     unannotated: int
@@ -292,11 +291,11 @@ def read_annotations(path: str | Path, duplicates: Duplicates = "refuse") -> Rea
     """Return the marks in a CSV file; a second row on the same claim is a fault (`simulator.jsonlines`).
 
     Raises:
-        InputError: if the file cannot be read at all, or has no columns ``claim`` and ``annotation``.
+        InputError: if the file cannot be read or has no columns ``claim`` and ``annotation``.
     """
-    read_text(path)  # in another encoding it is refused whole: claims are joined by their exact text
+    read_text(path)  # raises for other encodings, since claims are joined by their exact text
     read = read_table(path, _COLUMNS).read(_annotation, lambda record: record.text("claim")[:40])
-    message = "claim is that of an earlier row"
+    message = "claim is the same as in an earlier row"
     return report_duplicates(
         path, read, lambda each: (each.claim[:40], each.claim), duplicates, message=message
     )
@@ -304,27 +303,27 @@ def read_annotations(path: str | Path, duplicates: Duplicates = "refuse") -> Rea
 
 def join(records: Sequence[ClaimRecord], annotations: Iterable[ClaimAnnotation]) -> Joined:
     """Return claims with the marks of the annotation that has exactly their text."""
-    marked = {annotation.claim: annotation for annotation in annotations}
-    known = {record.claim for record in records}
+    by_claim = {annotation.claim: annotation for annotation in annotations}
+    claims = {record.claim for record in records}
     return Joined(
         tuple(
             replace(record, marks=annotation.marks, notes=annotation.notes) if annotation else record
             for record in records
-            for annotation in [marked.get(record.claim)]
+            for annotation in [by_claim.get(record.claim)]
         ),
-        unannotated=sum(record.claim not in marked for record in records),
-        unknown=sum(claim not in known for claim in marked),
+        unannotated=sum(record.claim not in by_claim for record in records),
+        unknown=sum(claim not in claims for claim in by_claim),
     )
 
 
 def _annotation(row: Row, record: Record) -> ClaimAnnotation:
-    claim, written = record.cells["claim"], record.cells["annotation"]
+    claim, cell = record.cells["claim"], record.cells["annotation"]
     if not claim.strip():
         raise FieldError("claim is empty")
-    marks = written.translate(_SEPARATORS).lower()
+    marks = cell.translate(_SEPARATORS).lower()
     if wrong := sorted(set(marks) - {AMBIGUITY, FACTUALITY}):
         raise FieldError(
-            f"annotation is {written!r}, not {AMBIGUITY} (ambiguity), {FACTUALITY} (factuality) "
+            f"annotation is {cell!r}, not {AMBIGUITY} (ambiguity), {FACTUALITY} (factuality) "
             f"or both ({wrong[0]!r} is neither)"
         )
     return ClaimAnnotation(claim, frozenset(marks) or None, record.cells.get("notes", ""))
@@ -337,7 +336,7 @@ CLAIMS: Final = TableSpec[ClaimRecord](
     parse=_CLAIM_RECORDS.read_row,
     key=lambda record: (record.id, ""),
     id="example_id",
-    twice="example_id is that of an earlier row",
+    twice="example_id is the same as in an earlier row",
     line=lambda record: json.dumps(
         {**_CLAIM_RECORDS.write(record), "ambiguity_score": score(record.paraphrases)}, ensure_ascii=False
     ),

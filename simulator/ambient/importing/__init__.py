@@ -1,1 +1,1 @@
-"""Published results as runs of the log (spec 11)."""
+"""Import of published results as runs of the log (spec 11)."""

@@ -1,10 +1,10 @@
-"""Rows of published files as episodes of the log: items, and turns with their payloads (spec 11).
+"""Conversion of published rows to episodes of the log: items, and turns with their payloads (spec 11).
 
-Payloads are made as in play (`payloads.logged`), so that whatever reads the log reads them like any others.
-What a published row tells beside stands in fields of their own: ``prompt`` where it is not the one that the
-item gives, ``stored_rewrites`` and ``stored_edit_f1``; ``kl`` and ``num_conts`` where the samples behind an
-estimate are not published; ``readings`` false where only originals were predicted; ``merged`` where a row
-gives the rewrites of all annotators together, which then stand with the first; ``annotations`` of a claim.
+Payloads are built as in play (`payloads.logged`), so readers of the log need not tell them apart. Further
+facts of published rows have their own fields: ``prompt`` if it differs from the item's, ``stored_rewrites``
+and ``stored_edit_f1``; ``kl`` and ``num_conts`` for estimates without published samples; ``readings`` (false)
+if only originals were predicted; ``merged`` if a row does not attribute its rewrites, which are then stored
+with the first annotator; ``annotations`` of a claim.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ ImportedTurn = tuple[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedEpisode:
-    """An episode as a file tells it; without `annotator` it is of the model that the file is of."""
+    """An episode read from a file; without `annotator`, the annotator is the file's model."""
 
     item: Item
     turns: tuple[ImportedTurn, ...]
@@ -66,7 +66,7 @@ class PublishedEpisode:
 def crowd_episodes(record: CrowdRecord, id: str) -> list[PublishedEpisode]:
     """Return one episode per worker of a row.
 
-    `id`: the item's; rows of one example have different ones.
+    `id`: the item's id, which differs between rows of one example.
     """
     item = CrowdItem(
         id=id,
@@ -93,8 +93,7 @@ def crowd_episodes(record: CrowdRecord, id: str) -> list[PublishedEpisode]:
 def linguist_episodes(record: LinguistRecord, id: str) -> list[PublishedEpisode]:
     """Return one episode per annotation of a row; arguments as for `crowd_episodes`.
 
-    Rewrites are nobody's in the file: they stand with the first, marked as merged, and are shown as by one or
-    both.
+    The file does not attribute rewrites, so they are stored with the first annotator and marked as merged.
     """
     item = AnnotateItem(
         id=id, example=Example(id=record.id, premise=record.premise, hypothesis=record.hypothesis)
@@ -103,7 +102,7 @@ def linguist_episodes(record: LinguistRecord, id: str) -> list[PublishedEpisode]
         (worker, Annotation(labels=labels, rewrites=() if place else record.rewrites))
         for place, (worker, labels) in enumerate(zip(record.workers, record.annotations, strict=True))
     ]
-    forms += [(worker, Annotation(discard=why)) for worker, why in (record.discarded or {}).items()]
+    forms += [(worker, Annotation(discard=reason)) for worker, reason in (record.discarded or {}).items()]
     step = Step("annotate")
     shown = {"shown": shown_record(item, step, shown_in(item, step))}
     episodes = []
@@ -115,21 +114,21 @@ def linguist_episodes(record: LinguistRecord, id: str) -> list[PublishedEpisode]
 
 
 def generation_episode(record: GenerationRecord) -> PublishedEpisode:
-    """Return the one episode of a row; its item has the readings and worked examples that the row tells."""
+    """Return the episode of a row; its item has the row's readings and worked examples."""
     item = _generate_item(record)
-    more: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
     if record.prompt and record.prompt != prompt(item):
-        more |= {"prompt": record.prompt, "prompt_hash": sha256(record.prompt.encode()).hexdigest()}
+        extra |= {"prompt": record.prompt, "prompt_hash": sha256(record.prompt.encode()).hexdigest()}
     if record.stored_rewrites is not None:
-        more["stored_rewrites"] = dict(record.stored_rewrites)
+        extra["stored_rewrites"] = dict(record.stored_rewrites)
     if record.stored_edit_f1 is not None:
-        more["stored_edit_f1"] = record.stored_edit_f1
-    turn = _turn(item, Step("generate"), Reply(text=record.generation), more)
+        extra["stored_edit_f1"] = record.stored_edit_f1
+    turn = _turn(item, Step("generate"), Reply(text=record.generation), extra)
     return PublishedEpisode(item=item, turns=(turn,))
 
 
 def true_false_episode(records: Sequence[TrueFalseRecord], sentence: str) -> PublishedEpisode:
-    """Return the one episode of all statements on a sentence."""
+    """Return the episode of all statements on a sentence."""
     first = records[0]
     item = TrueFalseItem(
         id=f"{first.id}.{first.side}",
@@ -143,15 +142,15 @@ def true_false_episode(records: Sequence[TrueFalseRecord], sentence: str) -> Pub
     for record in records:
         step = Step("true_false", numbers[record.disambiguation, record.template])
         word = "" if record.prediction is None else TRUE if record.prediction else FALSE
-        more: dict[str, Any] = {"mass": record.mass}
+        extra: dict[str, Any] = {"mass": record.mass}
         if record.prompt != true_false_prompt(record.template, sentence, record.disambiguation):
-            more["prompt"] = record.prompt
-        turns.append(_turn(item, step, Reply(text=word), more))
+            extra["prompt"] = record.prompt
+        turns.append(_turn(item, step, Reply(text=word), extra))
     return PublishedEpisode(item=item, turns=tuple(turns), complete=len(turns) == len(numbers))
 
 
 def statement_sentence(record: TrueFalseRecord) -> str | None:
-    """Return the ambiguous sentence out of the prompt of one of its statements; None if it is no such."""
+    """Return the ambiguous sentence in the prompt of a statement; None if the prompt has another form."""
     before, _, after = true_false_prompt(record.template, "\0", record.disambiguation).partition("\0")
     if not (record.prompt.startswith(before) and record.prompt.endswith(after)):
         return None
@@ -159,23 +158,23 @@ def statement_sentence(record: TrueFalseRecord) -> str | None:
 
 
 def continuation_episode(record: ContinuationRecord, examples: Mapping[str, Example]) -> PublishedEpisode:
-    """Return the one episode of an instance, with estimates in place of samples.
+    """Return the episode of an instance, with estimates instead of samples.
 
-    `examples`: the dataset by id: it tells the ambiguous sentence, and so the stem in front of it.
+    `examples`: the dataset by id, needed to separate the ambiguous sentence from the stem before it.
 
     Raises:
         FieldError: if the dataset has no such example or sentence.
     """
     example = examples.get(record.id)
     if example is None:
-        raise FieldError(f"id: {record.id} is not in the dataset, which tells the sentence's side")
+        raise FieldError(f"id: {record.id} is not in the dataset, which is needed to find the ambiguous side")
     side = next((side for side in example.sides if record.sentence.endswith(example.sentence(side))), None)
     if side is None:
-        raise FieldError("ambiguous_sentence: is no flagged sentence of this example in the dataset")
+        raise FieldError("ambiguous_sentence: is not a flagged sentence of this example in the dataset")
     sentence = example.sentence(side)
     stem = record.sentence.removesuffix(sentence)
     if wrong := [option.name for option in record.options if not option.sentence.startswith(stem)]:
-        raise FieldError(f"options.{wrong[0]}.sentence: has not the stem {stem!r} of the ambiguous one")
+        raise FieldError(f"options.{wrong[0]}.sentence: lacks the stem {stem!r} of the ambiguous sentence")
     *rewrites, distractor = (option.sentence.removeprefix(stem) for option in record.options)
     item = ContinueItem(
         id=f"{record.id}.{side}",
@@ -187,16 +186,16 @@ def continuation_episode(record: ContinuationRecord, examples: Mapping[str, Exam
         stem=stem,
         wanted=max(record.num_conts or 0, 1),
     )
-    nothing: dict[str, Any] = {"continuations": [], "own": [], "original": [], "tokens": []}
+    no_samples: dict[str, Any] = {"continuations": [], "own": [], "original": [], "tokens": []}
     turns = (
-        _turn(item, step, Reply(move=nothing), {"kl": option.kl, "num_conts": record.num_conts})
+        _turn(item, step, Reply(move=no_samples), {"kl": option.kl, "num_conts": record.num_conts})
         for step, option in zip(task_steps(item), record.options, strict=True)
     )
     return PublishedEpisode(item=item, turns=tuple(turns))
 
 
 def nli_episode(record: NliRecord) -> PublishedEpisode:
-    """Return the one episode of an example of which the original pair's labels were predicted."""
+    """Return the episode of an example whose original pair's labels were predicted."""
     item = NliItem(
         id=record.id,
         example=Example(
@@ -208,19 +207,19 @@ def nli_episode(record: NliRecord) -> PublishedEpisode:
 
 
 def claim_episode(record: ClaimRecord) -> PublishedEpisode:
-    """Return the one episode of a claim that was paraphrased and scored."""
+    """Return the episode of a claim that was paraphrased and scored."""
     item = replace(claim_items([record])[0], cleaned=record.cleaned)
     texts = [paraphrase.text for paraphrase in record.paraphrases]
     move = scored_move(record.paraphrases)
-    written = Reply(text="\n".join(texts), move={"texts": texts, "kept": texts})
-    more = {} if record.annotations is None else {"annotations": record.annotations}
-    turns = _turn(item, Step("paraphrase"), written), _turn(item, Step("claim"), Reply(move=move), more)
+    paraphrases = Reply(text="\n".join(texts), move={"texts": texts, "kept": texts})
+    extra = {} if record.annotations is None else {"annotations": record.annotations}
+    turns = _turn(item, Step("paraphrase"), paraphrases), _turn(item, Step("claim"), Reply(move=move), extra)
     return PublishedEpisode(item=item, turns=turns)
 
 
-def _turn(item: Item, step: Step, reply: Reply, more: Mapping[str, Any] | None = None) -> ImportedTurn:
+def _turn(item: Item, step: Step, reply: Reply, extra: Mapping[str, Any] | None = None) -> ImportedTurn:
     text, payload = logged(item, step, reply, _OPTIONS, person=False)
-    return text, {**payload, **(more or {})}
+    return text, {**payload, **(extra or {})}
 
 
 def _vote(record: CrowdRecord, step: Step, worker: int) -> Reply:
@@ -236,9 +235,9 @@ def _generate_item(record: GenerationRecord) -> GenerateItem:
     example = one_sided(record.id, record.premise, record.hypothesis, record.side, readings)
     item = GenerateItem(id=record.id, example=example, side=record.side, shots=())
     try:
-        read = read_prompt(record.prompt)
+        parts = read_prompt(record.prompt)
     except InputError:
-        return item  # a prompt of another form is kept as a text
-    published = read.instruction == instruction(record.side, "published").text
-    shots = (replace(shot, id=f"{item.id}.shot{number}") for number, shot in enumerate(read.shots, start=1))
+        return item  # a prompt of another form is stored as text
+    published = parts.instruction == instruction(record.side, "published").text
+    shots = (replace(shot, id=f"{item.id}.shot{number}") for number, shot in enumerate(parts.shots, start=1))
     return replace(item, shots=tuple(shots), instruction="published" if published else "corrected")

@@ -1,7 +1,6 @@
-"""`askback import ambient-results`: published files into the log as runs, read like any other (spec 11).
+"""`askback import ambient-results`: import published files into the log as runs (spec 11).
 
-A run is named after the model and the file's content, an episode after its row. Rows that are faulty are left
-out.
+A run is named after the model and the file's content, an episode after its row. Faulty rows are left out.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from logs import LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
 from logs.rows import Episode, Run, Turn
-from simulator.ambient.claims import rescored as rescored_claims
+from simulator.ambient.claims import stored_differences as claim_differences
 from simulator.ambient.examples import Example
 from simulator.ambient.files.dataset import DATASET
 from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.files.nli import NLI_PREDICTIONS
 from simulator.ambient.files.results import CLAIMS, CONTINUATIONS, CROWD, GENERATION, LINGUISTS, TRUE_FALSE
-from simulator.ambient.generation import rescored
+from simulator.ambient.generation import stored_differences
 from simulator.ambient.importing.episodes import (
     PublishedEpisode,
     claim_episode,
@@ -59,7 +58,7 @@ from simulator.tables.importing import (
 from simulator.tables.spec import TableSpec
 from trees.faults import Fault
 
-_OF_PEOPLE: Final = (CROWD, LINGUISTS)
+_HUMAN: Final = (CROWD, LINGUISTS)
 
 
 def import_file(
@@ -70,14 +69,13 @@ def import_file(
     name: str | None = None,
     duplicates: Duplicates = "refuse",
 ) -> ImportedRun:
-    """Write every row of a published file into the log as one run.
+    """Write the rows of a published file into the log as one run.
 
-    `data`: the dataset that the file is of, a name or a path; None for one beside it. Only continuations need
-    it: their files do not say which side is ambiguous.
+    `data`: the file's dataset, a name or a path; None for one next to the file. Only continuations need it,
+    since their files do not say which side is ambiguous.
 
     Raises:
-        InputError: if the file cannot be read, is none that can be imported, or the log holds another run of
-            that name.
+        InputError: if the file cannot be read or imported, or the log contains another run of that name.
         LogError: if the log cannot be written.
     """
     kind = _kind(path)
@@ -87,7 +85,7 @@ def import_file(
     faults = (*read.faults, *unusable)
     if not episodes:
         first = f"; the first problem: line {faults[0].line}: {faults[0].message}" if faults else ""
-        raise InputError(f"{path}: holds no row that could be imported{first}")
+        raise InputError(f"{path}: contains no row that can be imported{first}")
     if task == "crowd" and all(episode.item.task == "evaluate" for episode in episodes):
         task = "evaluate"
     run = _run(path, kind, task, len(episodes), name)
@@ -104,15 +102,15 @@ def import_file(
 
 def _kind(path: Path) -> TableSpec[Any]:
     if not path.is_file():
-        raise InputError(f"{path}: there is no such file")
+        raise InputError(f"{path}: no such file")
     kind = TABLES.kind_of(path)
     if kind is None:
         raise InputError(f"{path}: {TABLES.why_none(path, 'AmbiEnt')}")
     if kind is DATASET:
-        raise InputError(f"{path}: holds examples; register them with `askback data add ambient`")
+        raise InputError(f"{path}: contains examples; register them with `askback data add ambient`")
     if kind.name not in _IMPORTED:
         raise InputError(
-            f"{path}: holds {kind.title}, which are no answers to items; give it to `askback score ambient`"
+            f"{path}: contains {kind.title}, not answers to items; give it to `askback score ambient`"
         )
     return kind
 
@@ -122,7 +120,7 @@ def _run(path: Path, kind: TableSpec[Any], task: Task, planned: int, name: str |
     return Run(
         id=name or f"{model}-{task}-{digest[:DIGEST]}",
         benchmark=BENCHMARK,
-        setup="H2L" if kind in _OF_PEOPLE else "L2L",
+        setup="H2L" if kind in _HUMAN else "L2L",
         seed=0,
         config={
             "imported": path.name,
@@ -130,7 +128,7 @@ def _run(path: Path, kind: TableSpec[Any], task: Task, planned: int, name: str |
             "task": task,
             "model": model,
             "planned": planned,
-            "seats": {ANNOTATOR: PUBLISHED if kind in _OF_PEOPLE else model},
+            "seats": {ANNOTATOR: PUBLISHED if kind in _HUMAN else model},
         },
     )
 
@@ -138,7 +136,7 @@ def _run(path: Path, kind: TableSpec[Any], task: Task, planned: int, name: str |
 def _rows(published: PublishedEpisode, place: int, run: Run) -> EpisodeRows:
     item = item_row(published.item)
     episode = Episode(
-        # Read in the order of the file: episodes that end together are sorted by name.
+        # Episodes that end together are sorted by name, which keeps the order of the file.
         id=f"{run.id}/{place:06}.{item.name}",
         run_id=run.id,
         item_hash=item.hash,
@@ -156,10 +154,10 @@ def _rows(published: PublishedEpisode, place: int, run: Run) -> EpisodeRows:
 
 @dataclass
 class _File:
-    """A file that is imported, with what its rows need of each other and of the dataset.
+    """The state of an import.
 
-    `data`: None for a dataset beside it; `names`: how often an item's name has come; of a True/False file,
-    the sentence and rows of each item.
+    `data`: the dataset, None for one next to the file; `names`: counts of item names so far; `sentences` and
+    `statements`: for true-false files, the sentence and rows of each item.
     """
 
     path: Path
@@ -172,16 +170,16 @@ class _File:
 
     @cached_property
     def examples(self) -> Mapping[str, Example]:
-        """The examples that the file is of, by id; empty if no dataset is found."""
+        """The dataset's examples by id; empty if no dataset is found."""
         return {example.id: example for example in examples_of_results(self.data, [self.path])}
 
     def name(self, text: str) -> str:
-        """Return the name of a row's item; from the second row on, those of one example get a number."""
+        """Return a unique name for a row's item, which has a number from an example's second row on."""
         self.names[text] += 1
         return text if self.names[text] == 1 else f"{text}.{self.names[text]}"
 
     def episodes(self, read: Read[Any], make: _Make) -> tuple[list[PublishedEpisode], tuple[Fault, ...]]:
-        """Return the episodes of the rows; rows that cannot be made into any are faults."""
+        """Return the episodes of the rows, and a fault for each row that cannot be converted."""
         episodes: list[PublishedEpisode] = []
         faults: list[Fault] = []
         for record, line in zip(read.rows, read.lines, strict=True):
@@ -197,24 +195,22 @@ _Make = Callable[[Any, _File], Sequence[PublishedEpisode]]
 
 
 def _true_false(record: TrueFalseRecord, file: _File) -> Sequence[PublishedEpisode]:
-    """Put a row to those of the same sentence."""
+    """Add a row to those of the same sentence, from which `_File.episodes` makes one episode."""
     group = (record.id, record.side)
     sentence = statement_sentence(record)
     if sentence is None and (example := file.examples.get(record.id)):
         sentence = example.sentence(record.side)
     if sentence is None:
-        raise FieldError("prompt: does not hold the sentence; name the dataset with --data")
+        raise FieldError("prompt: does not contain the sentence; name the dataset with --data")
     if file.sentences.setdefault(group, sentence) != sentence:
-        raise FieldError("prompt: has another sentence than earlier rows of this example and side")
+        raise FieldError("prompt: has a different sentence from earlier rows of this example and side")
     file.statements[group].append(record)
     return ()
 
 
 def _continuation(record: ContinuationRecord, file: _File) -> Sequence[PublishedEpisode]:
     if not file.examples:
-        raise InputError(
-            f"{file.path}: does not say which side is ambiguous; name the dataset that does with --data"
-        )
+        raise InputError(f"{file.path}: does not say which side is ambiguous; name the dataset with --data")
     return [continuation_episode(record, file.examples)]
 
 
@@ -227,42 +223,42 @@ _IMPORTED: Final[Mapping[str, tuple[Task, _Make]]] = {
     NLI_PREDICTIONS.name: ("nli", lambda row, file: [nli_episode(row)]),
     CLAIMS.name: ("claim", lambda row, file: [claim_episode(row)]),
 }
-"""Kind of file -> task of the run, and how a row becomes episodes."""
+"""Kind of file -> task of the run, and conversion of a row to episodes."""
 
 
 def _differences(kind: TableSpec[Any], read: Read[Any]) -> Iterator[str]:
     if kind is GENERATION:
-        for each in rescored(read.rows):
-            yield f"row {each.id}: {each.field} is stored as {each.stored}, but comes out as {each.computed}"
+        for each in stored_differences(read.rows):
+            yield f"row {each.id}: {each.field} is stored as {each.stored}, but recomputed as {each.computed}"
     elif kind is CLAIMS:
-        for record, now in rescored_claims(read.rows):
+        for record, computed in claim_differences(read.rows):
             stored = f"ambiguity_score is stored as {record.stored_score}"
-            yield f"row {record.id}: {stored}, but comes out as {now}"
+            yield f"row {record.id}: {stored}, but recomputed as {computed}"
 
 
 def import_ambient(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="results of models (generation, true/false, continuations, predictions, claims), "
+            help="models' results (generation, true/false, continuations, predictions, claims), "
             "crowdworkers' votes, linguists' annotations"
         ),
     ],
     data: Annotated[
         str | None,
-        typer.Option(help="the dataset they are of, a name or a path; default: one next to the files"),
+        typer.Option(help="dataset of the results, a name or a path; default: one next to the files"),
     ] = None,
     duplicates: DuplicatesOption = "refuse",
-    run: Annotated[str | None, typer.Option(help="the run's name; default: after model and content")] = None,
+    run: Annotated[str | None, typer.Option(help="name of the run; default: by model and content")] = None,
     log: LogOption = None,
 ) -> None:
-    """Bring published files into the log, a run each; the same file again adds nothing.
+    """Import published files into the log, one run per file; importing a file twice adds nothing.
 
-    Rows that are faulty are left out and told; stored scores are compared with recomputed ones. An import
-    that was cut off is completed by the same command. The exit code is 1 if a file could not be imported.
+    Faulty rows are left out and listed; stored scores are compared with recomputed ones. Rerun the command to
+    complete an interrupted import. The exit code is 1 if a file could not be imported.
     """
     if run and len(files) > 1:
-        raise InputError("--run names one run; give one file, or leave it out.")
+        raise InputError("--run names one run; give one file, or omit --run.")
     path, failed = log or default_path(), list[str]()
     with LogWriter(path, durable=False) as writer:
         for file in files:

@@ -1,1 +1,1 @@
-"""Multilabel natural language inference (spec 9): a model that gives a pair of sentences a set of labels."""
+"""Multilabel natural language inference: models that predict a label set for a pair (spec 9)."""

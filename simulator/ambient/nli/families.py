@@ -1,18 +1,17 @@
-"""The families of models, what they give for a pair of sentences, and thresholds on that (spec 9.1).
+"""The families of NLI models, their outputs for a pair of sentences, and thresholds (spec 9.1).
 
 ============== =================================== ================================================
 family         output                              label set
 ============== =================================== ================================================
-regression     one number                          labels whose interval holds it
-distributional one logit a label (softmax)         labels with a logit above a threshold
-classifier     likewise, learnt from single labels likewise
-multilabel     one logit a label (sigmoid)         likewise
-binary         likewise, each by a model of its    likewise
-               own
-set            one logit for each of seven sets    the set with the highest
+regression     one number                          labels whose interval contains it
+distributional one logit per label (softmax)       labels with a logit above a threshold
+classifier     same, trained on single labels      same
+multilabel     one logit per label (sigmoid)       same
+binary         same, from one model per label      same
+set            one logit for each of seven sets    the set with the highest logit
 ============== =================================== ================================================
 
-Thresholds are tuned on dev, as the last column of the paper's table says.
+Thresholds are tuned on dev, as in the last column of the paper's table.
 """
 
 from __future__ import annotations
@@ -35,26 +34,26 @@ Family = Literal["regression", "distributional", "classifier", "multilabel", "se
 FAMILIES: Final[tuple[Family, ...]] = get_args(Family)
 Output = Literal["value", "labels", "sets"]
 Scores = tuple[float, ...]
-"""What a model gives for one pair: 1 number, 3 (in the order of `LABELS`) or 7 (in that of `SET_NAMES`)."""
+"""A model's output for one pair: 1 number, 3 (in the order of `LABELS`) or 7 (in that of `SET_NAMES`)."""
 
 VALUE: Final = "value"
 _SETS: Final[Mapping[str, LabelSet]] = {
     name: labels for name, labels in sorted((format_labels(labels), labels) for labels in LABEL_SETS)
 }
 SET_NAMES: Final[tuple[str, ...]] = tuple(_SETS)
-"""The seven sets as classes, by name: their labels in alphabetical order, joined by comma and blank."""
+"""The names of the seven sets as classes: labels in alphabetical order, joined by comma and blank."""
 SET_CLASSES: Final[tuple[LabelSet, ...]] = tuple(_SETS.values())
 CLASSES: Final[dict[Output, tuple[str, ...]]] = {"value": (VALUE,), "labels": LABELS, "sets": SET_NAMES}
-"""What the numbers of an output stand for, in their order."""
+"""The classes of an output's numbers, in order."""
 
 
 def output_of(family: Family) -> Output:
-    """Return what the models of a family give."""
+    """Return the kind of output of a family's models."""
     return "value" if family == "regression" else "sets" if family == "set" else "labels"
 
 
 def output_of_width(width: int) -> Output:
-    """Return the output that has so many numbers."""
+    """Return the kind of output with `width` numbers."""
     for output, names in CLASSES.items():
         if len(names) == width:
             return output
@@ -65,10 +64,10 @@ def output_of_width(width: int) -> Output:
 
 Interval = tuple[float, float]
 Threshold = float | Mapping[Label, Interval] | None
-"""One for all labels; an interval a label (regression); None where the highest class is taken."""
+"""One number for all labels; an interval per label (regression); None if the highest class is taken."""
 Pairs = Literal["all", "reference"]
 PairsOption = Annotated[
-    Pairs, Option(help="regression: which intervals are tried: all, or as the reference does")
+    Pairs, Option(help="regression: intervals to try: all, or those that the reference tries")
 ]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -98,33 +97,33 @@ _Intervals = Annotated[
     ),
 ]
 CheckedThreshold = Annotated[_Intervals, WrapValidator(_read_unless_number)] | None
-"""A threshold as a file has it."""
+"""A threshold as stored in files."""
 
 
 def plain_threshold(threshold: Threshold) -> float | dict[str, list[float]] | None:
-    """Return a threshold for JSON, with every digit: a number, or both ends of each label's interval."""
+    """Return a threshold for JSON with full precision: a number, or both ends of each label's interval."""
     if isinstance(threshold, Mapping):
         return {label: list(threshold[label]) for label in SHOWN if label in threshold}
     return threshold
 
 
 def threshold_ends(threshold: Threshold) -> tuple[float, ...]:
-    """Return the numbers that a threshold is made of: of intervals both ends, label by label."""
+    """Return a threshold's numbers: for intervals both ends, label by label."""
     if isinstance(threshold, Mapping):
         return tuple(end for label in LABELS for end in threshold[label])
     return () if threshold is None else (threshold,)
 
 
 def label_set(scores: Sequence[float], threshold: Threshold) -> LabelSet:
-    """Return the labels that a model's numbers for a pair mean; may be none.
+    """Return the label set predicted by a model's scores for a pair, which may be empty.
 
     Args:
         scores: 1, 3 or 7 numbers (`CLASSES`).
-        threshold: a number for 3 of them (a label's logit must be greater), intervals for 1 (their ends
-            belong to them); of 7, the highest is taken (of equal ones the first) and no threshold is used.
+        threshold: for 3 scores a number, which a label's logit must exceed; for 1 score closed intervals; for
+            7 it is not used: the highest score wins, the first one in a tie.
 
     Raises:
-        ValueError: if threshold and scores do not belong together.
+        ValueError: if threshold and scores do not match.
     """
     match output_of_width(len(scores)), threshold:
         case "sets", _:
@@ -133,20 +132,20 @@ def label_set(scores: Sequence[float], threshold: Threshold) -> LabelSet:
             return frozenset(label for label, (low, high) in intervals.items() if low <= scores[0] <= high)
         case "labels", int() | float() as limit:
             return frozenset(label for label, score in zip(LABELS, scores, strict=True) if score > limit)
-    raise ValueError(f"a threshold such as {threshold!r} does not go with {len(scores)} numbers a pair")
+    raise ValueError(f"a threshold such as {threshold!r} does not fit {len(scores)} numbers per pair")
 
 
 def tuned(scores: Sequence[Scores], gold: Sequence[LabelSet], pairs: Pairs = "all") -> Threshold:
-    """Return the threshold with which a model does best on original pairs of dev, in the order of the file.
+    """Return the best threshold for original pairs of dev, given in file order.
 
     Raises:
-        InputError: if there is nothing to tune on.
+        InputError: if there are no scores, too few, or scores that are not finite.
     """
     if not scores or len(scores) != len(gold):
         raise InputError(f"there are {len(scores)} dev predictions for {len(gold)} dev examples to tune on")
     table = np.array(scores, dtype=float)
     if not np.isfinite(table).all():
-        raise InputError("some dev predictions are not finite: nothing can be tuned on them")
+        raise InputError("some dev predictions are not finite, so no threshold can be tuned")
     match output_of_width(table.shape[1]):
         case "sets":
             return None
@@ -156,9 +155,9 @@ def tuned(scores: Sequence[Scores], gold: Sequence[LabelSet], pairs: Pairs = "al
 
 
 def tuned_threshold(logits: Floats, gold: Sequence[LabelSet]) -> float:
-    """Return the dev logit above which labels are best taken to hold, by macro F1; of equals the first.
+    """Return the dev logit that is the best threshold by macro F1, the first one in a tie.
 
-    All logits, of shape (examples, 3), are candidates: in the order of the file, then of the labels.
+    All logits, of shape (examples, 3), are candidates, in file order, then in the order of labels.
     """
     truth = _truth(gold)
     candidates = logits.ravel()
@@ -167,7 +166,7 @@ def tuned_threshold(logits: Floats, gold: Sequence[LabelSet]) -> float:
         ordered, right = np.sort(logits[:, place]), np.sort(logits[truth[:, place], place])
         predicted = len(ordered) - np.searchsorted(ordered, candidates, side="right")
         hits = len(right) - np.searchsorted(right, candidates, side="right")
-        # Exact, since rounding must not choose between candidates that are equally good.
+        # Exact fractions, so that rounding does not break ties.
         scores = [
             score + Fraction(2 * hit, max(count + len(right), 1))
             for score, hit, count in zip(scores, hits.tolist(), predicted.tolist(), strict=True)
@@ -177,24 +176,24 @@ def tuned_threshold(logits: Floats, gold: Sequence[LabelSet]) -> float:
 
 
 def tuned_intervals(values: Floats, gold: Sequence[LabelSet], pairs: Pairs = "all") -> dict[Label, Interval]:
-    """Return for each label the interval between two dev predictions with the best F1; of equals the first.
+    """Return for each label the interval between two dev predictions with the best F1, the first in a tie.
 
-    ``all`` tries every ordered pair of predictions, the smaller one first; ``reference`` only those that
-    stand in this order in the file, so that about half of the intervals is never tried.
+    ``all`` tries every pair of predictions as ends; ``reference`` only pairs whose smaller prediction comes
+    first in the file, which skips about half of the intervals.
     """
     allowed = values[:, None] < values[None, :]
     if pairs == "reference":
         allowed &= np.triu(np.ones_like(allowed), 1)
     if not allowed.any():
         raise InputError(
-            "there are no two dev predictions of which the first is smaller: no interval to choose from"
+            "no two dev predictions are in increasing order, so there is no interval to choose from"
         )
     inside = _count_between(values, values)
     intervals: dict[Label, Interval] = {}
-    for label, holds in zip(LABELS, _truth(gold).T, strict=True):
-        hits = _count_between(values[holds], values)
-        # A quotient of two whole numbers is rounded in one way: equally good intervals get equal numbers.
-        f1 = np.where(allowed, 2 * hits / np.maximum(inside + holds.sum(), 1), -1.0)
+    for label, positive in zip(LABELS, _truth(gold).T, strict=True):
+        hits = _count_between(values[positive], values)
+        # Quotients of whole numbers, so that equally good intervals get exactly equal values.
+        f1 = np.where(allowed, 2 * hits / np.maximum(inside + positive.sum(), 1), -1.0)
         low, high = np.unravel_index(np.argmax(f1), f1.shape)
         intervals[label] = float(values[low]), float(values[high])
     return intervals

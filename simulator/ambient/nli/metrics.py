@@ -1,8 +1,7 @@
-"""From a model's numbers for pairs to predicted label sets and scores; dev tunes, test scores (spec 9).
+"""Predicted label sets and their scores, with thresholds tuned on dev and scores on test (spec 9).
 
-Scores are exact match, macro F1 and group exact match. The F1 of a label is ``2 TP / (2 TP + FP + FN)``. It
-is 0 for a label that is never predicted, and also for one that is neither predicted nor in any gold set, as
-it is in the reference.
+Scores are exact match, macro F1 and group exact match. The F1 of a label is ``2 TP / (2 TP + FP + FN)``. As
+in the reference, it is 0 for a label that is never predicted, even if no gold set contains it either.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from simulator.stats import Interval, interval_of, resampled
 Floats = npt.NDArray[np.float64]
 KEYS: Final = ("em", "f1", "group_em")
 RANDOM_SET: Final = 1 / len(LABEL_SETS)
-"""Exact match of a set drawn at random."""
+"""Expected exact match of a random set."""
 CONSTANTS: Final[tuple[LabelSet, ...]] = (
     frozenset({"neutral"}),
     frozenset({"entailment", "neutral"}),
@@ -39,7 +38,7 @@ CONSTANTS: Final[tuple[LabelSet, ...]] = (
 
 
 def example_pairs(examples: Iterable[Example]) -> list[PairScores]:
-    """Return every pair of examples, originals and disambiguations, with its labels and no scores yet."""
+    """Return all pairs of examples, originals and disambiguations, with their labels but without scores."""
     items = (NliItem(id=example.id, example=example) for example in examples)
     return [
         PairScores(id=item.id, pair=pair, premise=texts[0], hypothesis=texts[1], scores=(), labels=labels)
@@ -49,42 +48,40 @@ def example_pairs(examples: Iterable[Example]) -> list[PairScores]:
 
 
 def with_scores(pairs: Sequence[PairScores], scores: Sequence[Scores]) -> tuple[PairScores, ...]:
-    """Return pairs with what a model gave for each."""
+    """Return pairs with a model's scores."""
     return tuple(replace(pair, scores=each) for pair, each in zip(pairs, scores, strict=True))
 
 
 def with_labels(rows: Sequence[PairScores], examples: Iterable[Example]) -> tuple[PairScores, ...]:
-    """Return pairs with gold labels, taken from the data set where their file had none.
+    """Return pairs with gold labels, added from the data set where missing.
 
     Raises:
-        InputError: if a pair without labels is not in the data set, or has other sentences there.
+        InputError: if a pair without labels is not in the data set or has other sentences there.
     """
     known = {(pair.id, pair.pair): pair for pair in example_pairs(examples)}
 
     def labelled(row: PairScores) -> PairScores:
         pair = known.get((row.id, row.pair))
         if pair is None:
-            raise InputError(
-                f"example {row.id}, pair {row.pair}: not in the data; name the data it is of with --data"
-            )
+            raise InputError(f"example {row.id}, pair {row.pair}: not in the data; name its data with --data")
         if (pair.premise, pair.hypothesis) != (row.premise, row.hypothesis):
-            raise InputError(f"example {row.id}, pair {row.pair}: has other sentences in the data")
+            raise InputError(f"example {row.id}, pair {row.pair}: has different sentences in the data")
         return replace(row, labels=pair.labels)
 
     return tuple(row if row.labels is not None else labelled(row) for row in rows)
 
 
 def tuned_on(rows: Iterable[PairScores], pairs: Pairs = "all") -> Threshold:
-    """Return the threshold tuned on the originals among dev pairs."""
+    """Return the threshold tuned on the original pairs in `rows`, which are dev pairs."""
     originals = [row for row in rows if row.pair == 0]
     return tuned([row.scores for row in originals], [_gold(row) for row in originals], pairs)
 
 
 def nli_records(rows: Sequence[PairScores], threshold: Threshold) -> tuple[NliRecord, ...]:
-    """Return the predicted sets of each example, in the order of its original pair; rows are in any order.
+    """Return the predicted sets of each example, in the order of the original pairs in `rows`.
 
     Raises:
-        InputError: if a pair is missing, has no labels, or a disambiguation has several.
+        InputError: if a pair is missing or has no labels, or a disambiguation has several.
     """
     groups: dict[str, dict[int, PairScores]] = {row.id: {} for row in rows if row.pair == 0}
     for row in rows:
@@ -97,7 +94,7 @@ def nli_records(rows: Sequence[PairScores], threshold: Threshold) -> tuple[NliRe
 def _record(group: Mapping[int, PairScores], threshold: Threshold) -> NliRecord:
     original = group[0]
     if sorted(group) != list(range(len(group))):
-        raise InputError(f"example {original.id}: pairs {sorted(group)}, but they are numbered without gaps")
+        raise InputError(f"example {original.id}: has pairs {sorted(group)}; numbers must not have gaps")
     readings = [group[number] for number in range(1, len(group))]
     record = NliRecord(
         id=original.id,
@@ -109,7 +106,9 @@ def _record(group: Mapping[int, PairScores], threshold: Threshold) -> NliRecord:
     if len(record.gold) > 1 and not readings:
         return record
     if several := [row for row in readings if len(_gold(row)) != 1]:
-        raise InputError(f"example {original.id}: disambiguation {several[0].pair} has not exactly one label")
+        raise InputError(
+            f"example {original.id}: disambiguation {several[0].pair} must have exactly one label"
+        )
     return replace(
         record,
         readings=tuple(label_set(row.scores, threshold) for row in readings),
@@ -119,7 +118,7 @@ def _record(group: Mapping[int, PairScores], threshold: Threshold) -> NliRecord:
 
 def _gold(row: PairScores) -> LabelSet:
     if not row.labels:
-        raise InputError(f"example {row.id}, pair {row.pair}: has no labels to be scored by")
+        raise InputError(f"example {row.id}, pair {row.pair}: has no gold labels")
     return row.labels
 
 
@@ -127,10 +126,10 @@ def _gold(row: PairScores) -> LabelSet:
 
 
 class NliMeasures(NamedTuple):
-    """The quality of predicted label sets, as fractions, with 95 % bootstrap intervals over the examples.
+    """Scores of predicted label sets, as fractions, with 95 % bootstrap intervals over examples.
 
-    Empty sets count as wrong. `f1` is the mean of the three labels'; `group_em` is None unless the
-    disambiguations of every example have been predicted.
+    Empty sets count as wrong. `f1` is the mean over the three labels; `group_em` is None unless the
+    disambiguations of all examples were predicted.
     """
 
     n: int
@@ -146,20 +145,20 @@ def nli_measures(
 ) -> NliMeasures:
     """Return the measures of predicted label sets.
 
-    By default each record is of an example of its own. Several predictions of an example (`examples` names
-    that of each record) are one cluster, and `Interval.n` counts examples.
+    `examples`: the example of each record if examples have several predictions, which then form one cluster;
+    `Interval.n` counts examples.
 
     Raises:
         InputError: if there are no records.
     """
     if not records:
-        raise InputError("there are no predictions to be scored")
+        raise InputError("there are no predictions to score")
     predicted = _members(record.predicted for record in records)
     gold = _members(record.gold for record in records)
     exact = [record.predicted == record.gold for record in records]
     complete = all(record.readings is not None for record in records)
     groups = [[_group_exact(record) for record in records]] if complete else []
-    # Of each label: whether it is a hit, and how often it is predicted or gold (0 to 2).
+    # For each label: 1 if it is a hit, and how often it is predicted or gold (0 to 2).
     counts = np.stack([predicted * gold, predicted + gold], axis=-1).reshape(len(records), -1)
     columns = np.column_stack([np.ones(len(records)), exact, *groups, counts])
     clusters = list(examples or range(len(records)))
@@ -167,15 +166,15 @@ def nli_measures(
     by_example = np.zeros((len(number), columns.shape[1]))
     np.add.at(by_example, [number[example] for example in clusters], columns)
     sums = resampled(by_example, resamples=resamples)
-    wide = 2 + complete
-    shares = sums[:, 1:wide] / sums[:, :1]
-    hits_and_totals = sums[:, wide:].reshape(len(sums), len(LABELS), 2)
+    width = 2 + complete
+    shares = sums[:, 1:width] / sums[:, :1]
+    hits_and_totals = sums[:, width:].reshape(len(sums), len(LABELS), 2)
     by_label = 2 * hits_and_totals[..., 0] / np.maximum(hits_and_totals[..., 1], 1)
 
     def interval(values: Floats) -> Interval:
-        of_values = interval_of(values, len(by_example), groups=len(by_example))
-        assert of_values is not None  # there are records
-        return of_values
+        result = interval_of(values, len(by_example), groups=len(by_example))
+        assert result is not None  # there are records
+        return result
 
     return NliMeasures(
         n=len(records),
@@ -188,7 +187,7 @@ def nli_measures(
 
 
 def constant_baselines(gold: Sequence[LabelSet]) -> dict[LabelSet, NliMeasures]:
-    """Return what somebody gets who always gives the same set: exact match and macro F1 (no group EM)."""
+    """Return the scores of always predicting the same set: exact match and macro F1 (no group EM)."""
     return {
         constant: nli_measures(
             [
@@ -213,14 +212,14 @@ def _members(sets: Iterable[LabelSet]) -> Floats:
 
 
 class Spread(NamedTuple):
-    """Mean over seeds and sample standard deviation (n - 1); None for a single seed."""
+    """Mean over seeds and sample standard deviation (n - 1), which is None for a single seed."""
 
     mean: float
     sd: float | None
 
 
 class SeedsSummary(NamedTuple):
-    """The scores of one model over its seeds, as fractions; of intervals, each end's median threshold."""
+    """The scores of one model over its seeds, as fractions, and the median threshold (of each end)."""
 
     seeds: tuple[int, ...]
     em: Spread
@@ -230,14 +229,14 @@ class SeedsSummary(NamedTuple):
 
 
 def seed_record(model: str, seed: int, records: Sequence[NliRecord], threshold: Threshold) -> SeedRecord:
-    """Return the scores of one training in the form of the published files.
+    """Return the scores of one trained model in the form of the published files.
 
     Raises:
-        InputError: if the disambiguations have not been predicted.
+        InputError: if the disambiguations were not predicted.
     """
     measures = nli_measures(records, resamples=0)
     if measures.group_em is None:
-        raise InputError(f"{model}, seed {seed}: the disambiguations are not predicted, so no group EM")
+        raise InputError(f"{model}, seed {seed}: no group EM, since disambiguations were not predicted")
     return SeedRecord(
         model=model,
         seed=seed,
@@ -249,19 +248,19 @@ def seed_record(model: str, seed: int, records: Sequence[NliRecord], threshold: 
 
 
 def seeds_summary(records: Sequence[SeedRecord]) -> SeedsSummary:
-    """Return the scores of one model over several trainings.
+    """Return the scores of one model over several seeds.
 
     Raises:
-        InputError: if there are none, they are of several models, a seed is there twice, or some have
-            another kind of threshold than the others.
+        InputError: if there are no records, or they have several models, repeated seeds, or thresholds of
+            different kinds.
     """
     if not records:
-        raise InputError("there are no seeds to be summed up")
+        raise InputError("there are no seeds to summarize")
     ordered = sorted(records, key=lambda record: record.seed)
     seeds = tuple(record.seed for record in ordered)
     if len({record.model for record in ordered}) > 1 or len(set(seeds)) < len(seeds):
-        named = ", ".join(f"{record.model} seed {record.seed}" for record in ordered)
-        raise InputError(f"these are not the seeds of one model, each once: {named}")
+        actual = ", ".join(f"{record.model} seed {record.seed}" for record in ordered)
+        raise InputError(f"these are not distinct seeds of one model: {actual}")
     em, f1, group_em = (_spread([getattr(record, key) for record in ordered]) for key in KEYS)
     threshold = _median_threshold(ordered[0].model, [threshold_ends(record.threshold) for record in ordered])
     return SeedsSummary(seeds, em, f1, group_em, threshold)
@@ -272,7 +271,7 @@ def _spread(values: Sequence[float]) -> Spread:
 
 
 def _median_threshold(model: str, ends: Sequence[Sequence[float]]) -> Threshold:
-    """Return the median of thresholds; of intervals, that of each end by itself."""
+    """Return the median of thresholds, for intervals of each end separately."""
     if len(set(map(len, ends))) > 1:
         raise InputError(f"{model}: its seeds have thresholds of different kinds")
     medians = [float(median(each)) for each in zip(*ends, strict=True)]

@@ -1,8 +1,8 @@
-"""A trained model that says for pairs of sentences which labels hold (spec 9.1, 10, 2.2).
+"""Prediction of label sets and label probabilities by a trained NLI model (spec 9.1, 10, 2.2).
 
-A folder is either what ``askback train ambient-nli`` wrote for one seed (``nli.json`` says family and
-threshold), or any local folder of a transformers model for sequence classification whose configuration names
-its classes: three labels, the seven sets, or one number.
+The model's folder was either written by ``askback train ambient-nli`` for one seed (``nli.json`` contains
+family and threshold), or contains any transformers model for sequence classification whose configuration
+names its classes: three labels, the seven sets, or one number.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class Settings(BaseModel, frozen=True):
     max_length: int = MAX_LENGTH
 
 
-# ---- reading pairs
+# ---- encoding of pairs
 
 
 def encode(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> Any:
-    """Return a batch of pairs as padded tensors, cut to a length in tokens, the longer sentence first.
+    """Return a batch of pairs as padded tensors, truncated to `max_length` tokens, longer sentences first.
 
-    A tokenizer that has no sign to stand between two sentences (those of causal models) gets them on lines.
+    For a tokenizer without separator token (of causal models), the sentences are on separate lines.
     """
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
@@ -66,23 +66,23 @@ def encode(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> Any:
 
 
 def forward(model: Any, batch: Any) -> Any:
-    """Return a model's numbers for an encoded batch, a tensor of shape (pairs, classes)."""
-    # Causal models would else keep what only a continuation needs.
+    """Return a model's logits for an encoded batch, a tensor of shape (pairs, classes)."""
+    # Causal models would otherwise keep a cache for continuations.
     extra = {"use_cache": False} if hasattr(model.config, "use_cache") else {}
     return model(**batch.to(model.device), **extra).logits.float()
 
 
 def batches(pairs: Sequence[Pair], size: int) -> Iterator[list[int]]:
-    """Yield the places of `pairs` in batches of about the same length, the longest first."""
+    """Yield the indices of `pairs` in batches of similar text length, the longest first."""
     ordered = sorted(range(len(pairs)), key=lambda place: -sum(map(len, pairs[place])))
     for start in range(0, len(ordered), size):
         yield ordered[start : start + size]
 
 
-def load_config(folder: Path, wanted: str) -> Any:
-    """Return the configuration of the model in a folder; `wanted` is what there should be in it."""
+def load_config(folder: Path, expected: str) -> Any:
+    """Return the configuration of the model in a folder; `expected` describes the model for errors."""
     if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder; name one with {wanted}")
+        raise InputError(f"{folder}: no such folder; name a folder with {expected}")
     with loading(f"load the model {folder}") as transformers:
         return transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
 
@@ -92,14 +92,14 @@ def load_config(folder: Path, wanted: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A model with its tokenizer; `order` is for each class of the family the place of the model's number."""
+    """A model with its tokenizer; `order` has the index of each of the family's classes in its logits."""
 
     model: Any
     tokenizer: Any
     order: tuple[int, ...]
 
     def scores(self, pairs: Sequence[Pair], max_length: int, batch: int) -> list[Scores]:
-        """Return the model's numbers for pairs, in their order; `batch` of them are read at a time."""
+        """Return the model's scores of pairs, computed in batches of `batch` pairs."""
         scores: list[Scores] = [()] * len(pairs)
         with imported("torch").inference_mode():
             for places in batches(pairs, batch):
@@ -111,10 +111,9 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Predictor:
-    """A model of one of the families, or one a label (family binary), ready to be asked.
+    """A loaded model of one of the families, or one model per label (family binary).
 
-    Its threshold is None where none is known, or needed (family set); `max_length` is in tokens, `batch` in
-    pairs.
+    The threshold is None if unknown or not needed (family set); `max_length` is in tokens, `batch` in pairs.
     """
 
     name: str
@@ -126,11 +125,11 @@ class Predictor:
 
     @property
     def output(self) -> Output:
-        """Return what kind of numbers it gives."""
+        """The kind of the model's output."""
         return output_of(self.family)
 
     def scores(self, pairs: Sequence[Pair]) -> list[Scores]:
-        """Return its numbers for each pair, in the order of `families.CLASSES`."""
+        """Return the scores of each pair, in the order of `families.CLASSES`."""
         by_head = (head.scores(pairs, self.max_length, self.batch) for head in self.heads)
         return [tuple(number for part in parts for number in part) for parts in zip(*by_head, strict=True)]
 
@@ -142,24 +141,24 @@ class Predictor:
         """
         if self.threshold is None and self.output != "sets":
             raise InputError(
-                f"{self.name}: has no threshold to make label sets with; train it with `askback train "
-                f'ambient-nli`, or write one into {SETTINGS}: {{"threshold": …}}'
+                f"{self.name}: has no threshold for label sets; train it with `askback train ambient-nli`, "
+                f'or add one to {SETTINGS}: {{"threshold": …}}'
             )
         return [label_set(score, self.threshold) for score in self.scores(pairs)]
 
     def probabilities(self, pairs: Sequence[Pair]) -> list[dict[Label, float]]:
-        """Return the probability of each label: each by itself (multilabel, binary), or adding up to 1.
+        """Return the probability of each label: independent (multilabel, binary), or adding up to 1.
 
-        A classifier over sets gives a label the probability of all sets with it.
+        For a classifier over sets, a label has the total probability of all sets that contain it.
 
         Raises:
-            InputError: if the model gives one number, which is no probability of labels.
+            InputError: if the model outputs one number instead of label probabilities.
         """
         return [self._probabilities(score) for score in self.scores(pairs)]
 
     def _probabilities(self, scores: Scores) -> dict[Label, float]:
         if self.output == "value":
-            raise InputError(f"{self.name}: gives one number for a pair, not probabilities of labels")
+            raise InputError(f"{self.name}: outputs one number per pair, not label probabilities")
         if self.family in ("multilabel", "binary"):
             return dict(zip(LABELS, expit(scores).tolist(), strict=True))
         shares = softmax(scores).tolist()
@@ -170,14 +169,14 @@ class Predictor:
 
 
 def load_predictor(folder: str | Path, *, device: str | None = None) -> Predictor:
-    """Return the model in a folder: what training wrote for one seed, or one that names its classes.
+    """Load the model in a folder, trained by Askback or with named classes.
 
-    Where the folder names no family, a model with three classes is taken for a ``classifier`` unless its
-    configuration calls it multi-label. `device`: ``cpu``, ``cuda``; None for a GPU if there is one.
+    If the folder names no family, a model with three classes is a ``classifier`` unless its configuration
+    says that it is multi-label. `device`: ``cpu``, ``cuda``; None for a GPU if available.
 
     Raises:
         Unsupported: if torch or transformers is missing.
-        InputError: if there is no such model, or it does not name its classes.
+        InputError: if there is no such model or it does not name its classes.
     """
     folder = Path(folder)
     settings = _settings(folder / SETTINGS)
@@ -192,7 +191,7 @@ def load_predictor(folder: str | Path, *, device: str | None = None) -> Predicto
         family = family or _family(output, config)
         if output_of(family) != output:
             raise InputError(
-                f"{folder}: its classes are {'; '.join(CLASSES[output])}, as in no model of family {family}"
+                f"{folder}: its classes are {'; '.join(CLASSES[output])}, which do not fit family {family}"
             )
         heads = (Head(*load_local(_CLASSIFIER, folder, device), order),)
     return Predictor(
@@ -210,12 +209,12 @@ _CLASSIFIER: Final = "AutoModelForSequenceClassification"
 def _config(folder: Path) -> Any:
     config = load_config(folder, "a model for sequence classification")
     if not any(name.endswith("ForSequenceClassification") for name in config.architectures or []):
-        raise InputError(f"{folder}: holds no model for sequence classification; train one on it first")
+        raise InputError(f"{folder}: is not a model for sequence classification; train one from it first")
     return config
 
 
 def _classes(folder: Path, config: Any) -> tuple[Output, tuple[int, ...]]:
-    """Return what kind of classes a model has, and where in its numbers each of them is."""
+    """Return a model's kind of output, and the index of each class in its logits."""
     names = [str(config.id2label[place]).strip().lower() for place in range(len(config.id2label))]
     if len(names) == 1:
         return "value", (0,)
@@ -239,5 +238,5 @@ def _settings(path: Path) -> Settings:
         return Settings()
     content = read_json(path)
     if not isinstance(content, dict) or content.get("family") not in FAMILIES:
-        raise InputError(f"{path}: names no family; there are {', '.join(FAMILIES)}")
+        raise InputError(f"{path}: family must be one of {', '.join(FAMILIES)}")
     return Codec[Settings](Settings).read(content, str(path))

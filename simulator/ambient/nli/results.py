@@ -1,7 +1,7 @@
-"""Results of multilabel inference in files and folders, scored anew and compared with stored scores.
+"""Results of multilabel NLI in files and folders, rescored and compared with stored scores.
 
-A folder is that of a model if it has files of seeds, predictions, or logits (its own, or in a folder for each
-seed, as training leaves them); any other folder is looked through for such folders.
+A model folder contains files of seeds, predictions, or logits (directly, or in a folder per seed as written
+by training). Any other folder is searched for model folders.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ from simulator.ambient.nli.table import (
     table_intervals,
 )
 from simulator.ambient.records import NliRecord, SeedRecord
-from simulator.ambient.reporting.measures import Measure, Results, worded
+from simulator.ambient.reporting.measures import Measure, Results, build_measures
 from simulator.errors import InputError
 
 T = TypeVar("T")
-_DEEPEST: Final = 4
+_MAX_DEPTH: Final = 4
 
 
 @dataclass(slots=True)
-class Inferred:
-    """The results that files and folders hold, and `problems`: what could not be read or scored.
+class NliResults:
+    """The results in files and folders, comparisons with stored scores (`checks`), and unreadable files.
 
-    `examples`: of dev and test, for logits without labels; `pairs`: which intervals are tried in tuning a
-    regression; `gold`: label sets of the examples that were predicted, of the first model that says them.
+    `examples` loads the dev and test examples, for logits without labels; `pairs` are the intervals to try in
+    tuning a regression; `gold` has the gold label sets of the predicted examples.
     """
 
     examples: Callable[[], Sequence[Example]]
@@ -69,7 +69,7 @@ class Inferred:
     problems: list[str] = field(default_factory=list)
 
     def read(self, paths: Sequence[Path]) -> None:
-        """Add everything that files and folders hold."""
+        """Add the contents of files and folders."""
         seeds: dict[Path, list[Path]] = {}
         for path in paths:
             if path.is_dir():
@@ -77,7 +77,7 @@ class Inferred:
             elif seed_of(path) is not None:
                 seeds.setdefault(path.parent, []).append(path)
             elif path.name in LOGITS.values():
-                self.problems.append(f"{path}: dev and test belong together; name the folder")
+                self.problems.append(f"{path}: needs both dev and test logits; name the folder")
             elif records := self._predictions(path):
                 name = path.parent.resolve().name if path.name == PREDICTIONS else path.stem
                 self._add_predictions(name, name, records)
@@ -85,7 +85,7 @@ class Inferred:
             self._add_seeds(folder.resolve().name, self._seeds(files))
 
     def add_baselines(self) -> None:
-        """Add a set drawn at random and constant sets, where there is any model."""
+        """Add a random set and constant sets as baselines if there are any models."""
         if self.models:
             self.models += baseline_rows(self.gold)
 
@@ -96,15 +96,15 @@ class Inferred:
     def _add_predictions(
         self, name: str, folder: str, records: Sequence[NliRecord], threshold: Threshold = None
     ) -> None:
-        self._learn(records)
+        self._set_gold(records)
         measures = nli_measures(records)
         self.models.append(Model(name=name, folder=folder, measures=measures, threshold=threshold))
 
-    def _learn(self, records: Sequence[NliRecord]) -> None:
+    def _set_gold(self, records: Sequence[NliRecord]) -> None:
         self.gold = self.gold or tuple(record.gold for record in records)
 
     def _attempt(self, read: Callable[[], T], place: str = "") -> T | None:
-        """Return what `read` does; None if it cannot, which is a problem."""
+        """Return the result of `read`, or record its error as a problem and return None."""
         try:
             return read()
         except InputError as error:
@@ -114,8 +114,8 @@ class Inferred:
     def _read_folder(self, folder: Path) -> None:
         models = list(_model_folders(folder, 0))
         if not models:
-            called = f"{PREDICTIONS}, seed42.json or {' with '.join(LOGITS.values())}"
-            self.problems.append(f"{folder}: no results in it; they are called {called}")
+            expected = f"{PREDICTIONS}, seed42.json or {' with '.join(LOGITS.values())}"
+            self.problems.append(f"{folder}: contains no results ({expected})")
         for model in models:
             self._read_model(model)
 
@@ -130,19 +130,19 @@ class Inferred:
                 continue
             seed = seed_of(part)
             if seed is None:
-                # Logits in the model's own folder: one training, of whatever seed.
+                # Logits directly in the model's folder come from one training with an unknown seed.
                 self._add_predictions(name, name, *scored)
                 continue
-            self._learn(scored[0])
+            self._set_gold(scored[0])
             record = self._attempt(partial(seed_record, name, seed, *scored))
             if record is None:
                 self._add_predictions(f"{name}, seed {seed}", name, *scored)
             else:
                 recomputed.append(record)
-        known = {record.seed: record for record in stored}
+        by_seed = {record.seed: record for record in stored}
         for record in recomputed:
-            if record.seed in known:
-                outcome = "; ".join(_differences(known[record.seed], record)) or "agrees with its logits"
+            if record.seed in by_seed:
+                outcome = "; ".join(_differences(by_seed[record.seed], record)) or "agrees with its logits"
                 self.checks.append(f"{name}, seed {record.seed}: {outcome}")
         self._add_seeds(name, stored or recomputed)
         if records:
@@ -151,7 +151,7 @@ class Inferred:
             self._add_predictions(f"{name}: predictions" if stored or recomputed else name, name, records)
 
     def _predictions_of(self, folder: Path) -> tuple[tuple[NliRecord, ...], Threshold]:
-        """Return what the test logits of a folder predict with the threshold that its dev logits give."""
+        """Return the predictions of a folder's test logits with the threshold tuned on its dev logits."""
         dev, test = (self._logits(folder / name) for name in LOGITS.values())
         if len({len(row.scores) for row in (*dev, *test)}) > 1:
             raise InputError("dev and test logits are of different kinds")
@@ -178,38 +178,38 @@ class Inferred:
 
 
 def _nearest_seed(records: Sequence[NliRecord], stored: Sequence[SeedRecord]) -> str:
-    """Return which seed predictions are of, as their scores say."""
+    """Return a sentence that says which seed's scores match those of the predictions."""
     measures = nli_measures(records, resamples=0)
-    off = {
+    distances = {
         record.seed: max(abs(record.em - measures.em.value), abs(record.f1 - measures.f1.value))
         for record in stored
     }
-    same = [str(seed) for seed, distance in off.items() if distance <= TOLERANCE]
+    same = [str(seed) for seed, distance in distances.items() if distance <= TOLERANCE]
     if same:
-        return f"is that of seed {', '.join(same)}"
-    return f"agrees with no seed (nearest: {min(off.values()):.2g} off)"
+        return f"agrees with seed {', '.join(same)}"
+    return f"agrees with no seed (nearest: {min(distances.values()):.2g} off)"
 
 
 def _differences(stored: SeedRecord, recomputed: SeedRecord) -> list[str]:
     pairs = [(name, getattr(stored, name), getattr(recomputed, name)) for name in KEYS]
-    before, now = threshold_ends(stored.threshold), threshold_ends(recomputed.threshold)
+    old, new = threshold_ends(stored.threshold), threshold_ends(recomputed.threshold)
     pairs += [
-        (f"threshold {place}", *each) for place, each in enumerate(zip(before, now, strict=False), start=1)
+        (f"threshold {place}", *each) for place, each in enumerate(zip(old, new, strict=False), start=1)
     ]
     differences = [
-        f"{name} is stored as {first:.9g}, but is {second:.9g}"
+        f"{name} is stored as {first:.9g}, but recomputed as {second:.9g}"
         for name, first, second in pairs
         if abs(first - second) > TOLERANCE
     ]
-    if len(before) != len(now):
-        differences.append("the stored threshold is of another kind")
+    if len(old) != len(new):
+        differences.append("the stored threshold is of a different kind")
     return differences
 
 
 def _model_folders(folder: Path, depth: int) -> Iterator[Path]:
     if _seed_files(folder) or (folder / PREDICTIONS).is_file() or _logits_folders(folder):
         yield folder
-    elif depth < _DEEPEST:
+    elif depth < _MAX_DEPTH:
         for inner in sorted(path for path in folder.iterdir() if path.is_dir()):
             yield from _model_folders(inner, depth + 1)
 
@@ -219,38 +219,40 @@ def _seed_files(folder: Path) -> list[Path]:
 
 
 def _logits_folders(folder: Path) -> list[Path]:
-    """Return the folder itself and those of its seeds, as far as they have logits of dev and test."""
+    """Return those of the folder itself and its seeds' folders that have both dev and test logits."""
     parts = [folder, *sorted(path for path in folder.glob("seed*") if path.is_dir())]
     return [part for part in parts if all((part / name).is_file() for name in LOGITS.values())]
 
 
-def inferred(files: Sequence[Path], examples: Sequence[Example], first: Sequence[Model]) -> Inferred:
-    """Return what the folders of some files hold, and files called otherwise; with the baselines.
+def read_nli_results(
+    files: Sequence[Path], examples: Sequence[Example], first: Sequence[Model]
+) -> NliResults:
+    """Return the results in the folders of some files, and in files with other names, with baselines.
 
-    `examples`: of the dataset, dev and test; needed where logits come without labels.
+    `examples`: the dataset's dev and test, needed for logits without labels; `first`: models to put first.
     """
 
-    def known() -> Sequence[Example]:
+    def load() -> Sequence[Example]:
         if not examples:
             raise InputError("logits without labels need the dataset; name it with --data")
         return examples
 
-    results, places = Inferred(known, models=[*first]), dict[Path, None]()
+    results, paths = NliResults(load, models=[*first]), dict[Path, None]()
     for file in files:
         folder = file.parent.parent if seed_of(file.parent) is not None else file.parent
-        odd = file.suffix == ".jsonl" and file.name != PREDICTIONS and not file.name.endswith("_logits.jsonl")
-        places[file if odd else folder] = None
-    results.read([*places])
+        standard = file.name == PREDICTIONS or file.name.endswith("_logits.jsonl")
+        paths[file if file.suffix == ".jsonl" and not standard else folder] = None
+    results.read([*paths])
     results.gold = results.gold or tuple(example.labels for example in examples if example.split == "test")
     results.add_baselines()
     return results
 
 
-def nli_results(results: Inferred, files: Sequence[str], left_out: int = 0) -> Results:
-    """Return what is told of label sets by model, with the baselines."""
+def nli_results(results: NliResults, files: Sequence[str], left_out: int = 0) -> Results:
+    """Return the report's results on label sets by model, with the baselines."""
     models = results.models
     single = [
-        f"{model.name}: one training; the paper's figures are means over five"
+        f"{model.name}: one seed; the paper's figures are means over five"
         for model in models
         if model.seeds is None and model.measures is not None and model.printed
     ]
@@ -295,7 +297,7 @@ def _model_json(model: Model) -> dict[str, Any]:
 def _measures(model: Model) -> tuple[Measure, ...]:
     n = len(model.seeds.seeds) if model.seeds else model.measures.n if model.measures else None
     values = [Count(score.mean if isinstance(score, Spread) else score, n) for score in model.scores]
-    return worded(
+    return build_measures(
         "nli",
         dict(zip(KEYS, values, strict=True)),
         paper={key: spread.mean for key, spread in zip(KEYS, model.printed, strict=False) if spread},

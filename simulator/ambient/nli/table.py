@@ -1,4 +1,4 @@
-"""Tables 5 and 11: label sets by model, and the thresholds they were made with (spec 9.3, 12)."""
+"""Tables 5 and 11: scores of predicted label sets by model, and thresholds (spec 9.3, 12)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RANDOM: Final = "random set (1/7)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaperRow:
-    """A model of the paper; numbers in per cent, None where the tables have none."""
+    """A model of the paper; numbers in per cent, None where the tables have no value."""
 
     title: str
     folder: str
@@ -49,10 +49,10 @@ Score = Spread | Interval | float | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """A row of the tables: a model over its seeds, or what one training of it, or a constant, predicts.
+    """A row of the tables: a model over its seeds, or the predictions of one trained model or a constant.
 
-    `folder`: what the published results would call the model, by default its name; `threshold`: with which
-    the predictions were made, where `seeds` says nothing.
+    `folder`: the model's name in the published results, by default its own; `threshold`: that of the
+    predictions, without `seeds`.
     """
 
     name: str
@@ -63,37 +63,37 @@ class Model:
 
     @property
     def paper(self) -> PaperRow | None:
-        """Return what the paper prints of it."""
+        """The paper's row for the model, if any."""
         name = self.folder or self.name
         return next((row for row in paper_rows() if row.folder == name), None)
 
     @property
     def scores(self) -> tuple[Score, ...]:
-        """Exact match, F1 and group exact match over seeds or of predictions; else of a random set."""
+        """Exact match, F1 and group exact match, over seeds or of predictions, or of a random set."""
         source = self.seeds or self.measures
         return tuple(getattr(source, key) for key in KEYS) if source else (RANDOM_SET, None, None)
 
     @property
     def printed(self) -> tuple[Spread | None, ...]:
-        """Exact match, F1 and group exact match in the paper; empty if it prints none."""
+        """Exact match, F1 and group exact match in the paper; empty if not in the paper."""
         return tuple(getattr(self.paper, key) for key in KEYS) if self.paper and self.paper.em else ()
 
     @property
     def own_threshold(self) -> Threshold:
-        """The median over seeds, or that of the predictions."""
+        """The median threshold over seeds, or that of the predictions."""
         return self.seeds.threshold if self.seeds is not None else self.threshold
 
 
 @lru_cache(maxsize=1)
 def paper_rows() -> tuple[PaperRow, ...]:
-    """Return what the paper prints, in its order."""
+    """Return the paper's rows, in order."""
     return read_list(_PAPER, Codec[PaperRow](PaperRow).read_row)
 
 
 def table_5(models: Sequence[Model]) -> Table:
-    """Return Table 5 in the paper's shape, in per cent: mean (standard deviation), or value [95 % interval].
+    """Return Table 5 in the paper's layout, in per cent: mean (standard deviation), or value [95 % interval].
 
-    What the paper prints of a model stands in columns beside, if it prints anything of one.
+    The paper's values are in additional columns if there are any.
     """
     columns = ["model", "runs", *_MEASURES]
     if any(model.printed for model in models):
@@ -119,13 +119,13 @@ def table_5_short(models: Sequence[Model]) -> Table:
 
 
 def table_intervals(models: Sequence[Model]) -> Table:
-    """Return the 95 % intervals over examples, of models with predictions, in per cent."""
+    """Return the 95 % intervals over examples for models with predictions, in per cent."""
     values = [(model, [getattr(model.measures, key) for key in KEYS]) for model in models if model.measures]
     return _interval_table(values, _MEASURES, "95 % intervals over examples, in %")
 
 
 def table_by_label(models: Sequence[Model]) -> Table:
-    """Return F1 of each label with its interval, of models with predictions, in per cent."""
+    """Return F1 of each label with its interval for models with predictions, in per cent."""
     values = [(model, model.measures.f1_by_label.values()) for model in models if model.measures]
     return _interval_table(values, LABELS, "F1 by label, in %, with 95 % intervals over examples")
 
@@ -137,7 +137,7 @@ def _interval_table(
 
 
 def table_5_long(models: Sequence[Model]) -> Table:
-    """Return Table 5 with every digit, as fractions, for files: means, deviations, intervals, F1 by label."""
+    """Return Table 5 for files, as fractions of full precision: means, deviations, intervals, F1 by label."""
     columns = [
         *("model", "runs"),
         *(f"{key}{end}" for key in KEYS for end in ("_mean", "_sd")),
@@ -149,7 +149,7 @@ def table_5_long(models: Sequence[Model]) -> Table:
 
 
 def table_11(models: Sequence[Model]) -> Table:
-    """Return Table 11: thresholds, the median over seeds; of intervals each end's."""
+    """Return Table 11: the median thresholds over seeds, for intervals of each end."""
     rows = [
         [name, threshold_text(own), threshold_text(printed)] for name, own, printed in _thresholds(models)
     ]
@@ -157,7 +157,7 @@ def table_11(models: Sequence[Model]) -> Table:
 
 
 def table_11_plain(models: Sequence[Model]) -> dict[str, Any]:
-    """Return Table 11 for JSON: thresholds as numbers, of intervals both ends of each label."""
+    """Return Table 11 for JSON: thresholds as numbers, for intervals both ends of each label."""
     rows = [
         dict(zip(_TABLE_11, (name, plain_threshold(own), plain_threshold(printed)), strict=True))
         for name, own, printed in _thresholds(models)
@@ -166,7 +166,7 @@ def table_11_plain(models: Sequence[Model]) -> dict[str, Any]:
 
 
 def _thresholds(models: Iterable[Model]) -> Iterator[tuple[str, Threshold, Threshold]]:
-    """Yield each model's own threshold and the paper's, where there is one."""
+    """Yield name, own threshold and the paper's threshold of each model that has either."""
     for model in models:
         own, printed = model.own_threshold, model.paper.threshold if model.paper else None
         if own is not None or printed is not None:
@@ -174,7 +174,7 @@ def _thresholds(models: Iterable[Model]) -> Iterator[tuple[str, Threshold, Thres
 
 
 def baseline_rows(gold: Sequence[LabelSet]) -> list[Model]:
-    """Return rows for a set drawn at random, and for those who always give the same set."""
+    """Return rows for a random set and for constant sets."""
     rows = [Model(name=RANDOM)]
     for labels, measures in (constant_baselines(gold) if gold else {}).items():
         letters = "+".join(map(_letter, sorted(labels, key=SHOWN.index)))
@@ -183,7 +183,7 @@ def baseline_rows(gold: Sequence[LabelSet]) -> list[Model]:
 
 
 def threshold_text(threshold: Threshold) -> str | None:
-    """Return a threshold as Table 11 prints it; None for none."""
+    """Format a threshold as in Table 11; None without threshold."""
     if threshold is None:
         return None
     if isinstance(threshold, Mapping):
@@ -221,7 +221,7 @@ def _long_cells(model: Model) -> list[Cell]:
 
 
 def _cell(score: Score, times: float = _PER_CENT, *, ends: bool = True) -> str | None:
-    """Return a score as people read it: ``51.2 (1.3)`` over seeds, else with the `ends` of its interval."""
+    """Format a score: ``51.2 (1.3)`` over seeds, else with the `ends` of its interval if wanted."""
     match score:
         case None:
             return None

@@ -1,11 +1,11 @@
-"""Training of models of inference, over one seed or several, and what is left of each in files (spec 9).
+"""Training of NLI models with one or several seeds, and the files written for each (spec 9).
 
-Seeds are trained one after the other, side by side in processes, or on a cluster. ::
+Seeds are trained one after the other, in parallel processes, or on a cluster. ::
 
     out/
-      training.json            what is trained, on what, how; another training does not go into this folder
+      training.json            base model, data and settings; another training must use another folder
       seed42.json              scores and threshold in the published format, written last
-      seed42/                  the model (three, family binary), tokenizer, nli.json
+      seed42/                  the model (three for family binary), tokenizer, nli.json
         dev_logits.jsonl  test_logits.jsonl  predictions.jsonl  curve.json
 """
 
@@ -49,9 +49,10 @@ from simulator.runner.spreading import in_order
 from simulator.seeds import derive_seed
 from simulator.tables.records import read_json
 
-# ---- learning
+# ---- optimization
 
-Tell = Callable[[int, float], None]
+Progress = Callable[[int, float], None]
+"""Called with the number of updates done and the latest loss."""
 CURVE: Final = "curve.json"
 _PROBLEMS: Final[dict[Family, str]] = {
     "regression": "regression",
@@ -62,7 +63,7 @@ _PROBLEMS: Final[dict[Family, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Pairs that are seen so many times, before the next stage begins."""
+    """A stage of training: pairs, and the number of epochs over them."""
 
     pairs: Sequence[TrainingPair]
     epochs: int
@@ -70,28 +71,28 @@ class Stage:
 
 @dataclass(slots=True)
 class Curve:
-    """The loss of each update, and of pairs held out after each epoch of the last stage."""
+    """The loss of each update, and the held-out loss after each epoch of the last stage."""
 
     loss: list[float] = field(default_factory=list)
     held_out: list[float] = field(default_factory=list)
 
     @property
     def best_epoch(self) -> int | None:
-        """The epoch of the last stage, from 1, whose weights were kept; None if nothing was held out."""
+        """The best epoch of the last stage, from 1; None without held-out pairs."""
         return 1 + self.held_out.index(min(self.held_out)) if self.held_out else None
 
 
 def new_model(base: str, family: Family, classes: Sequence[str], device: str) -> tuple[Any, Any]:
-    """Return a model with a new head, whose numbers stand for `classes`, and its tokenizer.
+    """Return a model with a new head for `classes`, and its tokenizer.
 
-    The base is a folder, or an id that transformers knows; a head that it has is thrown away.
+    `base`: a folder or a transformers model id, whose own head is discarded.
 
     Raises:
-        InputError: if there is no such model, or it cannot classify.
+        InputError: if there is no such model or it does not support classification.
     """
-    here = {"local_files_only": Path(base).is_dir()}
+    source = {"local_files_only": Path(base).is_dir()}
     with loading(f"train on {base}"):
-        tokenizer = transformers.AutoTokenizer.from_pretrained(base, **here)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(base, **source)
         model = transformers.AutoModelForSequenceClassification.from_pretrained(
             base,
             num_labels=len(classes),
@@ -100,7 +101,7 @@ def new_model(base: str, family: Family, classes: Sequence[str], device: str) ->
             problem_type=_PROBLEMS.get(family, "single_label_classification"),
             ignore_mismatched_sizes=True,
             dtype=torch.float32,
-            **here,
+            **source,
         )
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
@@ -110,7 +111,7 @@ def new_model(base: str, family: Family, classes: Sequence[str], device: str) ->
 
 
 def updates_of(stages: Sequence[Stage], batch: int) -> int:
-    """Return how many updates stages take."""
+    """Return the number of updates in stages."""
     return sum(stage.epochs * math.ceil(len(stage.pairs) / batch) for stage in stages)
 
 
@@ -122,13 +123,12 @@ def fit(
     seed: int,
     *,
     held_out: Sequence[TrainingPair] = (),
-    tell: Tell = lambda done, loss: None,
+    report: Progress = lambda done, loss: None,
 ) -> Curve:
-    """Train a model that `new_model` made, in place, and return its losses; it is not in training afterwards.
+    """Train a model from `new_model` in place, put it into evaluation mode, and return its losses.
 
-    `seed` is of the order of pairs; what the model draws itself is torch's. With pairs `held_out`, the
-    weights of the best epoch of the last stage are kept. `tell` hears the number of updates made and the
-    newest loss.
+    `seed` determines the order of pairs; other randomness is torch's. With `held_out` pairs, the weights of
+    the best epoch of the last stage are kept.
     """
     curve = Curve()
     best: dict[str, Any] | None = None
@@ -146,7 +146,7 @@ def fit(
                 schedule.step()
                 optimizer.zero_grad()
                 curve.loss.append(float(loss.item()))
-                tell(len(curve.loss), curve.loss[-1])
+                report(len(curve.loss), curve.loss[-1])
             if held_out and stage is stages[-1]:
                 model.eval()
                 curve.held_out.append(mean_loss(model, tokenizer, held_out, config))
@@ -159,7 +159,7 @@ def fit(
 
 
 def loss_of(logits: Any, target: Any, family: Family) -> Any:
-    """Return the loss of a batch: squares, cross-entropy with shares, or a yes or no for each label."""
+    """Return the loss of a batch: squared error, cross-entropy, or binary cross-entropy per label."""
     if family == "regression":
         return functional.mse_loss(logits, target)
     if family in ("multilabel", "binary"):
@@ -168,7 +168,7 @@ def loss_of(logits: Any, target: Any, family: Family) -> Any:
 
 
 def mean_loss(model: Any, tokenizer: Any, pairs: Sequence[TrainingPair], config: TrainConfig) -> float:
-    """Return the mean loss of pairs from which nothing is learnt."""
+    """Return the mean loss over pairs, without gradients."""
     total = 0.0
     with torch.inference_mode():
         for start in range(0, len(pairs), config.read_batch):
@@ -178,7 +178,7 @@ def mean_loss(model: Any, tokenizer: Any, pairs: Sequence[TrainingPair], config:
 
 
 def _optimizer(model: Any, config: TrainConfig, updates: int) -> tuple[list[Any], Any, Any]:
-    """Return the weights that are trained, their optimiser and its schedule, for one stage."""
+    """Return the trainable weights, their optimizer and its schedule for one stage."""
     weights = [weight for weight in model.parameters() if weight.requires_grad]
     groups = [
         {"params": [weight for weight in weights if weight.ndim >= 2], "weight_decay": config.weight_decay},
@@ -196,7 +196,7 @@ def _loss(model: Any, tokenizer: Any, pairs: Sequence[TrainingPair], config: Tra
 
 
 def _renew_head(model: Any) -> None:
-    """Draw the head anew: one that the base brings along may mean other classes, or in another order."""
+    """Reinitialize the head, since the base's own may have other classes or another order."""
     deviation = getattr(model.config, "initializer_range", 0.02)
     for name, module in model.named_modules():
         inner = name == model.base_model_prefix or name.startswith(f"{model.base_model_prefix}.")
@@ -211,10 +211,9 @@ def _renew_head(model: Any) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """The pairs that a model learns from and the examples that it is scored on.
+    """The base model (a folder or hub id, and its `name` in files) and the data of a training.
 
-    By the loss of `held_out` the best epoch is chosen. `base` is a folder or a hub's id; `files` are facts
-    that tell the files from others.
+    The loss of `held_out` pairs selects the best epoch; `files` has names and hashes of the training files.
     """
 
     base: str
@@ -226,19 +225,20 @@ class Material:
     files: Mapping[str, Any]
 
 
-def train_seed(material: Material, config: TrainConfig, seed: int, out: Path, *, tell: Tell) -> SeedRecord:
-    """Train with one seed, tune on dev, score test, write it all and return the scores."""
+def train_seed(
+    material: Material, config: TrainConfig, seed: int, out: Path, *, report: Progress
+) -> SeedRecord:
+    """Train with one seed, tune on dev, score test, write all files and return the scores."""
     folder = out / f"seed{seed}"
-    # What an interrupted training left.
-    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)  # of an interrupted training
     heads, curves = [], {}
     updates = updates_of(material.stages, config.batch)
     for number, part in enumerate(LABELS if config.family == "binary" else ("",)):
 
-        def tell_part(done: int, loss: float, before: int = number * updates) -> None:
-            tell(before + done, loss)
+        def report_part(done: int, loss: float, before: int = number * updates) -> None:
+            report(before + done, loss)
 
-        head, curves[part or config.family] = _train_head(material, config, seed, part, tell_part)
+        head, curves[part or config.family] = _train_head(material, config, seed, part, report_part)
         with quiet(transformers):
             head.model.save_pretrained(folder / part)
             head.tokenizer.save_pretrained(folder / part)
@@ -251,8 +251,8 @@ def train_seed(material: Material, config: TrainConfig, seed: int, out: Path, *,
         batch=config.read_batch,
     )
     record = _score(predictor, material, config, seed, out)
-    shown = {name: {**asdict(curve), "best_epoch": curve.best_epoch} for name, curve in curves.items()}
-    write_lines(folder / CURVE, [as_json(shown)])
+    losses = {name: {**asdict(curve), "best_epoch": curve.best_epoch} for name, curve in curves.items()}
+    write_lines(folder / CURVE, [as_json(losses)])
     settings = {"base": material.name, "seed": seed, "threshold": record.threshold, **asdict(config)}
     write_lines(folder / SETTINGS, [as_json(settings)])
     write_seed(out, record)
@@ -260,7 +260,7 @@ def train_seed(material: Material, config: TrainConfig, seed: int, out: Path, *,
 
 
 def _train_head(
-    material: Material, config: TrainConfig, seed: int, part: str, tell: Tell
+    material: Material, config: TrainConfig, seed: int, part: str, report: Progress
 ) -> tuple[Head, Curve]:
     torch.manual_seed(derive_seed(seed, "weights", part))
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -270,17 +270,17 @@ def _train_head(
         curve = fit(
             model,
             tokenizer,
-            [Stage(_of_part(stage.pairs, part), stage.epochs) for stage in material.stages],
+            [Stage(_pairs_for(part, stage.pairs), stage.epochs) for stage in material.stages],
             config,
             seed,
-            held_out=_of_part(material.held_out, part),
-            tell=tell,
+            held_out=_pairs_for(part, material.held_out),
+            report=report,
         )
     return Head(model, tokenizer, tuple(range(len(classes)))), curve
 
 
-def _of_part(pairs: Sequence[TrainingPair], part: str) -> Sequence[TrainingPair]:
-    """Return pairs for the model of one label."""
+def _pairs_for(part: str, pairs: Sequence[TrainingPair]) -> Sequence[TrainingPair]:
+    """Return the training pairs for the model of one label, or all of the target if `part` is empty."""
     if not part:
         return pairs
     place = [*LABELS].index(part)  # type: ignore[arg-type]
@@ -302,7 +302,7 @@ def _score(predictor: Predictor, material: Material, config: TrainConfig, seed: 
 
 
 def as_json(value: Any) -> str:
-    """Return what stands in the files of a training."""
+    """Return a value as stable, indented JSON for the files of a training."""
     return json.dumps(value, indent=2, sort_keys=True, default=sorted)
 
 
@@ -325,45 +325,46 @@ def train_seeds(
     """Train a model for each seed and return its scores; finished seeds are not trained again.
 
     Args:
-        material: what is trained on what.
-        config: how.
-        seeds: of heads, order and dropout.
-        out: the folder; its name is that of the model in tables.
-        bar: makes a progress bar (a context manager) for a seed and its number of updates.
-        finished: hears of each seed when it is finished, and whether it was before.
-        engine: who trains; where that is not this process, seeds are trained side by side, without bars.
-        gpus: of a node of a cluster, for each seed.
+        material: base model and data.
+        config: hyperparameters.
+        seeds: seeds for head initialization, order of pairs and dropout.
+        out: the folder, whose name is the model's in tables.
+        bar: returns a progress bar (a context manager) for a seed and its number of updates.
+        finished: called with each seed's scores, and whether it was finished before.
+        engine: where to train; outside this process, seeds are trained in parallel and without bars.
+        gpus: GPUs of a cluster node per seed.
 
     Raises:
-        InputError: if the folder holds another training, or the node that trained a seed wrote to another.
+        InputError: if the folder contains another training, or a node wrote to a folder not shared with this
+            machine.
     """
     _claim(out, material, config)
     paths = {seed: out / f"seed{seed}.json" for seed in seeds}
-    due = [seed for seed, path in paths.items() if not path.is_file()]
+    missing = [seed for seed, path in paths.items() if not path.is_file()]
     trained: Iterator[None]
     if engine.is_here:
-        trained = map(partial(_train_with, bar, material, config, out), due)
+        trained = map(partial(_train_with, bar, material, config, out), missing)
     else:
         share = max(1, processors() // (engine.workers or 1))
         threads = None if engine.is_ray else min(share, torch.get_num_threads())
-        jobs = (_Job(material, config, seed, out.resolve(), threads) for seed in due)
+        jobs = (_Job(material, config, seed, out.resolve(), threads) for seed in missing)
         trained = in_order(_train_job, jobs, engine, {"num_cpus": 1, "num_gpus": gpus})
     records = []
     for seed, path in paths.items():
-        if seed in due:
+        if seed in missing:
             next(trained)
             if not path.is_file():
                 raise InputError(
-                    f"seed {seed} was trained on another machine, whose {out} is not that of this one; name "
-                    "a folder that all machines share with --out"
+                    f"seed {seed} was trained on another machine, which does not share {out} with this one; "
+                    "name a folder that all machines share with --out"
                 )
         records.append(read_seed(path, out.resolve().name))
-        finished(records[-1], seed not in due)
+        finished(records[-1], seed not in missing)
     return tuple(records)
 
 
 class _Job(NamedTuple):
-    """A seed to be trained in another process; `threads` None: as many as the cluster gives it."""
+    """A seed to train in another process; `threads`: None for as many as the cluster assigns."""
 
     material: Material
     config: TrainConfig
@@ -375,19 +376,19 @@ class _Job(NamedTuple):
 def _train_job(job: _Job) -> None:
     if job.threads is not None:
         torch.set_num_threads(job.threads)
-    train_seed(job.material, job.config, job.seed, job.out, tell=lambda done, loss: None)
+    train_seed(job.material, job.config, job.seed, job.out, report=lambda done, loss: None)
 
 
 def _train_with(
     bar: Callable[[int, int], Any], material: Material, config: TrainConfig, out: Path, seed: int
 ) -> None:
     heads = len(LABELS) if config.family == "binary" else 1
-    with bar(seed, heads * updates_of(material.stages, config.batch)) as tell:
-        train_seed(material, config, seed, out, tell=tell)
+    with bar(seed, heads * updates_of(material.stages, config.batch)) as report:
+        train_seed(material, config, seed, out, report=report)
 
 
 def _claim(out: Path, material: Material, config: TrainConfig) -> None:
-    """Write down what is trained into the folder, or make sure that it is what was."""
+    """Record the training in its folder, or check that it equals the recorded one."""
     facts = {
         "base": material.name,
         "config": asdict(config),
@@ -400,12 +401,12 @@ def _claim(out: Path, material: Material, config: TrainConfig) -> None:
     if not path.is_file():
         write_lines(path, [as_json(facts)])
         return
-    before, facts = read_json(path), json.loads(as_json(facts))
-    if before != facts:
-        changed = [name for name in facts if before.get(name) != facts[name]]
+    recorded, facts = read_json(path), json.loads(as_json(facts))
+    if recorded != facts:
+        changed = [name for name in facts if recorded.get(name) != facts[name]]
         raise InputError(
-            f"{out} holds a training with other settings ({', '.join(changed)}); take another folder "
-            "with --out, or remove it"
+            f"{out} contains a training with other settings ({', '.join(changed)}); name another folder with "
+            "--out, or remove this one"
         )
 
 

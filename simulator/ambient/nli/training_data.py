@@ -1,6 +1,6 @@
-"""How a model of inference is trained, and the pairs to train on (spec 9.2).
+"""Training configuration of NLI models, and the pairs to train on (spec 9.2).
 
-These are JSON lines with a premise, a hypothesis and what is known of their relation.
+Pairs are JSON lines with a premise, a hypothesis, and their relation in exactly one of these fields:
 
 =============================== ==================================================================
 ``label``                       one label
@@ -8,11 +8,11 @@ These are JSON lines with a premise, a hypothesis and what is known of their rel
 ``value``                       a number (u-SNLI), for regression
 ``distribution``                ``{label: share}``
 ``counts``                      ``{label: annotators}`` (ChaosNLI)
-``annotations``                 of two annotators (WANLI): ``[{label, premise, hypothesis}, …]``; texts
-                                that are missing were left as they were
+``annotations``                 of two annotators (WANLI): ``[{label, premise, hypothesis}, …]``;
+                                missing texts are unchanged
 =============================== ==================================================================
 
-A label is in the set of a distribution or of counts from 20 % on.
+The label set of a distribution or of counts contains the labels with at least 20 %.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from simulator.jsonlines import Codec, FieldError, Read, Row, read_lines
 SEEDS: Final = (42, 43, 44, 45, 46)
 EPOCHS: Final = 5
 SNLI_VALUES: Final[Mapping[Label, float]] = {"entailment": 0.9272, "neutral": 0.4250, "contradiction": 0.0209}
-"""The numbers to which single labels are mapped for regression."""
+"""The values of single labels in regression."""
 FROM_PERCENT: Final = 20
 FIELDS: Final = ("label", "labels", "value", "distribution", "counts", "annotations")
 _ROUNDING: Final = 1e-3
@@ -44,26 +44,26 @@ _ROUNDING: Final = 1e-3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainConfig:
-    """A training; every stage has an optimiser and a schedule of its own.
+    """The hyperparameters of a training, in which each stage has its own optimizer and schedule.
 
-    AdamW's rate rises over the warm-up, and falls to 0 linearly after that; biases and norms have no weight
-    decay.
+    AdamW's learning rate rises linearly over the warm-up, then falls linearly to 0; biases and norms have no
+    weight decay.
     """
 
-    family: Annotated[Family, Option(help="what is learnt")] = "multilabel"
+    family: Annotated[Family, Option(help="model family: the form of predictions")] = "multilabel"
     rate: Annotated[float, Option(min=0, help="highest learning rate")] = 1e-5
     batch: Annotated[int, Option(min=1, help="pairs per update")] = 32
-    warmup: Annotated[float, Option(min=0, max=1, help="share of updates")] = 0.06
-    weight_decay: Annotated[float, Option(min=0, help="of matrices")] = 0.1
-    max_length: Annotated[int, Option(min=8, help="of a pair, in tokens")] = MAX_LENGTH
-    clip: Annotated[float, Option(min=0, help="largest norm of a gradient")] = 1.0
+    warmup: Annotated[float, Option(min=0, max=1, help="share of updates for the warm-up")] = 0.06
+    weight_decay: Annotated[float, Option(min=0, help="weight decay of matrices")] = 0.1
+    max_length: Annotated[int, Option(min=8, help="maximum length of a pair in tokens")] = MAX_LENGTH
+    clip: Annotated[float, Option(min=0, help="maximum norm of gradients")] = 1.0
     pairs: PairsOption = "all"
-    read_batch: Annotated[int, Option(min=1, help="pairs read at a time for predictions")] = BATCH
+    read_batch: Annotated[int, Option(min=1, help="batch size for predictions")] = BATCH
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingPair:
-    """A pair with what a model should give for it; as many numbers as the family's models give."""
+    """A pair with its target, which has the length of the family's output."""
 
     premise: str
     hypothesis: str
@@ -72,7 +72,7 @@ class TrainingPair:
 
 @dataclass(frozen=True, slots=True)
 class KnownPair:
-    """A pair with what is known of its relation; None, or an empty set, is not known."""
+    """A pair with its relation; unknown parts are None or empty."""
 
     premise: str
     hypothesis: str
@@ -82,7 +82,7 @@ class KnownPair:
 
 
 class _Annotation(BaseModel):
-    """One of two annotators; a text that is None was left as it was."""
+    """The annotation of one of two annotators; a text is None if unchanged."""
 
     label: Label
     premise: Said | None = None
@@ -98,12 +98,12 @@ _Shares = Annotated[
 ]
 _Counts = Annotated[
     Mapping[Label, Annotated[Whole, Ge(0)]],
-    must(lambda counts: sum(counts.values()) > 0, "are not those of any annotators"),
+    must(lambda counts: sum(counts.values()) > 0, "are all zero"),
 ]
 
 
 class TrainingRow(BaseModel):
-    """A row of such a file; says what is known in exactly one way."""
+    """A row of training data, with exactly one of the fields for the relation."""
 
     premise: Said
     hypothesis: Said
@@ -118,15 +118,15 @@ class TrainingRow(BaseModel):
     def _says_one_thing(self) -> Self:
         names = [name for name in FIELDS if getattr(self, name) is not None]
         if len(names) != 1:
-            held = " and ".join(names) or "none"
-            raise ValueError(f"has {held}; give exactly one of {', '.join(FIELDS)}")
+            actual = " and ".join(names) or "no label"
+            raise ValueError(f"has {actual}; give exactly one of {', '.join(FIELDS)}")
         return self
 
     def known(self) -> KnownPair:
-        """Return what the row says.
+        """Return the pair and its relation.
 
-        Of two annotators both labels count where neither changed the text; if the first has changed it, text
-        and label of the second do; if only the second has, those of the first (spec 9.2).
+        With two annotators, both labels count if neither changed the text; if the first changed it, only text
+        and label of the second count; if only the second did, those of the first (spec 9.2).
         """
         texts, label = (self.premise, self.hypothesis), self.label
         labels: LabelSet = self.labels or frozenset()
@@ -142,7 +142,7 @@ class TrainingRow(BaseModel):
             else:
                 shares = Counter(each.label for each in self.annotations)
         if label is None and len(labels) == 1:
-            (label,) = labels  # of several labels nobody knows how likely each is
+            (label,) = labels  # the shares of several labels are unknown
         if label is not None:
             shares = {label: 1.0}
         if shares:
@@ -156,12 +156,12 @@ _ROWS: Final = Codec[TrainingRow](TrainingRow)
 
 
 def read_known(row: Row) -> KnownPair:
-    """Return what a row says of its pair."""
+    """Read the pair and its relation from a row."""
     return _ROWS.read_row(row).known()
 
 
 def read_training(path: str | Path, family: Family) -> Read[TrainingPair]:
-    """Return the pairs in a file, for models of a family; a row that says too little for it is a fault."""
+    """Return the training pairs in a file; a row without the information that a family needs is a fault."""
 
     def parse(row: Row) -> TrainingPair:
         known = read_known(row)
@@ -171,21 +171,25 @@ def read_training(path: str | Path, family: Family) -> Read[TrainingPair]:
 
 
 def target(known: KnownPair, family: Family) -> Scores:
-    """Return what a model of a family should give."""
+    """Return the target output of a family's model.
+
+    Raises:
+        FieldError: if the pair does not have the information that the family needs.
+    """
     if family == "regression":
         if known.value is not None:
             return (known.value,)
         if len(known.labels) != 1:
-            raise FieldError("regression learns from a value, or from a single label")
+            raise FieldError("regression needs a value or a single label")
         return (SNLI_VALUES[next(iter(known.labels))],)
     if family in ("distributional", "classifier"):
         if family == "classifier" and 1.0 not in (known.shares or {}).values():
-            raise FieldError("a classifier learns from single labels")
+            raise FieldError("a classifier needs a single label")
         if not known.shares:
-            raise FieldError("says nothing of how likely each label is")
+            raise FieldError("has no label probabilities")
         return tuple(known.shares.get(label, 0.0) for label in LABELS)
     if not known.labels:
-        raise FieldError("a number says nothing of labels")
+        raise FieldError("has a value but no labels")
     if family == "set":
         return tuple(float(labels == known.labels) for labels in SET_CLASSES)
     return tuple(float(label in known.labels) for label in LABELS)

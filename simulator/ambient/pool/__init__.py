@@ -1,1 +1,1 @@
-"""New examples: groups of like pairs, a model's pairs in their manner, filters, balancing (spec 2.2)."""
+"""Generation of new examples: groups of similar pairs, prompts, a model's pairs, filters (spec 2.2)."""

@@ -1,4 +1,4 @@
-"""What is cleaned off the sentences that a model writes, and which pairs are dropped (spec 2.2.4)."""
+"""Cleaning and filtering of pairs that a model writes (spec 2.2.4)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from simulator.ambient.distractors import table
 
 
 class Lists(BaseModel, frozen=True):
-    """Words and phrases of `tables/pool.yaml`, all in small letters.
+    """Lower-case words and phrases of `tables/pool.yaml`.
 
-    `stems` make, before a hypothesis, a premise that only repeats it; `swaps` are groups of words that
-    stand for each other; `reference_…` is what the reference wants in no pair; `elisions` begin with an
-    apostrophe.
+    `stems` turn a hypothesis into a premise that only repeats it; `swaps` are groups of interchangeable
+    words; the reference's filters drop pairs with `reference_…`; `elisions` begin with an apostrophe.
     """
 
     phrases: tuple[str, ...] = ()
@@ -34,7 +33,7 @@ class Lists(BaseModel, frozen=True):
 
 @cache
 def load_lists() -> Lists:
-    """Return the lists that come with Askback."""
+    """Return the built-in lists."""
     return Lists.model_validate(table("pool"))
 
 
@@ -42,17 +41,17 @@ _APOSTROPHES: Final = ("'", "’")
 
 
 def clean(text: str) -> str:
-    """Strip a sentence of blanks, enclosing quotes or brackets, and of a single one at an end.
+    """Strip blanks, quotes or brackets around a sentence, and unmatched ones at its ends.
 
-    What encloses a part only (``"Yes" and "no"``) stays, and so do apostrophes. Cleaned text is clean.
+    Quotes or brackets around a part (``"Yes" and "no"``) and apostrophes are kept. Cleaning is idempotent.
     """
-    while (shorter := _drop_one_thing(text.strip())) != text:
+    while (shorter := _strip_once(text.strip())) != text:
         text = shorter
     return text
 
 
-def _drop_one_thing(text: str) -> str:
-    """Return a text with one thing less, if there is one."""
+def _strip_once(text: str) -> str:
+    """Return a text without one enclosing pair or one unmatched quote or bracket, if it has any."""
     for opening, closing in load_lists().enclosing:
         if _encloses(text, opening, closing):
             return text[1:-1].strip()
@@ -87,7 +86,7 @@ def _dangles_last(text: str, opening: str, closing: str) -> bool:
 
 
 def _marks(text: str, mark: str) -> bool:
-    """Return True if a quote or bracket is in a text; apostrophes within words are none."""
+    """Return True if a text contains a quote or bracket other than an apostrophe within a word."""
     return any(
         character == mark and not (mark in _APOSTROPHES and _within_word(text, place))
         for place, character in enumerate(text)
@@ -105,8 +104,8 @@ CLEANED: Final = "the same or too short once cleaned"
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """A pair that a model wrote; `examples` and `shown` are ids and sentences of the pairs in its prompt."""
+class SampledPair:
+    """A pair that a model wrote; `examples` and `shown` are ids and sentences of its prompt's pairs."""
 
     premise: str
     hypothesis: str
@@ -119,31 +118,31 @@ class Drawn:
         return self.premise, self.hypothesis
 
 
-Filter = Callable[[Drawn], bool]
-"""Whether a pair is dropped."""
+Filter = Callable[[SampledPair], bool]
+"""Returns True if a pair is to be dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """The pairs that are left, clean and different; each filter counts what those before it have left."""
+    """The remaining pairs, cleaned and distinct, and the number of pairs that each filter dropped."""
 
-    pairs: tuple[Drawn, ...]
+    pairs: tuple[SampledPair, ...]
     dropped: Mapping[str, int]
 
 
-def too_short(drawn: Drawn) -> bool:
+def too_short(drawn: SampledPair) -> bool:
     """Return True if a sentence has fewer than 5 characters."""
     return min(map(len, drawn.pair)) < SHORTEST
 
 
-def stem_and_hypothesis(drawn: Drawn) -> bool:
-    """Return True if the premise is a listed stem and then the hypothesis."""
+def stem_and_hypothesis(drawn: SampledPair) -> bool:
+    """Return True if the premise is a listed stem followed by the hypothesis."""
     premise, hypothesis = plain(drawn.premise), plain(drawn.hypothesis)
     return any(premise == f"{plain(stem)} {hypothesis}" for stem in load_lists().stems)
 
 
-def swaps_words(drawn: Drawn) -> bool:
-    """Return True if both sentences are equally long, and all words in which they differ are listed swaps."""
+def swaps_words(drawn: SampledPair) -> bool:
+    """Return True if the sentences have equally many words and differ only by listed swaps."""
     premise, hypothesis = plain(drawn.premise).split(), plain(drawn.hypothesis).split()
     return len(premise) == len(hypothesis) and all(
         word == other or any({word, other} <= group for group in load_lists().swaps)
@@ -153,14 +152,14 @@ def swaps_words(drawn: Drawn) -> bool:
 
 FILTERS: Final[Mapping[str, Filter]] = {
     "shorter than 5 characters": too_short,
-    # But for case and punctuation.
+    # Ignoring case and punctuation.
     "premise equals hypothesis": lambda drawn: plain(drawn.premise) == plain(drawn.hypothesis),
     "copies an example of its prompt": lambda drawn: drawn.pair in drawn.shown,
     "listed phrase": lambda drawn: _has_any(drawn, load_lists().phrases),
     "listed stem before the hypothesis": stem_and_hypothesis,
     "only listed words swapped": swaps_words,
 }
-"""By name, in order; exact duplicates go before them."""
+"""Filters by name, in order; exact duplicates are dropped before."""
 REFERENCE_FILTERS: Final[Mapping[str, Filter]] = {
     "question mark": lambda drawn: any(mark in "".join(drawn.pair) for mark in load_lists().reference_marks),
     'the word "said"': lambda drawn: _has_any(drawn, load_lists().reference_words),
@@ -168,56 +167,56 @@ REFERENCE_FILTERS: Final[Mapping[str, Filter]] = {
 
 
 def filters_of(which: FilterSet) -> Mapping[str, Filter]:
-    """Return the filters after that of duplicates."""
+    """Return the filters of a set, which apply after duplicates are dropped."""
     return FILTERS if which == "default" else {**FILTERS, **REFERENCE_FILTERS}
 
 
-def filtered(pairs: Iterable[Drawn], which: FilterSet = "default") -> Filtered:
+def filtered(pairs: Iterable[SampledPair], which: FilterSet = "default") -> Filtered:
     """Return the pairs that no filter drops, cleaned.
 
-    Cleaning can make two pairs the same, a pair one of its prompt, or a sentence too short. Such pairs are
-    dropped as well, and counted apart.
+    Cleaning can make pairs equal to each other or to one in their prompt, or a sentence too short. Such pairs
+    are also dropped, and counted as `CLEANED`.
     """
     drawn = list(pairs)
-    left = _distinct(drawn)
-    dropped = {DUPLICATES: len(drawn) - len(left)}
+    remaining = _distinct(drawn)
+    dropped = {DUPLICATES: len(drawn) - len(remaining)}
     for name, drops in filters_of(which).items():
-        kept = [pair for pair in left if not drops(pair)]
-        dropped[name], left = len(left) - len(kept), kept
+        passed = [pair for pair in remaining if not drops(pair)]
+        dropped[name], remaining = len(remaining) - len(passed), passed
     cleaned = _distinct(
-        replace(pair, premise=clean(pair.premise), hypothesis=clean(pair.hypothesis)) for pair in left
+        replace(pair, premise=clean(pair.premise), hypothesis=clean(pair.hypothesis)) for pair in remaining
     )
-    kept = [pair for pair in cleaned if not (too_short(pair) or pair.pair in pair.shown)]
-    dropped[CLEANED] = len(left) - len(kept)
-    return Filtered(tuple(kept), dropped)
+    passed = [pair for pair in cleaned if not (too_short(pair) or pair.pair in pair.shown)]
+    dropped[CLEANED] = len(remaining) - len(passed)
+    return Filtered(tuple(passed), dropped)
 
 
-def _distinct(pairs: Iterable[Drawn]) -> list[Drawn]:
-    """Return the first of all pairs with the same sentences."""
-    first: dict[tuple[str, str], Drawn] = {}
+def _distinct(pairs: Iterable[SampledPair]) -> list[SampledPair]:
+    """Return pairs with distinct sentences, keeping the first of equal ones."""
+    first: dict[tuple[str, str], SampledPair] = {}
     for drawn in pairs:
         first.setdefault(drawn.pair, drawn)
     return list(first.values())
 
 
 def plain(text: str) -> str:
-    """Return a text in small letters, without punctuation, with single blanks."""
-    kept = (letter for letter in text.lower() if not unicodedata.category(letter).startswith(("P", "S")))
-    return " ".join("".join(kept).split())
+    """Return a text in lower case, without punctuation, with single blanks."""
+    letters = (sign for sign in text.lower() if not unicodedata.category(sign).startswith(("P", "S")))
+    return " ".join("".join(letters).split())
 
 
-def _has_any(drawn: Drawn, phrases: Sequence[str]) -> bool:
-    return any(_any_of(phrases).search(text) for text in drawn.pair)
+def _has_any(drawn: SampledPair, phrases: Sequence[str]) -> bool:
+    return any(_phrase_pattern(phrases).search(text) for text in drawn.pair)
 
 
 @lru_cache
-def _any_of(phrases: Sequence[str]) -> re.Pattern[str]:
-    """Return the pattern of any of some phrases as whole words; nothing if there are none."""
+def _phrase_pattern(phrases: Sequence[str]) -> re.Pattern[str]:
+    """Return a pattern that matches any of the phrases as whole words; nothing without phrases."""
     if not phrases:
         return re.compile(r"(?!)")
-    each = (f"{_edge(phrase[0])}{re.escape(phrase)}{_edge(phrase[-1])}" for phrase in phrases)
-    return re.compile("|".join(each), re.IGNORECASE)
+    patterns = (f"{_boundary(phrase[0])}{re.escape(phrase)}{_boundary(phrase[-1])}" for phrase in phrases)
+    return re.compile("|".join(patterns), re.IGNORECASE)
 
 
-def _edge(character: str) -> str:
+def _boundary(character: str) -> str:
     return r"\b" if character.isalnum() else ""

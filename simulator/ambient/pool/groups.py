@@ -1,14 +1,13 @@
-"""The pool that new examples take after, groups of like pairs in it, prompts, samples (spec 2.2.1 to 2.2.3).
+"""The pool of pairs, groups of similar pairs in it, prompts, and samples (spec 2.2.1 to 2.2.3).
 
-A file of JSON lines has ``premise``, ``hypothesis`` and what its annotators said, in one of the forms in
-which training data say it (`nli.training_data`): ``labels`` (of both, or the one they share), or
-``annotations`` of two, as in WANLI. Rows without an ``id`` are named by their content.
+A pool file contains JSON lines with ``premise``, ``hypothesis`` and the labels of two annotators, in a format
+of training data (`nli.training_data`): ``labels`` (of both, or the one they share), or two ``annotations`` as
+in WANLI. Rows without ``id`` are named by their content.
 
-Where a pair lies among others is a vector. Either a transformers encoder says it, by the state of its last
-layer at the first token ([CLS]); of a model that reads from left to right only the last token has seen the
-whole pair, so that one's is taken. Or, without any model, words do: ``offline/words`` counts words,
-neighbouring words, and what only one of the two sentences says, hashed into a fixed number of columns, and
-keeps the directions in which pairs differ most.
+Similarity is Euclidean distance between embeddings. A transformers encoder embeds a pair by the last layer's
+state at the first token ([CLS]), or at the last token for a causal model, where only that token has seen the
+complete pair. Without a model, ``offline/words`` counts words, bigrams, and words that occur in only one of
+the two sentences, hashed into a fixed number of columns and reduced to the main directions.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from simulator.ambient.data import BUILTIN, PoolPair, load_pool
 from simulator.ambient.labels import LABELS
 from simulator.ambient.nli.predict import MAX_LENGTH, Pair, batches, encode, load_config
 from simulator.ambient.nli.training_data import read_known
-from simulator.ambient.pool.filters import Drawn
+from simulator.ambient.pool.filters import SampledPair
 from simulator.errors import InputError
 from simulator.generation import Journal, each, key_of
 from simulator.jsonlines import Read, Row, read_lines, report_duplicates
@@ -44,9 +43,9 @@ from trees import Language
 from trees.faults import first_and_more
 
 Vectors = NDArray[np.float64]
-"""One row a pair."""
-Tell = Callable[[int], None]
-"""Is told how many more pairs have been read."""
+"""One row per pair."""
+Advance = Callable[[int], None]
+"""Called with the number of further pairs that were embedded."""
 
 WORDS: Final = "offline/words"
 COLUMNS: Final = 1 << 14
@@ -56,7 +55,7 @@ _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 class Embedding(NamedTuple):
-    """Vectors, with the encoder's folder or ``offline/words`` and, in words, what of it they are."""
+    """Vectors, the name of the encoder (its folder or ``offline/words``), and a description."""
 
     name: str
     how: str
@@ -68,21 +67,21 @@ def embed(
     encoder: Path | None = None,
     *,
     device: str | None = None,
-    tell: Tell = lambda read: None,
+    advance: Advance = lambda read: None,
 ) -> Embedding:
     """Return a vector for each pair, by the encoder in a folder or, without one, by ``offline/words``.
 
     Raises:
         Unsupported: if torch or transformers is missing.
-        InputError: if the folder holds no encoder.
+        InputError: if the folder contains no encoder.
     """
     if encoder is None:
-        return Embedding(WORDS, f"words, in {DIMENSIONS} dimensions at most", of_words(pairs))
-    return _of_encoder(pairs, encoder, device, tell)
+        return Embedding(WORDS, f"words, in at most {DIMENSIONS} dimensions", embed_by_words(pairs))
+    return _embed_by_encoder(pairs, encoder, device, advance)
 
 
-def of_words(pairs: Sequence[Pair]) -> Vectors:
-    """Return the vectors of ``offline/words``: features of pairs, hashed with signs, on main directions."""
+def embed_by_words(pairs: Sequence[Pair]) -> Vectors:
+    """Return the embeddings of ``offline/words``: signed feature hashes, reduced to the main directions."""
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import svds
 
@@ -93,20 +92,16 @@ def of_words(pairs: Sequence[Pair]) -> Vectors:
     lengths = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
     scaled = csr_array(counts.multiply(1 / np.where(lengths == 0, 1, lengths)[:, None]))
     if len(pairs) <= DIMENSIONS:
-        # Few pairs keep all their distances: those are in the products of the rows with each other.
+        # All distances between few pairs are preserved by factorizing the Gram matrix of the rows.
         values, vectors = np.linalg.eigh(np.asarray((scaled @ scaled.T).todense()))
         return np.asarray(vectors * np.sqrt(np.clip(values, 0, None)), dtype=np.float64)
-    start = np.ones(min(scaled.shape))  # of the iteration, so that the same pairs give the same vectors
+    start = np.ones(min(scaled.shape))  # a fixed start of the iteration makes the result deterministic
     left, values, _ = svds(scaled, k=DIMENSIONS, v0=start)
     return np.asarray(left * values, dtype=np.float64)
 
 
 def features(premise: str, hypothesis: str) -> Iterator[str]:
-    """Yield what ``offline/words`` looks at.
-
-    Words and neighbouring words of each sentence, and the words that only one of them has: how the
-    sentences differ is what relates them.
-    """
+    """Yield the features of ``offline/words``: words, bigrams, and words that only one sentence contains."""
     first, second = ([word.lower() for word in _WORD.findall(text)] for text in (premise, hypothesis))
     for side, words, others in (("p", first, second), ("h", second, first)):
         yield from (f"{side} {word}" for word in words)
@@ -115,15 +110,15 @@ def features(premise: str, hypothesis: str) -> Iterator[str]:
 
 
 def _column(feature: str) -> tuple[int, int]:
-    """Return where a feature is counted, and with which sign."""
+    """Return the column and sign of a feature."""
     number = int.from_bytes(blake2b(feature.encode(), digest_size=8).digest())
     return (number >> 1) % COLUMNS, 1 if number & 1 else -1
 
 
-def _of_encoder(pairs: Sequence[Pair], folder: Path, device: str | None, tell: Tell) -> Embedding:
+def _embed_by_encoder(pairs: Sequence[Pair], folder: Path, device: str | None, advance: Advance) -> Embedding:
     config = load_config(folder, "a transformers encoder")
     if config.is_encoder_decoder:
-        raise InputError(f"{folder}: is an encoder-decoder model; name an encoder, such as a RoBERTa")
+        raise InputError(f"{folder}: is an encoder-decoder model; name an encoder such as RoBERTa")
     torch = imported("torch")
     model, tokenizer = load_local("AutoModel", folder, device)
     first = tokenizer.cls_token_id is not None
@@ -133,10 +128,10 @@ def _of_encoder(pairs: Sequence[Pair], folder: Path, device: str | None, tell: T
             encoded = encode(tokenizer, [pairs[place] for place in places], MAX_LENGTH).to(model.device)
             states = model(**encoded).last_hidden_state.float()
             mask = encoded["attention_mask"]
-            # Padding may stand on either side.
+            # Padding may be on either side.
             chosen = mask.argmax(1) if first else mask.shape[1] - 1 - mask.flip(1).argmax(1)
             vectors[places] = states[torch.arange(len(places), device=states.device), chosen].cpu().numpy()
-            tell(len(places))
+            advance(len(places))
     return Embedding(str(folder), f"last layer, {'[CLS]' if first else 'last token'}", vectors)
 
 
@@ -144,15 +139,15 @@ _DIGITS: Final = 12
 
 
 def pair_id(premise: str, hypothesis: str) -> str:
-    """Return a name that depends on the two sentences alone."""
+    """Return an id that depends only on the two sentences."""
     return "g" + sha256(f"{premise}\n{hypothesis}".encode()).hexdigest()[:_DIGITS]
 
 
 def pool_of(name: str | Path) -> tuple[PoolPair, ...]:
-    """Return the pairs of a pool: ``builtin``, or a file.
+    """Return the pairs of a pool: ``builtin`` or a file.
 
     Raises:
-        InputError: if the file cannot be read, or a row of it is faulty.
+        InputError: if the file cannot be read or a row is faulty.
     """
     if name == BUILTIN:
         return load_pool()
@@ -163,17 +158,17 @@ def pool_of(name: str | Path) -> tuple[PoolPair, ...]:
 
 
 def read_pool(path: str | Path) -> Read[PoolPair]:
-    """Return the pairs in a file; rows that cannot be read, and such as occurred before, are faults."""
+    """Return the pairs in a file; rows that are invalid or repeat earlier ones are faults."""
     read = read_lines(path, read_pool_pair)
     read = report_duplicates(path, read, lambda pair: (pair.id, ""), code="id", message=SAME_ID)
-    message = "sentences: the row in line {line} has the same"
+    message = "sentences: the same as in line {line}"
     return report_duplicates(
         path, read, lambda pair: ("", (pair.premise, pair.hypothesis)), code="id", message=message
     )
 
 
 def read_pool_pair(row: Row) -> PoolPair:
-    """Return a pair out of a row."""
+    """Return the pair in a row."""
     known = read_known(row)
     labels = [label for label in LABELS if label in known.labels]
     if len(labels) not in (1, 2):
@@ -186,27 +181,27 @@ SIZE: Final = 4
 
 
 Group = tuple[PoolPair, ...]
-"""A seed, which is the last, behind its nearest neighbours by decreasing distance, as in the prompt."""
+"""The nearest neighbours of a seed by decreasing distance, then the seed, as in the prompt."""
 
 
 def make_groups(pool: Sequence[PoolPair], vectors: Vectors, size: int = SIZE) -> tuple[Group, ...]:
-    """Return a group for every pair whose annotators disagree, in the order of the pool.
+    """Return a group for each pair whose annotators disagree (the seeds), in the order of the pool.
 
-    Neighbours are the nearest of the whole pool by Euclidean distance; of equally near ones the first in it.
-    The seed is one of the `size` pairs of a group: the prompt has 4, the paper's text 5.
+    A group of `size` contains the seed (the published prompt has 4 pairs, the paper's text says 5) and its
+    nearest neighbours in the pool by Euclidean distance, ties in pool order.
 
     Raises:
-        InputError: if nobody disagrees, or the pool has fewer pairs than a group.
+        InputError: if annotators never disagree, or the pool has fewer pairs than a group.
     """
     from scipy.spatial import cKDTree
 
     seeds = [place for place, pair in enumerate(pool) if pair.disagree]
     if not seeds:
-        raise InputError("the pool has no pair whose annotators disagree, and such pairs are the seeds")
+        raise InputError("the pool has no pair whose annotators disagree to use as a seed")
     if len(pool) < size:
-        raise InputError(f"the pool has {len(pool)} pairs, and a group {size}; bring more pairs")
+        raise InputError(f"the pool has {len(pool)} pairs, but a group needs {size}; add more pairs")
     tree = cKDTree(vectors)
-    # One more than are needed: where several lie at the very place of the seed, it need not be the first.
+    # One more than needed, since the seed need not be first among pairs at the same point.
     distances, places = tree.query(vectors[seeds], k=min(size + 1, len(pool)), workers=-1)
     groups = []
     for seed, *near in zip(seeds, np.atleast_2d(distances), np.atleast_2d(places), strict=True):
@@ -217,7 +212,7 @@ def make_groups(pool: Sequence[PoolPair], vectors: Vectors, size: int = SIZE) ->
 
 
 def in_drawn_order(groups: Sequence[Group], seed: int) -> tuple[Group, ...]:
-    """Return the groups shuffled: the first so many are a sample, and more of them a larger one with it."""
+    """Return the groups shuffled, so that any number from the first is a random sample."""
     shuffled = list(groups)
     Random(derive_seed(seed, "groups")).shuffle(shuffled)
     return tuple(shuffled)
@@ -231,21 +226,20 @@ BLANK_LINE: Final = "\n\n"
 
 
 def new_pairs_prompt(examples: Iterable[PoolPair], language: str = "en") -> Rendered:
-    """Return an instruction, each pair (the seed last), and the beginning of another; blank lines between."""
+    """Return a prompt: an instruction, the pairs (the seed last), and the beginning of a new pair."""
     instruction = render("ambient/new_pairs", language, {})
     blocks = [f"{FIRST} {pair.premise}\n{SECOND}{pair.hypothesis}" for pair in examples]
     return Rendered(BLANK_LINE.join((instruction.text, *blocks, FIRST)), instruction.version)
 
 
 def parse_pair(text: str) -> tuple[str, str] | None:
-    """Return premise and hypothesis of an answer, without blanks around them; None if it is no pair.
+    """Return the stripped premise and hypothesis of an answer; None if it is not a pair.
 
-    It is one if a line feed and ``Sentence 2: `` divide it into exactly two parts. Chat models begin anew
-    with ``Sentence 1:`` where a completion would go on; that is passed over. What comes after a blank line
-    is not part of it (for backends that have no stop sequences).
+    A pair consists of two parts separated by a line feed and ``Sentence 2: ``. A repeated ``Sentence 1:`` (of
+    chat models) and text after a blank line (of backends without stop sequences) are ignored.
     """
-    written = text.strip().removeprefix(FIRST).strip()
-    parts = written.split(BLANK_LINE, 1)[0].split(f"\n{SECOND}")
+    answer = text.strip().removeprefix(FIRST).strip()
+    parts = answer.split(BLANK_LINE, 1)[0].split(f"\n{SECOND}")
     if len(parts) != 2:
         return None
     premise, hypothesis = (part.strip() for part in parts)
@@ -257,19 +251,19 @@ PURPOSE: Final = "ambient.new_pairs"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoding:
-    """Parameters with which a model is asked; the defaults are the paper's."""
+    """Decoding parameters; the defaults are the paper's."""
 
-    samples: Annotated[int, Option(min=1, help="per prompt")] = 5
-    top_p: Annotated[float, Option(min=0.01, max=1)] = 0.9
-    temperature: Annotated[float, Option(min=0.01)] = 1.0
-    max_tokens: Annotated[int, Option(min=1, help="of a sample")] = 120
-    language: Annotated[Language, Option(help="of the instruction; pairs are English")] = "en"
+    samples: Annotated[int, Option(min=1, help="samples per prompt")] = 5
+    top_p: Annotated[float, Option(min=0.01, max=1, help="probability mass to sample from")] = 0.9
+    temperature: Annotated[float, Option(min=0.01, help="sampling temperature")] = 1.0
+    max_tokens: Annotated[int, Option(min=1, help="limit on tokens per sample")] = 120
+    language: Annotated[Language, Option(help="language of the instruction; pairs are English")] = "en"
     seed: SeedOption = 0
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationPrompt:
-    """A prompt; its `key` is of everything that its samples follow from."""
+    """A prompt; its `key` is a hash of everything that determines its samples."""
 
     group: Group
     prompt: Rendered
@@ -278,16 +272,16 @@ class GenerationPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """The yield of the prompts that were answered or refused; pairs are in the order of the prompts."""
+    """The parsed pairs of all answered prompts, in order, and counts of prompts, refusals and texts."""
 
-    pairs: tuple[Drawn, ...]
+    pairs: tuple[SampledPair, ...]
     prompts: int
     refused: int
     texts: int
 
 
 def prompts_of(groups: Iterable[Group], service: str, decoding: Decoding) -> tuple[GenerationPrompt, ...]:
-    """Return a prompt for each group; `service` says which model answers, and where."""
+    """Return a prompt for each group; `service` identifies the model and its server."""
     prompts = ((group, new_pairs_prompt(group, decoding.language)) for group in groups)
     return tuple(
         GenerationPrompt(group, prompt, key_of(service, prompt.text, asdict(decoding)))
@@ -302,38 +296,38 @@ async def draw(
     journal: Journal,
     *,
     concurrency: int = 8,
-    tell: Callable[[], None] = lambda: None,
+    advance: Callable[[], None] = lambda: None,
 ) -> None:
-    """Ask for all that the journal does not have yet, and put a row a prompt into it.
+    """Sample answers to the prompts that are not in the journal, and add a row for each to it.
 
-    Models that can continue a prompt do. What a model refuses is a row without samples, and is not asked
-    again. `tell` is called after each prompt.
+    Models continue the prompt if they can. A refusal is a row without samples and is not requested again.
+    `advance` is called after each prompt.
 
     Raises:
-        ModelError: see `simulator.models.errors`; what has been drawn before is in the journal.
+        ModelError: see `simulator.models.errors`; earlier samples are in the journal.
     """
 
-    async def ask(asked: GenerationPrompt) -> None:
+    async def ask(prompt: GenerationPrompt) -> None:
         try:
-            answer = await sample(model, _request(model, asked, decoding))
+            answer = await sample(model, _request(model, prompt, decoding))
             row: dict[str, Any] = {"texts": list(answer.samples)}
         except Refused as refused:
             row = {"texts": [], "refused": str(refused)}
-        journal.add(asked.key, {"examples": [pair.id for pair in asked.group], **row})
-        tell()
+        journal.add(prompt.key, {"examples": [pair.id for pair in prompt.group], **row})
+        advance()
 
-    await each((asked for asked in prompts if asked.key not in journal.rows), ask, concurrency)
+    await each((prompt for prompt in prompts if prompt.key not in journal.rows), ask, concurrency)
 
 
 def samples_of(prompts: Iterable[GenerationPrompt], journal: Journal) -> Samples:
     """Return the pairs in a journal, in the order of the prompts."""
-    rows = [(asked, journal.rows[asked.key]) for asked in prompts if asked.key in journal.rows]
-    pairs: list[Drawn] = []
-    for asked, row in rows:
-        ids = tuple(example.id for example in asked.group)
-        shown = tuple((example.premise, example.hypothesis) for example in asked.group)
-        written = (parse_pair(text) for text in row["texts"])
-        pairs += [Drawn(*pair, examples=ids, shown=shown) for pair in written if pair is not None]
+    rows = [(prompt, journal.rows[prompt.key]) for prompt in prompts if prompt.key in journal.rows]
+    pairs: list[SampledPair] = []
+    for prompt, row in rows:
+        ids = tuple(example.id for example in prompt.group)
+        shown = tuple((example.premise, example.hypothesis) for example in prompt.group)
+        parsed = (parse_pair(text) for text in row["texts"])
+        pairs += [SampledPair(*pair, examples=ids, shown=shown) for pair in parsed if pair is not None]
     return Samples(
         pairs=tuple(pairs),
         prompts=len(rows),
@@ -342,16 +336,16 @@ def samples_of(prompts: Iterable[GenerationPrompt], journal: Journal) -> Samples
     )
 
 
-def _request(model: ChatModel, asked: GenerationPrompt, decoding: Decoding) -> Request:
+def _request(model: ChatModel, prompt: GenerationPrompt, decoding: Decoding) -> Request:
     return Request(
-        messages=(Message("user", asked.prompt.text),),
+        messages=(Message("user", prompt.prompt.text),),
         plain=model.capabilities.plain,
         temperature=decoding.temperature,
         top_p=decoding.top_p,
         max_tokens=decoding.max_tokens,
-        seed=derive_seed(decoding.seed, "samples", asked.group[-1].id),
+        seed=derive_seed(decoding.seed, "samples", prompt.group[-1].id),
         stop=(BLANK_LINE,),
         samples=decoding.samples,
         purpose=PURPOSE,
-        prompt_version=asked.prompt.version,
+        prompt_version=prompt.prompt.version,
     )

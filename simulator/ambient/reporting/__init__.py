@@ -1,1 +1,1 @@
-"""What is told of results: of published files and of runs of the log, people and models alike (spec 12)."""
+"""Reports on results, for published files and logged runs, human and model (spec 12)."""

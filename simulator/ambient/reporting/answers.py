@@ -1,4 +1,4 @@
-"""The results of answers: models' tests, claims, crowdworkers, judges, linguists (spec 3 to 10)."""
+"""Results of answers: models' tests, claims, crowdworkers, judges, linguists (spec 3 to 10)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from simulator.ambient.annotation.linguists import linguist_measures, single_annotations, worker_statistics
 from simulator.ambient.claims import THRESHOLD, claim_measures, flagged
-from simulator.ambient.claims import rescored as rescored_claims
+from simulator.ambient.claims import stored_differences as claim_differences
 from simulator.ambient.continuations import chance_by_example, continuation_measures
 from simulator.ambient.crowd import count_labels, crowd_measures, evaluation_measures, slot_votes
 from simulator.ambient.examples import Example, named
@@ -18,7 +18,7 @@ from simulator.ambient.generation import (
     gold_differences,
     item_edit_f1,
     item_scores,
-    rescored,
+    stored_differences,
 )
 from simulator.ambient.intervals import Count, Values, clustered_interval, mean_interval
 from simulator.ambient.labels import LABELS, Category, letters
@@ -33,13 +33,13 @@ from simulator.ambient.records import (
 from simulator.ambient.reporting.datasets import category_statistics
 from simulator.ambient.reporting.measures import (
     Results,
-    by_text,
-    figures,
+    build_measures,
+    format_counts,
     half_up,
     is_published,
     paper,
-    sizes,
-    worded,
+    paper_figures,
+    string_keys,
 )
 from simulator.ambient.reporting.sources import Context
 from simulator.ambient.score_command import table_6
@@ -49,7 +49,7 @@ from simulator.stats import Interval
 
 # ---- models
 
-# Of flagged claims, so many are shown; files hold all.
+# The number of flagged claims shown; files contain all.
 _CLAIMS: Final = 20
 
 
@@ -57,7 +57,7 @@ def generation_results(answers: Results, context: Context) -> Results:
     """Return the results of one model's disambiguations."""
     records: Sequence[GenerationRecord] = answers.records
     parser = context.settings.parser
-    measures, differences = generation_measures(records, parser), rescored(records)
+    measures, differences = generation_measures(records, parser), stored_differences(records)
     copied = [
         item_edit_f1(record.original, record.gold, dict.fromkeys(record.gold, record.original))
         for record in records
@@ -74,18 +74,18 @@ def generation_results(answers: Results, context: Context) -> Results:
     reordered = f"above 0 for a rewrite with the same words in another order: {', '.join(same)}"
     return answers.measured(
         measures,
-        # The paper's rule is the reference's.
-        paper=figures("generation", answers.name, len(records)) if parser == "reference" else {},
+        # The paper uses the reference parser.
+        paper=paper_figures("generation", answers.name, len(records)) if parser == "reference" else {},
         notes={"copy": reordered if same else ""},
         parser=parser,
         remarks=[
-            f"labelled rewrites per row: {sizes(measures['rewrites'])}",
+            f"labelled rewrites per row: {format_counts(measures['rewrites'])}",
             *([f"warnings of the {parser} parser: {warned}"] if warned else []),
-            *([f"stored values that are not those recomputed: {named(changed)}"] if differences else []),
+            *([f"stored values that differ from recomputed ones: {named(changed)}"] if differences else []),
         ],
         tables={"variants": _variants_table(variants)} if context.settings.variants else {},
         data={
-            "n_pred": by_text(measures["rewrites"]),
+            "n_pred": string_keys(measures["rewrites"]),
             "warnings": measures["warnings"],
             "differences": [difference._asdict() for difference in differences],
             "max_difference": _max_difference(records),
@@ -95,7 +95,7 @@ def generation_results(answers: Results, context: Context) -> Results:
 
 
 def _stored_values(records: Sequence[GenerationRecord], differences: int) -> Values:
-    """Return what a file says beside what was generated; nothing if it does not."""
+    """Return measures of the file's stored values; empty if it has none."""
     scores = [record.stored_edit_f1 for record in records if record.stored_edit_f1 is not None]
     rewrites = [record for record in records if record.stored_rewrites is not None]
     stored = [record.stored_edit_f1 is not None or record.stored_rewrites is not None for record in records]
@@ -121,15 +121,15 @@ def _variants_table(variants: Mapping[str, float]) -> Table:
 
 
 def true_false_results(answers: Results, context: Context) -> Results:
-    """Return the results of one model's, or some people's, judgments of statements."""
+    """Return the results of judgments of statements, by one model or by people."""
     records: Sequence[TrueFalseRecord] = answers.records
     measures = true_false_measures(records)
-    printed = figures("true_false", answers.name, len(records))
+    printed = paper_figures("true_false", answers.name, len(records))
     inconsistent, pairs = inconsistent_pairs(records, "paper")
     by_notebook, _ = inconsistent_pairs(records, "reference")
     numbers = range(1, len(TEMPLATES) + 1)
-    known = {place: share.value for place in numbers if (share := measures[f"template_{place}"])}
-    best = [place for place, value in known.items() if value == max(known.values())]
+    shares = {place: share.value for place in numbers if (share := measures[f"template_{place}"])}
+    best = [place for place, value in shares.items() if value == max(shares.values())]
     templates = printed.get("templates", ())
     remarks = [
         f"inconsistent pairs: {inconsistent} of {pairs}; by the notebook's rule {by_notebook}",
@@ -159,7 +159,7 @@ def true_false_results(answers: Results, context: Context) -> Results:
 
 
 def template_phrases() -> list[str]:
-    """Return the templates of statements without sentence and rewrite."""
+    """Return the templates of statements, without sentence and rewrite."""
     return [template.format(a="", d="").strip().rstrip(":") for template in TEMPLATES]
 
 
@@ -167,7 +167,7 @@ def continuation_results(answers: Results, context: Context) -> Results:
     """Return the results of one model's estimates."""
     records: Sequence[ContinuationRecord] = answers.records
     measures = continuation_measures(records, context.tested)
-    printed = figures("continuation", answers.name, len(records))
+    printed = paper_figures("continuation", answers.name, len(records))
     examples = len({record.id for record in records})
     missing = "" if context.examples else "no dataset to count examples in (name one with --data)"
     return answers.measured(
@@ -178,20 +178,20 @@ def continuation_results(answers: Results, context: Context) -> Results:
         },
         notes=dict.fromkeys(("random_examples", "random_all"), missing),
         remarks=[
-            f"rewrites per instance: {sizes(measures['options'])}; {examples} examples",
+            f"rewrites per instance: {format_counts(measures['options'])}; {examples} examples",
             "style and length of rewrites confound the likelihoods; a far-off distractor makes this easy",
         ],
-        data={"options": by_text(measures["options"]), **measures["ids"], "examples": examples},
+        data={"options": string_keys(measures["options"]), **measures["ids"], "examples": examples},
     )
 
 
 def claims_results(answers: Results, context: Context) -> Results:
-    """Return the results of claims that have been paraphrased and scored, and of their marks."""
+    """Return the results of paraphrased and scored claims, and of their marks."""
     records: Sequence[ClaimRecord] = answers.records
-    measures, differences = claim_measures(records), rescored_claims(records)
+    measures, differences = claim_measures(records), claim_differences(records)
     published = any(Path(file).name == "results.jsonl" for file in answers.files)
     printed = paper()["claims"] if published and is_published("claims", len(records)) else {}
-    unmarked = "" if measures["n"] else "nobody has marked a claim, so nothing can be right or wrong"
+    unmarked = "" if measures["n"] else "no claim is marked, so precision and recall are undefined"
     return answers.measured(
         {**measures, "differences": Count(len(differences), len(records))},
         paper=printed,
@@ -202,8 +202,8 @@ def claims_results(answers: Results, context: Context) -> Results:
         data={
             "threshold": THRESHOLD,
             "differences": [
-                {"id": record.id, "stored": record.stored_score, "computed": now}
-                for record, now in differences
+                {"id": record.id, "stored": record.stored_score, "computed": computed}
+                for record, computed in differences
             ],
         },
     )
@@ -220,28 +220,28 @@ def crowd_results(answers: Results, context: Context) -> Results:
     records: Sequence[CrowdRecord] = answers.records
     tie = context.settings.tie
     votes = crowd_measures(records, tie)
-    part = answers.name.startswith(_VOTES)
-    whole = part and tie == "first" and is_published("crowd", len(records))
-    printed = paper()["crowd"] if whole else {}
-    held = {record.id for record in records}
-    shown = [id for id in context.settings.votes if id == "all" or id in held]
+    published = answers.name.startswith(_VOTES)
+    complete = published and tie == "first" and is_published("crowd", len(records))
+    printed = paper()["crowd"] if complete else {}
+    ids = {record.id for record in records}
+    shown = [id for id in context.settings.votes if id == "all" or id in ids]
     counts = ("tie", "readings", "three_readings", "repeated_distractors", "ties", "raters", "other_raters")
     return answers.measured(
         votes,
         paper=printed,
         notes={**printed.get("notes", {}), **votes["undefined"]},
         tie=tie,
-        remarks=_crowd_remarks(votes, whole=whole or not part),
+        remarks=_crowd_remarks(votes, partial=published and not complete),
         tables={"table_1": table_1(records, shown, context)} if shown else {},
         data={
             **{key: votes[key] for key in counts},
-            "workers": by_text(votes["workers"]),
+            "workers": string_keys(votes["workers"]),
             "without_votes": votes["left_out"],
         },
     )
 
 
-def _crowd_remarks(votes: Values, *, whole: bool) -> list[str]:
+def _crowd_remarks(votes: Values, *, partial: bool) -> list[str]:
     workers = ", ".join(f"{size} on {count} rows" for size, count in votes["workers"].items())
     remarks = [
         f"votes are tied between two labels on {votes['ties']['two']} readings, between all three on "
@@ -251,23 +251,25 @@ def _crowd_remarks(votes: Values, *, whole: bool) -> list[str]:
     if votes["repeated_distractors"]:
         remarks.append(
             f"{votes['repeated_distractors']} distractors are the ambiguous sentence itself or a reading "
-            "that is shown: the share is given with them, as in the paper, and without"
+            "shown: the share is given with them, as in the paper, and without"
         )
     if votes["left_out"]:
-        remarks.append(f"{votes['left_out']} rows have no votes or no reading and are counted nowhere")
+        remarks.append(f"{votes['left_out']} rows without votes or readings are not counted")
     raters, others = votes["raters"]["original"], votes["other_raters"]
     if raters and any(others.values()):
         remarks.append(
-            f"kappas are of rows with {raters} votes, as most have; {others['original']} rows and "
-            f"{others['disambiguated']} readings have another number (alpha counts them)"
+            f"kappas are over rows with {raters} votes, the most common number; {others['original']} rows "
+            f"and {others['disambiguated']} readings have another number (alpha counts them)"
         )
-    return remarks if whole else [*remarks, "the paper's figures are of the whole file, so none stand here"]
+    if partial:
+        remarks.append("the paper's figures are for the complete file, so they are not shown")
+    return remarks
 
 
 def table_1(records: Sequence[CrowdRecord], ids: Sequence[str], context: Context) -> Table:
     """Return the votes on some examples: a row for the original pair, then one for each candidate.
 
-    `records`: rows of votes; an id may occur again, then all its rows are told.
+    An id may occur in several records, all of which are shown.
     """
     kinds = category_statistics(context.categories)["shares"] if context.categories else {}
     chosen = (
@@ -285,7 +287,7 @@ def _vote_rows(
     if example and (example.premise, example.hypothesis) != (record.premise, record.hypothesis):
         example = None
     gold = letters(example.labels if example else [label for label in record.labels if label])
-    # Nothing stands where nobody was asked.
+    # Cells are empty where workers were not asked.
     original = count_labels(record.original)
     counts: list[Cell] = [original[label] if record.original else None for label in LABELS]
     names = ((kind, kinds.get(kind)) for kind in (example.categories if example else ()))
@@ -301,12 +303,14 @@ def _vote_rows(
 
 
 def evaluation_results(answers: Results, context: Context) -> Results:
-    """Return the results of people's votes on models' rewrites; `CrowdRecord.origin` names the model."""
+    """Return the results of votes on models' rewrites; `CrowdRecord.origin` names the model."""
     tie = context.settings.tie
     models = evaluation_measures(answers.records, tie)
     printed = {row["file"]: row.get("correct") for row in paper()["models"]}
     measures = [
-        worded(
+        measure
+        for model, votes in models.items()
+        for measure in build_measures(
             "evaluation",
             votes,
             paper={"correct": printed.get(model) if is_published("evaluation", votes["rows"]) else None},
@@ -315,42 +319,44 @@ def evaluation_results(answers: Results, context: Context) -> Results:
             model=model or "no model named",
             tie=tie,
         )
-        for model, votes in models.items()
     ]
     counts = ("rows", "few_rewrites", "without_votes")
-    of_models = {
-        model: {**{key: votes[key] for key in counts}, "workers": by_text(votes["workers"])}
+    by_model = {
+        model: {**{key: votes[key] for key in counts}, "workers": string_keys(votes["workers"])}
         for model, votes in models.items()
     }
     return answers.measured(
         {},
-        measures=tuple(measure for of_model in measures for measure in of_model),
-        remarks=["the votes behind the paper's figures are not published, so they cannot be had again"],
-        data={"tie": tie, "models": of_models},
+        measures=tuple(measures),
+        remarks=["the votes behind the paper's figures are not published, so they cannot be recomputed"],
+        data={"tie": tie, "models": by_model},
     )
 
 
 def _describe_few_votes(votes: Values) -> str:
-    few, unseen = votes["few_rewrites"], votes["without_votes"]
-    notes = [f"{few} rows have too few rewrites, so are wrong"] if few else []
-    return "; ".join(notes + ([f"{unseen} rows have no votes yet"] if unseen else []))
+    few, without_votes = votes["few_rewrites"], votes["without_votes"]
+    notes = [f"{few} rows have too few rewrites and count as wrong"] if few else []
+    return "; ".join(notes + ([f"{without_votes} rows have no votes yet"] if without_votes else []))
 
 
 def linguists_results(answers: Results, context: Context) -> Results:
     """Return the results of linguists' annotations, against each other and the dataset."""
     records: Sequence[LinguistRecord] = answers.records
-    known = {example.id: example.labels for example in context.examples if example.labels}
-    measures = linguist_measures(records, known)
-    against = {f"final_{key}": None for key in ("union", "either", "contained", "exact", "rewrites")}
+    finals = {example.id: example.labels for example in context.examples if example.labels}
+    measures = linguist_measures(records, finals)
+    undefined = {f"final_{key}": None for key in ("union", "either", "contained", "exact", "rewrites")}
     twice = measures["twice"]
-    named = f"{len(twice)} rows name one annotator twice: {', '.join(twice)}"
+    repeated = f"{len(twice)} rows name one annotator twice: {', '.join(twice)}"
     return answers.measured(
-        {**against, **measures, "final_rewrites": kept_rewrites(records, context.by_id)},
-        notes={} if known else dict.fromkeys(against, _NO_DATASET),
-        remarks=[f"annotations per row: {sizes(measures['annotations'])}", *([named] if twice else [])],
+        {**undefined, **measures, "final_rewrites": kept_rewrites(records, context.by_id)},
+        notes={} if finals else dict.fromkeys(undefined, _NO_DATASET),
+        remarks=[
+            f"annotations per row: {format_counts(measures['annotations'])}",
+            *([repeated] if twice else []),
+        ],
         tables={"annotators": annotators_table(records)},
         data={
-            "annotations": by_text(measures["annotations"]),
+            "annotations": string_keys(measures["annotations"]),
             "twice": twice,
             "rows_with_final": measures["rows_with_final"],
         },
@@ -358,7 +364,7 @@ def linguists_results(answers: Results, context: Context) -> Results:
 
 
 def kept_rewrites(records: Iterable[LinguistRecord], examples: Mapping[str, Example]) -> Interval | None:
-    """Return how much of the gold is made of what linguists wrote, word for word; rows are resampled."""
+    """Return the share of gold rewrites that linguists wrote word for word, resampling rows."""
     pairs = [
         (record.id, disambiguation in record.rewrites)
         for record in records
@@ -369,7 +375,7 @@ def kept_rewrites(records: Iterable[LinguistRecord], examples: Mapping[str, Exam
 
 
 def annotators_table(records: Sequence[LinguistRecord]) -> Table:
-    """Return what an organiser is told of each annotator; files do not tell how long anybody took."""
+    """Return the statistics of each annotator, without times, which files do not contain."""
     rows: list[list[Cell]] = [
         [worker.worker, worker.examples, 100 * worker.ambiguous, 100 * worker.discarded]
         for worker in worker_statistics(single_annotations(records))

@@ -1,8 +1,8 @@
-"""Sections on files without answers: examples, kinds of ambiguity, cases of EDIT-F1 (spec 1, 6.4).
+"""Results on files without answers: examples, kinds of ambiguity, EDIT-F1 cases (spec 1, 6.4).
 
-Statistics are counted each by its rule (spec 1.2, 1.3; paper 2.3, Fig. 3). Shares are fractions of 1 with a
-95 % percentile bootstrap interval over examples; `Interval.n` is what they are shares of. None where there is
-nothing to take a share of. Pairs that nobody has annotated count nowhere.
+Statistics follow spec 1.2 and 1.3 (paper 2.3, Fig. 3). Shares are fractions of 1 with a 95 % percentile
+bootstrap interval over examples; `Interval.n` is the denominator, and a share of nothing is None. Pairs
+without annotation are not counted.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from simulator.ambient.files.results import EditCase
 from simulator.ambient.intervals import Count, Values, clustered_interval, mean_interval
 from simulator.ambient.items import BENCHMARK, SPLITS
 from simulator.ambient.labels import CATEGORIES, LABEL_SETS, LabelSet, format_labels, letters
-from simulator.ambient.reporting.measures import Results, by_text, paper
+from simulator.ambient.reporting.measures import Results, paper, string_keys
 from simulator.figures import Cell, Column, Table
 from simulator.jsonlines import Read
 from simulator.stats import Interval
 
-# The dataset is looked for in so many folders above a results file.
+# The number of folders above a results file that are searched for the dataset.
 _ABOVE: Final = 3
 _NAMED: Final = 10
 _NAMES: Final = ("ambient_full.jsonl", "test.jsonl", "dev.jsonl")
@@ -38,23 +38,23 @@ _REWRITES: Final = ("two_rewrites", "two_disambiguations", "extra_words", "extra
 def examples_of_results(
     data: str | None, results: Sequence[Path], dataset: Sequence[Path] = ()
 ) -> tuple[Example, ...]:
-    """Return the examples that results are of, without faulty rows; none if no dataset is found (spec 11).
+    """Return the valid examples of the results' dataset; empty if no dataset is found (spec 11).
 
     Args:
-        data: a name or path; None to look for one.
-        results: files; a dataset in their folders, or in one of the three above, is taken.
-        dataset: files of a dataset; taken before those, with what stands beside them if they are several.
+        data: a name or path; None to search for the dataset.
+        results: results files, in whose folders and the three above each the dataset is searched.
+        dataset: files of the dataset, which take precedence; for several files their folder is used.
 
     Raises:
         InputError: if `data` does not exist.
     """
-    place: str | Path | None = data if data is not None else _place(results, dataset)
-    return () if place is None else read_examples(place).examples
+    source: str | Path | None = data if data is not None else _find_dataset(results, dataset)
+    return () if source is None else read_examples(source).examples
 
 
-def _place(results: Sequence[Path], dataset: Sequence[Path]) -> str | Path | None:
+def _find_dataset(results: Sequence[Path], dataset: Sequence[Path]) -> str | Path | None:
     if dataset:
-        # Splits and kinds of ambiguity stand in files of their own.
+        # The folder also contains splits and kinds of ambiguity in separate files.
         first = dataset[0]
         return first.parent if sum(file.parent == first.parent for file in dataset) > 1 else first
     above = (folder for file in results for folder in file.resolve().parents[: _ABOVE + 1])
@@ -62,8 +62,8 @@ def _place(results: Sequence[Path], dataset: Sequence[Path]) -> str | Path | Non
         files = (folder / name for name in _NAMES)
         if any(file.is_file() and TABLES.kind_of(file) is DATASET for file in files):
             return folder
-    known = datasets.find(BENCHMARK)
-    return BENCHMARK if known is not None and known.benchmark == BENCHMARK else None
+    registered = datasets.find(BENCHMARK)
+    return BENCHMARK if registered is not None and registered.benchmark == BENCHMARK else None
 
 
 def dataset_results(
@@ -74,33 +74,33 @@ def dataset_results(
     files: Sequence[str] = (),
     left_out: int = 0,
 ) -> Results:
-    """Return what is told of examples; the paper's figures stand beside if they are the published ones."""
+    """Return the results on examples, with the paper's figures for the published dataset."""
     facts = statistics(examples)
-    known, known_of = not differences(facts), paper()["dataset"]
-    # Whether an id ends in _c tells something where any does.
+    published, figures = not differences(facts), paper()["dataset"]
+    # The suffix _c of ids is only meaningful if some have it.
     shown = (key for key in _COUNTS if facts["curated"] or key not in ("curated", "generated"))
     values = {"examples": facts["examples"], **{key: facts[key] for key in shown if facts[key]}}
     if facts["ambiguous"] is not None:
         values["number_ambiguous"] = round(facts["ambiguous"].value * facts["ambiguous"].n)
     values |= {f"ambiguous_{split}": number for split, number in facts["ambiguous_in"].items()}
     values |= {key: facts[key] for key in (*_SHARES, *_REWRITES)}
-    printed: dict[str, float] = {**known_of["counts"], **known_of["shares"]}
-    printed |= {f"ambiguous_{split}": number for split, number in known_of["ambiguous_in"].items()}
-    printed |= {"number_ambiguous": known_of["parts"]["ambiguous"][0], "extra_words": known_of["extra_words"]}
+    printed: dict[str, float] = {**figures["counts"], **figures["shares"]}
+    printed |= {f"ambiguous_{split}": number for split, number in figures["ambiguous_in"].items()}
+    printed |= {"number_ambiguous": figures["parts"]["ambiguous"][0], "extra_words": figures["extra_words"]}
     notes = paper()["dataset_notes"]
-    held = Results(kind="dataset", name=name, records=examples, files=tuple(files), left_out=left_out)
-    return held.measured(
+    results = Results(kind="dataset", name=name, records=examples, files=tuple(files), left_out=left_out)
+    return results.measured(
         values,
-        paper=printed if known else {},
-        notes=notes if known else {},
+        paper=printed if published else {},
+        notes=notes if published else {},
         remarks=_dataset_remarks(facts),
-        tables={"label_sets": _sets_table(facts["label_sets"], known)},
+        tables={"label_sets": _sets_table(facts["label_sets"], published)},
         data={
-            "published": known,
+            "published": published,
             "statistics": {**facts, "label_sets": named_sets(facts["label_sets"])},
             "label_sets": {format_labels(labels): count for labels, count in facts["label_sets"].items()},
-            "rewrites": by_text(facts["rewrites"]),
-            "disambiguations": by_text(facts["disambiguations"]),
+            "rewrites": string_keys(facts["rewrites"]),
+            "disambiguations": string_keys(facts["disambiguations"]),
             "labels_differ": facts["labels_differ"],
             "several_of_one_label": facts["several"],
             "faulty": facts["faulty"],
@@ -108,25 +108,27 @@ def dataset_results(
             "unambiguous_with_disambiguations": sum(
                 not example.ambiguous and bool(example.disambiguations) for example in examples
             ),
-            **({} if merged is None else _between_files(merged)),
+            **({} if merged is None else _file_differences(merged)),
         },
     )
 
 
 def differences(facts: Values) -> tuple[str, ...]:
-    """Return in what a dataset is not the published one; nothing if it is, as far as numbers tell."""
-    known = paper()["dataset"]
+    """Return the differences of a dataset's numbers from the published ones; empty if there are none."""
+    published = paper()["dataset"]
     pairs: dict[str, tuple[object, object]] = {
-        **{name: (facts[name], count) for name, count in known["counts"].items()},
-        "ambiguous in": (dict(sorted(facts["ambiguous_in"].items())), known["ambiguous_in"]),
-        "label sets": (named_sets(facts["label_sets"]), known["label_sets"]),
+        **{name: (facts[name], count) for name, count in published["counts"].items()},
+        "ambiguous in": (dict(sorted(facts["ambiguous_in"].items())), published["ambiguous_in"]),
+        "label sets": (named_sets(facts["label_sets"]), published["label_sets"]),
         **{
-            name.replace("_", " "): (_part(facts[name]), f"{part} of {whole}")
-            for name, (part, whole) in known["parts"].items()
+            name.replace("_", " "): (_part(facts[name]), f"{part} of {total}")
+            for name, (part, total) in published["parts"].items()
         },
     }
     return tuple(
-        f"{name}: {own}, not {published}" for name, (own, published) in pairs.items() if own != published
+        f"{name}: {actual}, not {expected}"
+        for name, (actual, expected) in pairs.items()
+        if actual != expected
     )
 
 
@@ -139,8 +141,8 @@ def _part(share: Share) -> str:
     return "none" if share is None else f"{round(share.value * share.n)} of {share.n}"
 
 
-def _between_files(merged: Merged) -> dict[str, Any]:
-    """Return how the files of a dataset cover each other, and where they say different things."""
+def _file_differences(merged: Merged) -> dict[str, Any]:
+    """Return how the files of a dataset cover each other, and the rows in which they differ."""
     dev, test = (set(merged.splits[split]) for split in SPLITS)
     return {
         "splits": {
@@ -152,22 +154,22 @@ def _between_files(merged: Merged) -> dict[str, Any]:
 
 
 def _dataset_remarks(facts: Values) -> tuple[str, ...]:
-    """Return what deserves a look."""
+    """Return remarks on examples that deserve a look."""
     remarks = {
         "several": "several disambiguations of one label",
-        "labels_differ": "labels that are not those of the disambiguations",
-        "faulty": "contradicting themselves (`askback check` says how)",
+        "labels_differ": "labels that differ from those of the disambiguations",
+        "faulty": "contradicting themselves (for details: `askback check`)",
     }
     return tuple(f"{remark}: {named(facts[key], _NAMED)}" for key, remark in remarks.items() if facts[key])
 
 
-def _sets_table(counts: Mapping[LabelSet, int], known: bool) -> Table:
+def _sets_table(counts: Mapping[LabelSet, int], published: bool) -> Table:
     total, printed = sum(counts.values()), paper()["dataset"]["label_sets"]
     rows: list[list[Cell]] = [
-        [name, count, 100 * count / total if total else None, *([printed[name]] if known else [])]
+        [name, count, 100 * count / total if total else None, *([printed[name]] if published else [])]
         for name, count in named_sets(counts).items()
     ]
-    columns = (Column("examples", 0), Column("%", 1), *([Column("paper", 0)] if known else []))
+    columns = (Column("examples", 0), Column("%", 1), *([Column("paper", 0)] if published else []))
     return Table(["label set", *columns], rows, "Label sets (Fig. 3)")
 
 
@@ -179,35 +181,35 @@ def categories_results(
     files: Sequence[str] = (),
     left_out: int = 0,
 ) -> Results:
-    """Return what is told of rows with kinds of ambiguity."""
+    """Return the results on rows with kinds of ambiguity."""
     facts = category_statistics(records, examples)
-    published, mentions = paper()["categories"], facts["mentions"]
-    known = (facts["rows"], mentions) == (published["rows"], published["mentions"])
-    printed: dict[str, float] = published["shares"] if known else {}
+    figures, mentions = paper()["categories"], facts["mentions"]
+    published = (facts["rows"], mentions) == (figures["rows"], figures["mentions"])
+    printed: dict[str, float] = figures["shares"] if published else {}
     rows: list[list[Cell]] = [
         [
             kind,
             facts["counts"][kind],
             None if share is None else share.times(100),
-            *([printed[kind]] if known else []),
+            *([printed[kind]] if published else []),
         ]
         for kind, share in facts["shares"].items()
     ]
-    columns = (Column("mentions", 0), Column("%", 1), *([Column("paper", 1)] if known else []))
+    columns = (Column("mentions", 0), Column("%", 1), *([Column("paper", 1)] if published else []))
     title = f"Kinds of ambiguity, % of {mentions} mentions in {facts['rows']} examples"
     shares = {kind: Count(None, 0) if share is None else share for kind, share in facts["shares"].items()}
     word_for_word = f"{facts['in_dataset']} pairs are in the dataset word for word"
-    held = Results(
+    results = Results(
         kind="categories", name=name, records=records, files=tuple(files), left_out=left_out, listed=False
     )
-    return held.measured(
+    return results.measured(
         {**shares, "in_dataset": Count(facts["in_dataset"] if examples else None, facts["rows"])},
         paper=printed,
-        notes={"in_dataset": "" if examples else "no dataset to look in (name one with --data)"},
+        notes={"in_dataset": "" if examples else "no dataset to search (name one with --data)"},
         rows=facts["rows"],
         remarks=(
             *([word_for_word] if examples else []),
-            *([f"{facts['not_whole']} rows are not whole"] if facts["not_whole"] else []),
+            *([f"{facts['not_whole']} rows are incomplete"] if facts["not_whole"] else []),
         ),
         tables={"kinds": Table(["kind", *columns], rows, title)},
         data={"counts": facts["counts"], "mentions": mentions, "statistics": facts},
@@ -215,7 +217,7 @@ def categories_results(
 
 
 def kinds_table(categories: Results | None) -> Table | None:
-    """Return Table 9: what the kinds of ambiguity are, with their shares; None if none are known."""
+    """Return Table 9: definitions of the kinds of ambiguity with their shares; None without results."""
     if categories is None:
         return None
     definitions = load_guidelines().categories
@@ -232,23 +234,23 @@ def kinds_table(categories: Results | None) -> Table | None:
 
 
 def edit_cases_results(read: Read[EditCase], file: str) -> Results:
-    """Return how many cases of EDIT-F1 come out as they should; those that do not are faults of the file."""
+    """Return the number of EDIT-F1 cases recomputed as stored; others are faults of the file."""
     total = len(read.rows) + len(read.faults)
-    held = Results(
+    results = Results(
         kind="edit_f1_cases",
         name=Path(file).stem,
         records=read.rows,
         files=(file,),
         left_out=len(read.faults),
     )
-    return held.measured(
+    return results.measured(
         {"equal": Count(len(read.rows), total)},
         remarks=(f"{len(read.rows)} of {total} equal",),
         data={"computed": [case.edit_f1 for case in read.rows]},
     )
 
 
-# ---- statistics, each by its counting rule
+# ---- statistics
 
 Share = Interval | None
 
@@ -256,12 +258,12 @@ Share = Interval | None
 def statistics(examples: Sequence[Example]) -> Values:
     """Return all statistics of a dataset.
 
-    ``ambiguous`` (a side is flagged) and ``several_labels`` are shares of all that are annotated,
-    ``premise`` to ``one_side`` and ``two_disambiguations`` of the ambiguous examples, ``two_rewrites`` of
-    flagged sentences. ``rewrites``: how many flagged sentences have so many distinct ones;
-    ``disambiguations`` likewise, of ambiguous examples. Ids are listed of those whose ``labels_differ``
-    from those of their disambiguations, that have ``several`` disambiguations of one label, or contradict
-    themselves (``faulty``).
+    ``ambiguous`` (a side is flagged) and ``several_labels`` are shares of the annotated examples, ``premise``
+    to ``one_side`` and ``two_disambiguations`` of the ambiguous examples, ``two_rewrites`` of the flagged
+    sentences. ``rewrites`` maps the number of distinct rewrites to the number of flagged sentences,
+    ``disambiguations`` their number to the number of ambiguous examples. Lists of ids: examples whose
+    ``labels_differ`` from their disambiguations', with ``several`` disambiguations of one label, or with
+    contradictions (``faulty``).
     """
     annotated = [example for example in examples if example.labels]
     ambiguous = [example for example in annotated if example.ambiguous]
@@ -301,18 +303,18 @@ def statistics(examples: Sequence[Example]) -> Values:
 
 
 def share(examples: Sequence[Example], holds: Callable[[Example], bool]) -> Share:
-    """Return the share of examples of which something holds."""
+    """Return the share of examples that satisfy a condition."""
     return mean_interval([float(holds(example)) for example in examples])
 
 
 def label_sets(examples: Sequence[Example]) -> dict[LabelSet, int]:
-    """Return how often each of the seven label sets occurs (Fig. 3)."""
+    """Return the frequency of each of the seven label sets (Fig. 3)."""
     counts = Counter(example.labels for example in examples)
     return {labels: counts[labels] for labels in LABEL_SETS}
 
 
 def extra_words(examples: Sequence[Example], *, distinct: bool = False) -> Share:
-    """Return by how many words (between white space) a rewrite is longer than its sentence, on average."""
+    """Return the mean number of words (split at white space) that a rewrite has more than its sentence."""
     pairs = [
         (float(len(rewrite.split()) - len(example.sentence(side).split())), example.id)
         for example in examples
@@ -325,17 +327,17 @@ def extra_words(examples: Sequence[Example], *, distinct: bool = False) -> Share
 
 
 def two_rewrites(examples: Sequence[Example]) -> Share:
-    """Return the share of flagged sentences that have exactly two distinct rewrites."""
+    """Return the share of flagged sentences with exactly two distinct rewrites."""
     flagged = [(example, side) for example in examples for side in example.sides]
     values = [float(len(example.rewrites(side)) == 2) for example, side in flagged]
     return clustered_interval(values, [example.id for example, _ in flagged])
 
 
 def category_statistics(records: Sequence[CategoryRecord], examples: Sequence[Example] = ()) -> Values:
-    """Return statistics of rows with kinds of ambiguity; `examples` are the dataset they may come from.
+    """Return statistics of rows with kinds of ambiguity; `examples` is the dataset to compare pairs with.
 
-    Shares are of all ``mentions`` of kinds, not of rows. ``not_whole``: rows without a hypothesis, labels, or
-    labels of disambiguations.
+    Shares are of all ``mentions`` of kinds, not of rows. ``not_whole`` counts rows without hypothesis,
+    labels, or labels of disambiguations.
     """
     mentions = [(kind, place) for place, record in enumerate(records) for kind in record.categories]
     places = [place for _, place in mentions]
@@ -360,5 +362,5 @@ def _repeats_a_label(example: Example) -> bool:
 
 
 def _sizes(groups: Iterable[Sequence[object]]) -> dict[int, int]:
-    """Return how many groups have so many members."""
+    """Return the number of groups by size."""
     return dict(sorted(Counter(map(len, groups)).items()))

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 from logs import LogReader
-from simulator.ambient.continuations import Sampled, log_odds
+from simulator.ambient.continuations import SampledOption, log_odds
 from simulator.ambient.items import ContinueItem, NliItem
 from simulator.ambient.labels import LABELS, SHOWN, parse_labels
 from simulator.ambient.playing import ANNOTATOR
@@ -36,17 +36,17 @@ _BOX: Final = (1.7, 0.9)
 
 
 def label_sets_venn(counts: Mapping[str, int], name: str = "") -> Venn:
-    """Draw Fig. 3: how many examples have each set of labels."""
+    """Return Fig. 3: the number of examples with each label set (by its text, as in `parse_labels`)."""
     sets = {parse_labels(text): count for text, count in counts.items()}
     areas = {tuple(label in labels for label in SHOWN): count for labels, count in sets.items()}
-    every = (area for area in product((True, False), repeat=3) if any(area))
-    whole = {(a, b, c): areas.get((a, b, c), 0) for a, b, c in every}
-    caption = f"{sum(whole.values())} examples{f' of {name}' if name else ''}; shares of all of them."
-    return Venn("figure-3", "Label sets (Fig. 3)", SHOWN, whole, caption)
+    combinations = (area for area in product((True, False), repeat=3) if any(area))
+    complete = {(a, b, c): areas.get((a, b, c), 0) for a, b, c in combinations}
+    caption = f"{sum(complete.values())} examples{f' of {name}' if name else ''}; shares of all of them."
+    return Venn("figure-3", "Label sets (Fig. 3)", SHOWN, complete, caption)
 
 
 def templates_figure(results: Iterable[Results]) -> Figure | None:
-    """Return accuracy by template, a group of bars each; None if there are no such results."""
+    """Return accuracy by template, with a group of bars per result; None without true-false results."""
     marks: list[Bars] = []
     for result in results:
         if result.kind != "true_false":
@@ -66,9 +66,9 @@ def templates_figure(results: Iterable[Results]) -> Figure | None:
 
 
 def log_odds_figure(reader: LogReader, runs: Sequence[str], instance: str) -> Figure:
-    """Return how much likelier continuations of each option are after it than after the ambiguous sentence.
+    """Return histograms of each option's log-odds: after the option against after the ambiguous sentence.
 
-    `instance`: the item's id (``12.premise``), or the example's.
+    `instance`: the item's id (``12.premise``) or the example's.
 
     Raises:
         InputError: if no run has continued that instance, or its samples are not in the log.
@@ -78,7 +78,7 @@ def log_odds_figure(reader: LogReader, runs: Sequence[str], instance: str) -> Fi
         if not isinstance(item, ContinueItem) or instance not in (item.id, item.example_id):
             continue
         if not any(payload["continuations"] for payload in payloads(played.turns, "continue")):
-            raise InputError(f"{instance}: only estimates are in {played.episode.run_id}, no continuations")
+            raise InputError(f"{instance}: {played.episode.run_id} has only estimates, no continuations")
         marks = log_odds_bars(sampled_options(item, played.turns))
         panel = Panel("", "log-odds, lower end of the bin (nats)", "continuations", marks, y_range=None)
         caption = (
@@ -86,11 +86,11 @@ def log_odds_figure(reader: LogReader, runs: Sequence[str], instance: str) -> Fi
             "option; its mean is the estimate of the divergence. d is the distractor."
         )
         return Figure(f"log-odds-{_file_name(item.id)}", f"Log-odds: {item.sentence}", [panel], caption)
-    raise InputError(f"--instance {instance}: no run that is reported has continued it")
+    raise InputError(f"--instance {instance}: no run of the report has continued it")
 
 
-def log_odds_bars(options: Sequence[Sampled], bins: int = _BINS) -> list[Bars]:
-    """Return the log-odds of each option, in bins that all share, the last with its upper edge."""
+def log_odds_bars(options: Sequence[SampledOption], bins: int = _BINS) -> list[Bars]:
+    """Return histograms of each option's log-odds with shared bins, the last of which is closed."""
     odds = {option.name: log_odds(option) for option in options}
     edges = np.histogram_bin_edges([*chain.from_iterable(odds.values())] or [0.0], bins)
     lower = [f"{low:.1f}" for low in edges[:-1]]
@@ -102,12 +102,12 @@ def log_odds_bars(options: Sequence[Sampled], bins: int = _BINS) -> list[Bars]:
 
 
 def probabilities_figure(reader: LogReader, runs: Sequence[str], pair: str) -> Figure:
-    """Return the probabilities of the three labels for one pair, of every run that has them.
+    """Return the probabilities of the three labels for one pair, from each run that has them.
 
     `pair`: the example's id, or ``ID:1`` for its first disambiguation.
 
     Raises:
-        InputError: if no run has that pair, or none gives each label a number.
+        InputError: if no run has logits of all labels for that pair.
     """
     id, _, number = pair.rpartition(":") if ":" in pair else (pair, "", "0")
     if not number.isdigit():
@@ -127,7 +127,7 @@ def probabilities_figure(reader: LogReader, runs: Sequence[str], pair: str) -> F
             marks[name] = Bars(name, LABELS, expit([logits[label] for label in LABELS]).tolist())
             texts = item.pairs[int(number)]
     if texts is None:
-        raise InputError(f"--pair {pair}: no run that is reported gives a number for each of its labels")
+        raise InputError(f"--pair {pair}: no run of the report has logits of all labels for it")
     panel = Panel("", "label", "probability (sigmoid of the logit)", list(marks.values()))
     caption = f"Premise: {texts[0]} Hypothesis: {texts[1]}"
     return Figure(f"labels-{_file_name(pair)}", "Probability of each label", [panel], caption)
@@ -141,7 +141,7 @@ def _file_name(id: str) -> str:
 
 
 class Box(NamedTuple):
-    """A box of the diagram: what it says, how many, and where its middle is."""
+    """A box of the diagram: its name, its number, and the position of its centre."""
 
     name: str
     number: int
@@ -152,7 +152,7 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FlowDiagram:
-    """The way of examples through annotation and validation, with live counts (Fig. 2)."""
+    """The flow of examples through annotation and validation, with counts (Fig. 2)."""
 
     flow: Mapping[str, int]
     run: str = ""
@@ -164,12 +164,12 @@ class FlowDiagram:
         """The counts in a sentence."""
         return (
             "{run}: {generated} examples, {annotated} annotated, {dropped} discarded by a linguist, "
-            "{due} due to a validator, {discuss} in discussion, {discarded} discarded by a validator, "
+            "{due} waiting for a validator, {discuss} in discussion, {discarded} discarded by a validator, "
             "{validated} validated"
         ).format(run=self.run, **self.flow)
 
     def boxes(self) -> tuple[Box, ...]:
-        """Return the boxes: above, the way of an example that is kept; below, where the others stay."""
+        """Return the boxes: above, the stages of an example that is kept; below, where others end."""
         flow = self.flow
         return (
             Box("generated", flow["generated"], 1.0, 2.4),
@@ -186,25 +186,25 @@ class FlowDiagram:
         return self.flow
 
     def svg(self) -> str:
-        """Return it as an SVG element for a page."""
+        """Return the diagram as an SVG element for a page."""
         text = self._draw("svg").decode()
         return text[text.index("<svg") :]
 
     def save(self, path: Path) -> Path:
-        """Write it as ``.svg``, ``.png`` (300 dpi) or ``.csv``, by the path's suffix.
+        """Write the diagram as ``.svg``, ``.png`` (300 dpi) or ``.csv``, by the path's suffix.
 
         Raises:
-            InputError: if the suffix is none of these, or the file cannot be written.
+            InputError: if the suffix is another one or the file cannot be written.
         """
         if path.suffix == ".csv":
             counts = Table(["stage", "examples"], [[stage, count] for stage, count in self.plain().items()])
             return write_whole(path, counts.to_csv())
         if path.suffix not in (".svg", ".png"):
-            raise InputError(f"{path}: the diagram is saved as .svg, .png or .csv; end the name in one")
+            raise InputError(f"{path}: the name of the diagram must end in .svg, .png or .csv")
         return write_whole(path, self._draw(path.suffix[1:]))
 
     def _draw(self, form: str) -> bytes:
-        # matplotlib takes most of a second to import; only print needs it.
+        # matplotlib takes most of a second to import.
         import matplotlib
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Drawing
@@ -239,7 +239,7 @@ class FlowDiagram:
             ends = ((under.x, under.y + _BOX[1] / 2), (box.x, box.y - _BOX[1] / 2))
             axes.annotate("", *ends, arrowprops=arrow)
         out = io.BytesIO()
-        # The same counts give the same bytes.
+        # No date and a fixed salt, so that equal counts give equal bytes.
         metadata: dict[str, Any] = {"Date": None} if form == "svg" else {}
         with matplotlib.rc_context({"svg.hashsalt": "askback", "svg.fonttype": "none"}):
             drawing.savefig(out, format=form, facecolor=LIGHT.ground, metadata=metadata)

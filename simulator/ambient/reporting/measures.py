@@ -1,7 +1,7 @@
-"""Numbers as they are told: with unit, denominator and interval, the paper's beside it (spec 13, 14).
+"""Measures for reports: numbers with unit, denominator, interval and the paper's figure (spec 13, 14).
 
-Functions of records give fractions; here they become per cent. What people read is rounded half up, to one
-decimal place where it is per cent; JSON and CSV keep every digit.
+Functions of records return fractions, which become per cent here. Displayed numbers are rounded half up, per
+cent to one decimal place; JSON and CSV have full precision.
 """
 
 from __future__ import annotations
@@ -21,46 +21,46 @@ from simulator.tables.builtin import read_yaml
 
 _FOLDER: Final = Path(__file__).parent
 _SHOTS: Final = "-n4"
-# Files that are called so are named after their folder.
-_PLAIN: Final = ("results", "predictions")
+# Files with these names are named after their folder.
+_GENERIC: Final = ("results", "predictions")
 
 
 @lru_cache(maxsize=1)
 def paper() -> Mapping[str, Any]:
-    """Return the figures, as `paper.yaml` has them."""
+    """Return the paper's figures from `paper.yaml`."""
     printed: Mapping[str, Any] = read_yaml(_FOLDER / "paper.yaml")
     return printed
 
 
 def model_of(file: Path) -> str:
-    """Return the model that a results file is of, by its name, or its folder's if it has none of its own."""
-    name = file.resolve().parent.name if file.stem in _PLAIN else file.stem
+    """Return the model of a results file: the file's stem, or its folder's name if the stem is generic."""
+    name = file.resolve().parent.name if file.stem in _GENERIC else file.stem
     return name.removesuffix(_SHOTS)
 
 
 def is_published(kind: str, rows: int) -> bool:
-    """Return True if a published file of a kind has so many rows."""
+    """Return True if published files of a kind have that number of rows."""
     least, most = paper()["rows"][kind]
     return bool(least <= rows <= most)
 
 
-def figures(kind: str, name: str, rows: int) -> Mapping[str, Any]:
-    """Return the paper's figures for the results of a model; empty if they are none of the published ones."""
+def paper_figures(kind: str, name: str, rows: int) -> Mapping[str, Any]:
+    """Return the paper's figures for a model; empty if the results are not published ones."""
     printed = next((model for model in paper()["models"] if model["file"] == name), None)
     return printed if printed is not None and is_published(kind, rows) else {}
 
 
 Unit = Literal["%", "", "count"]
-"""Per cent; a number with decimals; a count."""
+"""Per cent; a number with decimal places; a count."""
 _DIGITS: Final[Mapping[Unit, int]] = {"%": 1, "": 2, "count": 0}
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One number, named by its key in JSON and CSV; its value is a fraction if its unit is per cent.
+    """A number of a report, with its `key` in JSON and CSV; a fraction if the unit is per cent.
 
-    `of` says what `n` counts, which is that of an interval if it is None; `paper` is in the measure's unit;
-    `note` says why the value is not what the paper prints, or why it is undefined.
+    `n` is the denominator (None for that of an interval) and `of` what it counts; `paper` is the paper's
+    figure in the measure's unit; `note` says why the value differs from it or is undefined.
     """
 
     key: str
@@ -79,27 +79,27 @@ class Measure:
 
     @property
     def in_unit(self) -> Interval | float | None:
-        """The value in its unit, with every digit."""
+        """The value in its unit, with full precision."""
         if self.value is None or self.unit != "%":
             return self.value
         return self.value.times(100) if isinstance(self.value, Interval) else 100 * self.value
 
     @property
     def rounded(self) -> str:
-        """The value as people read it, without interval and unit."""
+        """The rounded value, without interval and unit."""
         value = self.in_unit
         number = value.value if isinstance(value, Interval) else value
         return "–" if number is None else half_up(number, _DIGITS[self.unit])
 
     @property
     def with_unit(self) -> str:
-        """The value with its unit; counts and numbers end where those in per cent do."""
+        """The rounded value with its unit, padded so that counts align with percentages."""
         unit = " %" if self.unit == "%" and self.value is not None else "  " if self.unit else ""
         return self.rounded + unit
 
     @property
     def interval(self) -> str:
-        """The interval as people read it; empty if there is none."""
+        """The rounded interval; empty if there is none."""
         value, digits = self.in_unit, _DIGITS[self.unit]
         return (
             value.in_brackets(lambda number: half_up(number, digits)) if isinstance(value, Interval) else ""
@@ -107,11 +107,11 @@ class Measure:
 
     @property
     def printed(self) -> str:
-        """Return what the paper prints, rounded as the value is; empty if it prints nothing."""
+        """The paper's figure, rounded like the value; empty if there is none."""
         return "" if self.paper is None else half_up(self.paper, _DIGITS[self.unit])
 
     def to_json(self) -> dict[str, Any]:
-        """Return value, ends of the interval and denominator, in the unit; what is not known is left out."""
+        """Return value, ends of the interval and denominator, in the unit, without unknown parts."""
         measured = self.in_unit
         value, low, high = measured[:3] if isinstance(measured, Interval) else (measured, None, None)
         plain = {
@@ -132,11 +132,11 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """The answers of a model, or of some people, in one file or run, and their measures (`measured`).
+    """The answers in one file or run, of a model or of people, and their measures (`measured`).
 
-    `kind` is of `wording.yaml`, `name` different within a kind; `records` are the rows of a file (``run
-    NAME`` in `files`), and `run` is of those of the log; `exact` are those `tables` that are another with all
-    digits; what is not `listed` is told by its tables alone.
+    `kind` is one of `wording.yaml`, `name` unique within a kind; `files` are names of files or ``run NAME``,
+    `run` is set for records from the log; `exact` has full-precision versions of `tables` if they differ;
+    `listed` is False if the measures are shown only in `tables`.
     """
 
     kind: str
@@ -153,20 +153,20 @@ class Results:
     listed: bool = True
 
     def measured(self, values: Mapping[str, Any], *, remarks: Iterable[str] = (), **parts: Any) -> Results:
-        """Return them with what they come to; of `values`, those that the wording of their kind names.
+        """Return the results with measures made from `values` by the wording of their kind.
 
-        `parts`: further fields, and what `worded` wants.
+        `parts`: further fields of the results, and arguments of `build_measures`.
         """
-        own = {name: parts.pop(name) for name in ("measures", "tables", "exact", "data") if name in parts}
-        own = {"measures": worded(self.kind, values, **parts), **own}
-        return replace(self, remarks=(*remarks, *self.remarks), **own)
+        fields = {name: parts.pop(name) for name in ("measures", "tables", "exact", "data") if name in parts}
+        fields = {"measures": build_measures(self.kind, values, **parts), **fields}
+        return replace(self, remarks=(*remarks, *self.remarks), **fields)
 
     def measure(self, key: str) -> Measure:
-        """Return the measure of a name."""
+        """Return the measure with a key."""
         return {measure.key: measure for measure in self.measures}[key]
 
     def section(self) -> Section:
-        """Return the section of a report: the measures side by side, further tables, remarks."""
+        """Return the report's section: a table of measures, further tables, remarks."""
         tables = {"measures": measures_table(self.measures)} if self.listed and self.measures else {}
         return file_section(
             self.kind,
@@ -194,7 +194,7 @@ def wording() -> Mapping[str, Any]:
     return words
 
 
-def worded(
+def build_measures(
     kind: str,
     values: Mapping[str, Any],
     *,
@@ -203,11 +203,11 @@ def worded(
     key: str = "{key}",
     **words: object,
 ) -> tuple[Measure, ...]:
-    """Return those of the values that the wording of their kind names, in its order and words.
+    """Return a measure for each value named in the wording of its kind, in the wording's order.
 
-    `key`: the measures' keys, made of those of the wording.
+    `key`: a template for the measures' keys; `words`: values for placeholders in the wording.
     """
-    made = []
+    measures = []
     for name, (title, unit, counted) in wording()[kind]["measures"].items():
         if name not in values:
             continue
@@ -215,32 +215,29 @@ def worded(
         number, n = value if isinstance(value, Count) else (value, None)
         printed, note = (paper or {}).get(name), (notes or {}).get(name) or ""
         title, counted = title.format(**words), counted.format(**words)
-        made.append(Measure(key.replace("{key}", name), title, number, unit, counted, n, printed, note))
-    return tuple(made)
+        measures.append(Measure(key.replace("{key}", name), title, number, unit, counted, n, printed, note))
+    return tuple(measures)
 
 
-def by_text(counts: Mapping[int, int]) -> dict[str, int]:
-    """Return counts as JSON can hold them."""
+def string_keys(counts: Mapping[int, int]) -> dict[str, int]:
+    """Return counts with string keys, for JSON."""
     return {str(size): count for size, count in counts.items()}
 
 
-def sizes(counts: Mapping[int, int]) -> str:
-    """Return counts in words."""
+def format_counts(counts: Mapping[int, int]) -> str:
+    """Format counts as ``size: count, …``."""
     return ", ".join(f"{size}: {count}" for size, count in counts.items())
 
 
 def half_up(number: float, digits: int = 1) -> str:
-    """Return a number rounded half up, as the paper's tables are (spec 14).
-
-    A half that binary fractions miss by less than 1e-9 is a half.
-    """
+    """Round a number half up, as in the paper's tables (spec 14), after removing binary errors below 1e-9."""
     exact = Decimal(repr(round(number, 9)))
     rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
     return f"{abs(rounded) if rounded == 0 else rounded:.{digits}f}"
 
 
 def measures_table(measures: Sequence[Measure]) -> Table:
-    """Return measures as people read them: rounded, values aligned on their right."""
+    """Return a table of rounded measures, right-aligned, without empty columns."""
     columns = {
         "measure": [measure.title for measure in measures],
         "value": _align([measure.with_unit for measure in measures]),
@@ -249,13 +246,12 @@ def measures_table(measures: Sequence[Measure]) -> Table:
         "of": [measure.of for measure in measures],
         "paper": _align([measure.printed for measure in measures]),
     }
-    # A column in which nothing stands would only take room.
-    kept = {name: cells for name, cells in columns.items() if any(map(str.strip, cells))}
-    return Table(list(kept), [list(row) for row in zip(*kept.values(), strict=True)])
+    filled = {name: cells for name, cells in columns.items() if any(map(str.strip, cells))}
+    return Table(list(filled), [list(row) for row in zip(*filled.values(), strict=True)])
 
 
 def exact_table(results: Iterable[Results]) -> Table:
-    """Return every measure of some results with all digits, a row each."""
+    """Return a table of all measures with full precision, one per row."""
     heads = ("kind", "name", "measure", "unit", Column("value", 4), "of", "denominator", "paper")
     rows: list[list[Cell]] = [
         [
@@ -275,12 +271,12 @@ def exact_table(results: Iterable[Results]) -> Table:
 
 
 def notes_of(measures: Iterable[Measure]) -> list[str]:
-    """Return the notes, each with the measures that it is about."""
+    """Return the distinct notes, each after the titles of its measures."""
     titles: dict[str, list[str]] = {}
     for measure in measures:
         if measure.note:
             titles.setdefault(measure.note, []).append(measure.title.strip())
-    return [f"{'; '.join(about)}: {note}" for note, about in titles.items()]
+    return [f"{'; '.join(measured)}: {note}" for note, measured in titles.items()]
 
 
 def _align(cells: Sequence[str]) -> list[str]:

@@ -1,6 +1,6 @@
-"""Runs of the log: what `askback run` and `askback score` print of each task, and exports.
+"""Summaries of runs, as printed by `askback run` and `askback score`, and exports of their answers.
 
-Answers are exported in the published formats, and form by form or item by item as lines (spec 11, 13).
+Answers are exported in the published formats, and as one JSON line per form or item (spec 11, 13).
 """
 
 from __future__ import annotations
@@ -51,23 +51,23 @@ _MEASURED: Final[Mapping[Task, Callable[[Sequence[Any]], Any]]] = {
     "nli": lambda records: nli_measures(records, [record.id for record in records])._asdict(),
     "claim": claim_measures,
 }
-"""The measures of each task, of its records; their names in a summary are in `wording.yaml`."""
+"""The function that computes each task's measures from records; `wording.yaml` has the summary's titles."""
 
 
 class TaskMeasures(NamedTuple):
-    """The figures of one task of a run: measures by title, None where one is undefined, and counts."""
+    """The figures of one task of a run: measures by title, None where undefined, and counts."""
 
     measures: Mapping[str, Interval | None]
     counts: Mapping[str, int]
 
 
 def run_measures(reader: LogReader, run: str, *, exclude_aborted: bool = False) -> dict[Task, TaskMeasures]:
-    """Return what each task of a run comes to, out of its turns.
+    """Return the measures of each task of a run.
 
-    Episodes of models' tasks that a failing seat aborted count as unsuccessful, unless they are excluded.
+    Episodes of models' tasks that a failing seat aborted count as unsuccessful unless they are excluded.
 
     Raises:
-        InputError: if it is a run of another benchmark.
+        InputError: if the run is of another benchmark.
         NotInLog: if there is no such run.
     """
     played = played_of(reader, [run], aborted=not exclude_aborted)
@@ -77,15 +77,15 @@ def run_measures(reader: LogReader, run: str, *, exclude_aborted: bool = False) 
 
 
 def _measure_task(played: Sequence[PlayedItem], task: Task) -> TaskMeasures:
-    own = [episode for episode in played if episode.item.task == task]
-    records, words = records_of(own, task), wording()["summary"][task]
+    episodes = [episode for episode in played if episode.item.task == task]
+    records, words = records_of(episodes, task), wording()["summary"][task]
     outcome = _MEASURED[task](records)
     if task == "evaluate":
         correct = {f"correct, {model}": votes["correct"] for model, votes in outcome.items()}
         return TaskMeasures(correct, {"items": len(records)})
     measures = {title: outcome[name] for title, name in words["measures"].items()}
     if task == "annotate":
-        measures = {**_mean_scores(own), **measures}
+        measures = {**_mean_scores(episodes), **measures}
     counts = {title: outcome.get(name, len(records)) for title, name in words["counts"].items()}
     return TaskMeasures(measures, {title: getattr(count, "value", count) for title, count in counts.items()})
 
@@ -95,13 +95,13 @@ def _mean_scores(played: Sequence[PlayedItem]) -> dict[str, Interval | None]:
     scores = [(episode.item.id, values(episode.item, episode.turns)) for episode in played]
     measures: dict[str, Interval | None] = {}
     for title, metric in {"set is the dataset's": "exact", "several labels": "ambiguous"}.items():
-        known = [(item, value) for item, own in scores if (value := own.get(metric)) is not None]
-        measures[title] = mean_interval([value for _, value in known], [item for item, _ in known])
+        defined = [(item, value) for item, row in scores if (value := row.get(metric)) is not None]
+        measures[title] = mean_interval([value for _, value in defined], [item for item, _ in defined])
     return measures
 
 
 def summary_sections(source: Frames) -> Iterator[Section]:
-    """Yield who took part in each run, then each task's measures; who has withdrawn counts nowhere."""
+    """Yield the annotator of each run, then each task's measures, without participants who withdrew."""
     runs = {
         run: run_measures(source.reader, run, exclude_aborted=source.exclude_aborted) for run in source.runs
     }
@@ -127,19 +127,19 @@ def summary_sections(source: Frames) -> Iterator[Section]:
 
 
 def _aborted(task: Task, excluded: bool) -> str:
-    """Return what episodes count as that a failing seat aborted."""
+    """Return a remark on how episodes aborted by a failing seat are counted."""
     if task in JUDGED:
-        return "Episodes that a failing seat aborted are in no figure: a form not filled in is no judgment."
+        return "Episodes aborted by a failing seat are not counted, since they have no judgment."
     if excluded:
-        return "Episodes that a failing seat aborted are left out (--exclude-aborted)."
+        return "Episodes aborted by a failing seat are left out (--exclude-aborted)."
     return (
-        "Episodes that a failing seat aborted count as unsuccessful: what they left is answered with "
-        "nothing (--exclude-aborted leaves them out)."
+        "Episodes aborted by a failing seat count as unsuccessful, with empty answers to the remaining steps "
+        "(--exclude-aborted leaves them out)."
     )
 
 
 def counts_aborted(source: Frames, run: str) -> bool:
-    """Return True if aborted episodes of a run are in its figures: in those of judgments none are."""
+    """Return True if aborted episodes of a run count in its figures, unlike those of judgment tasks."""
     return not {item.task for item in items_of(source.reader, run).values()} <= JUDGED
 
 
@@ -153,17 +153,13 @@ _PUBLISHED: Final[Mapping[str, tuple[str, TableSpec[Any]]]] = {
     "nli": ("results/multilabel/{name}/predictions.jsonl", NLI_PREDICTIONS),
     "claims": ("results/claims/{name}/results.jsonl", CLAIMS),
 }
-"""The place of answers of a kind in the folder of published results, and their format."""
+"""The path of each kind of answers in the folder of published results, and their format."""
 _WITHOUT_FORMS: Final[tuple[Task, ...]] = ("generate", "continue", "nli", "claim")
 _ANSWERS: Final = ("answer", "answers", "prediction", "labels", "correct", "rewrite", "template")
 
 
 def export_runs(folder: Path, played: Iterable[Results]) -> Iterator[Path]:
-    """Write what was answered in runs; of several runs of one model and task each gets its own file.
-
-    Yields:
-        The files.
-    """
+    """Write the answers of runs, each run to its own file, and yield the paths."""
     written: set[Path] = set()
     for answers in played:
         (place, spec), name = _PUBLISHED[answers.kind], answers.name
@@ -176,10 +172,10 @@ def export_runs(folder: Path, played: Iterable[Results]) -> Iterator[Path]:
 
 
 def write_run_lines(path: Path, reader: LogReader, runs: Iterable[str]) -> int:
-    """Write one JSON line per form that was submitted in some runs, then one per item of models' tests.
+    """Write a JSON line per form submitted in some runs, then one per item of models' tests.
 
     Returns:
-        How many lines there are.
+        The number of lines.
     """
     names = dict.fromkeys(runs)
     forms = chain.from_iterable(form_lines(reader, run) for run in names)
@@ -190,16 +186,15 @@ def write_run_lines(path: Path, reader: LogReader, runs: Iterable[str]) -> int:
 
 
 def form_lines(reader: LogReader, run_id: str) -> Iterator[dict[str, Any]]:
-    """Yield one JSON object per form that anybody submitted, in the order of submission within each episode.
+    """Yield a JSON object per submitted form, in order of submission within each episode.
 
-    Forms of episodes that were broken off are there, too; consent and instructions are no forms, and what
-    erased people said is gone.
+    Includes aborted episodes, but not consent, instructions, and forms of erased people.
     """
     run = required_run(reader, run_id, BENCHMARK)
-    gone = reader.erased_participants()
+    erased = reader.erased_participants()
     items = items_of(reader, run_id)
     for episode, turns in reader.turns_of_run(run_id):
-        if episode.participant_id in gone:
+        if episode.participant_id in erased:
             continue
         item = items[episode.item_hash]
         for turn in turns:
@@ -223,7 +218,7 @@ def form_lines(reader: LogReader, run_id: str) -> Iterator[dict[str, Any]]:
 
 
 def _opened_at(turn: Turn) -> str | None:
-    """Return when a form could first be filled in, where no page has measured that."""
+    """Return the time at which a form was shown, computed from its duration."""
     if turn.seconds is None:
         return None
     submitted = datetime.fromisoformat(turn.created_at)
@@ -231,7 +226,7 @@ def _opened_at(turn: Turn) -> str | None:
 
 
 def item_lines(reader: LogReader, run: str) -> Iterator[dict[str, Any]]:
-    """Yield each item of a test that fills in no forms: what was asked and said, its scores and settings."""
+    """Yield a JSON object per item of a task without forms: prompt, output, scores and settings."""
     version = reader.run(run).config.get("software_version")
     for played in played_of(reader, [run]):
         item, episode = played.item, played.episode

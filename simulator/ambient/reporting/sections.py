@@ -1,4 +1,4 @@
-"""The report: runs of the log and published files side by side, people and models together (spec 12)."""
+"""The report on logged runs and published files, of people and models (spec 12)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulator.ambient.annotation.consolidation import flow
 from simulator.ambient.data import read_examples
 from simulator.ambient.files.kinds import TABLES, merge
 from simulator.ambient.nli.metrics import nli_measures
-from simulator.ambient.nli.results import inferred, nli_results
+from simulator.ambient.nli.results import nli_results, read_nli_results
 from simulator.ambient.nli.table import Model
 from simulator.ambient.reporting.answers import (
     claims_results,
@@ -58,7 +58,7 @@ from simulator.stats import Interval
 from simulator.whole import write_whole
 
 _TESTS: Final[Mapping[tuple[str, str], str]] = {
-    # Kind of results and key of the measure -> heading; of people's judgments the model stands in the key.
+    # Kind of results and key of the measure -> heading; keys of people's judgments also contain the model.
     ("generation", "edit_f1"): "EDIT-F1",
     ("evaluation", "correct"): "correct",
     ("true_false", "accuracy"): "T/F acc.",
@@ -82,18 +82,19 @@ _RESULTS: Final[Mapping[str, Callable[[Results, Context], Results]]] = {
     "continuation": continuation_results,
     "claims": claims_results,
 }
-"""Label sets are told in tables of all models (`nli_results`)."""
+"""The function that adds measures to each kind of answers; label sets have joint tables (`nli_results`)."""
 _NLI: Final = ("nli_predictions", "nli_logits", "nli_seed")
 _CHANCE: Final = 0.5
 DrawingT = TypeVar("DrawingT", Venn, FlowDiagram)
 
 
 class Contents(NamedTuple):
-    """The results of runs, then of files in the order of the paper, then of inference.
+    """The contents of a report.
 
     Attributes:
+        results: of runs, then of files in the order of the paper, then of NLI models.
         played: the answers of runs.
-        flows: how far linguists' runs are.
+        flows: the progress of linguists' runs.
     """
 
     results: tuple[Results, ...]
@@ -102,33 +103,33 @@ class Contents(NamedTuple):
 
 
 def read_contents(source: Frames) -> Contents:
-    """Return what the runs and files of a report hold; faults of files go to `Frames.problems`.
+    """Read the runs and files of a report, adding faults of files to `Frames.problems`.
 
     Raises:
-        InputError: if a run is another benchmark's or empty, or data do not exist.
+        InputError: if a run is of another benchmark or empty, or data do not exist.
         NotInLog: if there is no such run.
     """
     settings: ReportSettings = source.settings or ReportSettings()
     if (settings.instance or settings.pair) and source.out is None:
-        raise InputError("--instance and --pair draw figures: name a folder with --out.")
+        raise InputError("--instance and --pair draw figures: name a folder for them with --out.")
     if (settings.lines or settings.export or settings.instance or settings.pair) and not source.runs:
-        raise InputError("--lines, --export, --instance and --pair are of runs: name one (askback log list).")
+        raise InputError("--lines, --export, --instance and --pair need a run: name one (askback log list).")
     files = TABLES.read_all(source.files, source.problems, settings.duplicates, owner="AmbiEnt")
-    read = [file for reads in files.values() for file in reads]
-    categories = [row for held in files.get("categories", {}).values() for row in held.rows]
+    paths = [file for reads in files.values() for file in reads]
+    categories = [row for read in files.get("categories", {}).values() for row in read.rows]
     context = Context(
         settings=settings,
-        examples=examples_of_results(settings.data, read, list(files.get("dataset", {}))),
+        examples=examples_of_results(settings.data, paths, list(files.get("dataset", {}))),
         categories=categories,
     )
-    own = context
+    run_context = context
     if source.runs and settings.data is None and (data := _played_on(source.reader, source.runs)):
-        own = replace(context, examples=examples_of_results(data, ()))
+        run_context = replace(context, examples=examples_of_results(data, ()))
     aborted = not source.exclude_aborted
     played = [each for run in source.runs for each in tasks_of_run(source.reader, run, aborted=aborted)]
-    results = [_RESULTS[answers.kind](answers, own) for answers in played if answers.kind != "nli"]
+    results = [_RESULTS[answers.kind](answers, run_context) for answers in played if answers.kind != "nli"]
     results += _file_results(files, context, source.problems)
-    results += _inference(played, files, own, source.problems)
+    results += _nli_results(played, files, run_context, source.problems)
     _check_votes(settings.votes, [answers.records for answers in played if answers.kind == "crowd"], files)
     linguists = dict.fromkeys(answers.run for answers in played if answers.kind == "linguists")
     flows = (FlowDiagram(flow(source.reader, run), run) for run in linguists)
@@ -136,7 +137,7 @@ def read_contents(source: Frames) -> Contents:
 
 
 def _played_on(reader: LogReader, runs: Iterable[str]) -> str | None:
-    """Return the data of the first run that says so and whose data are still there."""
+    """Return the data of the first run that names its data and whose data still exist."""
     for run in runs:
         data = reader.run(run).config.get("data")
         try:
@@ -151,34 +152,34 @@ def _file_results(files: Files, context: Context, problems: Problems) -> Iterato
     folders: dict[Path, dict[Path, Any]] = {}
     for file, read in files.get("dataset", {}).items():
         folders.setdefault(file.parent, {})[file] = read
-    made: list[Results] = []
+    results: list[Results] = []
     for folder, reads in folders.items():
         merged = merge(reads)
         problems.faults += merged.faults
         name = folder.resolve().name if len(reads) > 1 else next(iter(reads)).stem
         faulty = sum(len(read.faults) for read in reads.values())
         examples, names = tuple(merged.examples.values()), list(map(str, reads))
-        made.append(dataset_results(examples, name, merged=merged, files=names, left_out=faulty))
+        results.append(dataset_results(examples, name, merged=merged, files=names, left_out=faulty))
     for file, read in files.get("categories", {}).items():
         faulty = left_out(read.faults)
-        made.append(
+        results.append(
             categories_results(
                 read.rows, context.examples, name=file.stem, files=[str(file)], left_out=faulty
             )
         )
-    made += [_RESULTS[answers.kind](answers, context) for answers in answers_of_files(files)]
-    made += [edit_cases_results(read, str(file)) for file, read in files.get("edit_f1_cases", {}).items()]
-    for results in made:
-        yield with_notes(results, files, context.by_id)
+    results += [_RESULTS[answers.kind](answers, context) for answers in answers_of_files(files)]
+    results += [edit_cases_results(read, str(file)) for file, read in files.get("edit_f1_cases", {}).items()]
+    for result in results:
+        yield with_notes(result, files, context.by_id)
 
 
-def _inference(
+def _nli_results(
     played: Sequence[Results], files: Files, context: Context, problems: Problems
 ) -> Iterator[Results]:
-    """Yield the results of runs and files of label sets in one, for their tables stand beside each other."""
+    """Yield the joint results of all runs and files with label sets, which share tables."""
     played = [answers for answers in played if answers.kind == "nli"]
-    held = [file for kind in _NLI for file in files.get(kind, {})]
-    if not played and not held:
+    paths = [file for kind in _NLI for file in files.get(kind, {})]
+    if not played and not paths:
         return
     models = [
         Model(
@@ -188,31 +189,31 @@ def _inference(
         )
         for answers in played
     ]
-    results = inferred(held, context.examples, models)
-    # What is wrong with rows has been told on reading them.
-    sentences = set(map(str, problems.faults))
-    problems.faults += [problem for problem in results.problems if problem not in sentences]
+    results = read_nli_results(paths, context.examples, models)
+    # Faults of rows were already added when the files were read.
+    reported = set(map(str, problems.faults))
+    problems.faults += [problem for problem in results.problems if problem not in reported]
     if played and not results.gold:
         results.gold = tuple(record.gold for record in played[0].records)
     if results.models:
         faulty = sum(left_out(read.faults) for kind in _NLI for read in files.get(kind, {}).values())
-        names = [*(f"run {answers.run}" for answers in played), *map(str, held)]
+        names = [*(f"run {answers.run}" for answers in played), *map(str, paths)]
         yield with_notes(nli_results(results, names, faulty), files, context.by_id)
 
 
 def _check_votes(votes: Iterable[str], answers: Sequence[Sequence[Any]], files: Files) -> None:
     rows = [*answers, *(read.rows for read in files.get("crowd", {}).values())]
-    held = {record.id for records in rows for record in records}
-    if missing := [id for id in votes if id not in held and not (id == "all" and held)]:
+    ids = {record.id for records in rows for record in records}
+    if missing := [id for id in votes if id not in ids and not (id == "all" and ids)]:
         raise InputError(f"--votes {missing[0]}: there are no votes on an example with this id")
 
 
 def _number_duplicates(results: Iterable[Results]) -> Iterator[Results]:
-    """Yield results; those of one kind and name get a number."""
-    seen: dict[tuple[str, str], int] = {}
+    """Yield results, numbering those with the same kind and name."""
+    counts: dict[tuple[str, str], int] = {}
     for result in results:
-        place = (result.kind, result.name)
-        seen[place] = count = seen.get(place, 0) + 1
+        key = (result.kind, result.name)
+        counts[key] = count = counts.get(key, 0) + 1
         yield result if count == 1 else replace(result, name=f"{result.name} ({count})")
 
 
@@ -220,7 +221,7 @@ def _number_duplicates(results: Iterable[Results]) -> Iterator[Results]:
 
 
 def report_sections(source: Frames) -> Sequence[Section]:
-    """Return the sections of tables of several models, of single runs and files, of all measures."""
+    """Return the report's sections: tables over models, single runs and files, all measures, figures."""
     return source.once(_sections)
 
 
@@ -261,7 +262,7 @@ def _number_figure(drawing: DrawingT, number: int) -> DrawingT:
 
 
 def write_files(source: Frames) -> Iterator[object]:
-    """Yield what was written where settings name files: lines and answers of runs, measures, tables."""
+    """Write the files named in the settings (lines and answers of runs, measures, tables) and yield each."""
     settings: ReportSettings = source.settings
     contents = source.once(read_contents)
     if settings.lines is not None:
@@ -275,11 +276,11 @@ def write_files(source: Frames) -> Iterator[object]:
         yield write_whole(settings.latex, report_latex(Report(title="", sections=numbered(sections))))
 
 
-# ---- tables of several models side by side
+# ---- tables over several models
 
 
 def side_by_side(results: Sequence[Results]) -> Iterator[Section]:
-    """Yield tables 4, 9 and 10 of the paper, and crowdworkers' votes; as people read them, and exact."""
+    """Yield Tables 4, 9 and 10 of the paper, and crowdworkers' votes, each rounded and exact."""
     frame = pd.DataFrame(
         [
             (result.kind, result.name, len(result.records), m.key, m)
@@ -298,7 +299,7 @@ def side_by_side(results: Sequence[Results]) -> Iterator[Section]:
 
 
 def table_4(frame: pd.DataFrame) -> tuple[Table, Table] | None:
-    """Return the tests of language models, a row each, with the baselines; None if there are no results."""
+    """Return the tests of language models and baselines, a row each; None without results."""
     rows = []
     for kind, name, key, measure in frame[["kind", "name", "key", "measure"]].itertuples(index=False):
         test, _, model = key.partition(".")
@@ -306,7 +307,7 @@ def table_4(frame: pd.DataFrame) -> tuple[Table, Table] | None:
             rows.append((model if kind == "evaluation" else name, _TESTS[kind, test], measure))
     if not rows:
         return None
-    held = {head for _, head, _ in rows}
+    tested = {head for _, head, _ in rows}
     baselines = [
         ("repeats the sentence", "EDIT-F1", _baseline(frame, "generation", "copy")),
         ("chance", "T/F acc.", _CHANCE),
@@ -316,31 +317,31 @@ def table_4(frame: pd.DataFrame) -> tuple[Table, Table] | None:
     rows += [
         (name, head, Measure(name, "", value))
         for name, head, value in baselines
-        if value is not None and head in held
+        if value is not None and head in tested
     ]
     tests = pd.DataFrame(rows, columns=["name", "head", "measure"])
     wide = _pivot(tests, "head", [*_TESTS.values()])
     cells = [[cell if isinstance(cell, Measure) else None for cell in row] for row in wide.to_numpy()]
     papers = [[cell.paper if cell else None for cell in row] for row in cells]
-    known = any(value is not None for row in papers for value in row)
+    any_printed = any(value is not None for row in papers for value in row)
     shown: list[list[Cell]] = []
     exact: list[list[Cell]] = []
     for name, row, printed in zip(wide.index, cells, papers, strict=True):
-        beside = "/".join((cell and cell.printed) or "–" for cell in row)
+        figures = "/".join((cell and cell.printed) or "–" for cell in row)
         has_any = any(value is not None for value in printed)
         rounded = [cell.rounded if cell else "" for cell in row]
-        shown.append([name, *rounded, *([beside if has_any else ""] if known else [])])
+        shown.append([name, *rounded, *([figures if has_any else ""] if any_printed else [])])
         exact.append([name, *(cell.in_unit if cell else None for cell in row), *printed])
     title, heads = "Table 4: tests of language models, in %", [*wide]
     columns = [Column(head, 4) for head in (*heads, *(f"paper {head}" for head in heads))]
     return (
-        Table(["model", *heads, *(["paper"] if known else [])], shown, title),
+        Table(["model", *heads, *(["paper"] if any_printed else [])], shown, title),
         Table(["model", *columns], exact, title),
     )
 
 
 def table_10(frame: pd.DataFrame) -> tuple[Table, Table] | None:
-    """Return accuracy by template, models and people side by side; None if there are no such results."""
+    """Return accuracy by template for models and people; None without true-false results."""
     wide, sizes = _measure_results(frame, "true_false", _TEMPLATES)
     if wide.empty:
         return None
@@ -360,12 +361,12 @@ def table_10(frame: pd.DataFrame) -> tuple[Table, Table] | None:
 
 
 def crowd_table(frame: pd.DataFrame) -> tuple[Table, Table] | None:
-    """Return crowdworkers' votes of several files and runs, with the paper's; None if there are none."""
+    """Return measures of crowdworkers' votes of files and runs, with the paper's; None without votes."""
     wide, sizes = _measure_results(frame, "crowd", _CROWD)
     if wide.empty:
         return None
     printed = paper()["crowd"]
-    # Turned, a measure a row, it fits beside any number of runs.
+    # One measure per row: there may be many runs.
     shown: list[list[Cell]] = [
         [title, *(cell.rounded for cell in wide[key]), replace(wide[key].iloc[0], paper=printed[key]).printed]
         for key, title in _CROWD.items()
@@ -381,10 +382,10 @@ def crowd_table(frame: pd.DataFrame) -> tuple[Table, Table] | None:
 def _measure_results(
     frame: pd.DataFrame, kind: str, keys: Mapping[str, str]
 ) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Return some measures of the results of a kind, a row for each name, and how many rows each has."""
-    held = frame[(frame["kind"] == kind) & frame["key"].isin(keys)]
-    sizes = {name: int(rows) for name, rows in held[["name", "rows"]].itertuples(index=False)}
-    return _pivot(held, "key", [*keys]), sizes
+    """Return some measures of results of a kind, one row per name, and the number of records by name."""
+    selected = frame[(frame["kind"] == kind) & frame["key"].isin(keys)]
+    sizes = {name: int(rows) for name, rows in selected[["name", "rows"]].itertuples(index=False)}
+    return _pivot(selected, "key", [*keys]), sizes
 
 
 def _exact_rows(wide: pd.DataFrame, sizes: Mapping[str, int]) -> list[list[Cell]]:
@@ -393,7 +394,7 @@ def _exact_rows(wide: pd.DataFrame, sizes: Mapping[str, int]) -> list[list[Cell]
 
 
 def _pivot(frame: pd.DataFrame, columns: str, order: Sequence[str]) -> pd.DataFrame:
-    """Return the measures of each name side by side, names in the order of their first results."""
+    """Return a table with a row of measures per name, in the order of the names' first results."""
     wide = frame.drop_duplicates(["name", columns], keep="last").pivot(
         index="name", columns=columns, values="measure"
     )
@@ -401,7 +402,7 @@ def _pivot(frame: pd.DataFrame, columns: str, order: Sequence[str]) -> pd.DataFr
 
 
 def _baseline(frame: pd.DataFrame, kind: str, key: str) -> float | None:
-    """Return a baseline, which depends on the items alone; of several sets of items the largest counts."""
+    """Return a baseline, which depends only on the items, from the results with the most items."""
     measures = frame[(frame["kind"] == kind) & (frame["key"] == key)]["measure"]
-    known = [measure.value for measure in measures if isinstance(measure.value, Interval)]
-    return max(known, key=lambda value: value.n).value if known else None
+    values = [measure.value for measure in measures if isinstance(measure.value, Interval)]
+    return max(values, key=lambda value: value.n).value if values else None

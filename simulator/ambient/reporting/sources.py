@@ -1,6 +1,6 @@
-"""The settings of a report, and the answers in runs of the log and in files (spec 11, 13).
+"""The settings of a report, and the answers in logged runs and files (spec 11, 13).
 
-Files are told apart by their content.
+Kinds of files are recognized by their content.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from simulator.runner.logged import PERSON, not_counting, required_run
 
 
 class ReportSettings(Fields):
-    """The settings of scoring runs and files, and what is written and drawn beside."""
+    """The settings of scoring runs and files, and of further output."""
 
     data: str | None = Field(
         default=None,
-        description="the dataset that results are of, a name or a path; default: one next to the files, or "
-        "the one registered as ambient",
+        description="dataset of the results, a name or a path; default: one next to the files, or the one "
+        "registered as ambient",
     )
     tie: Tie = Field(
         default="first",
-        description="votes: which label wins where they are split evenly (the paper's: first)",
+        description="votes: the label that wins a tie (in the paper: first)",
     )
     votes: Annotated[
         tuple[str, ...],
@@ -50,33 +50,32 @@ class ReportSettings(Fields):
     ] = ()
     parser: Parser = Field(
         default="reference",
-        description="generation: how rewrites are read for the headline (the paper's: reference)",
+        description="generation: the parser of rewrites for the main score (in the paper: reference)",
     )
-    variants: bool = Field(
-        default=False, description="generation: EDIT-F1 by rules that are not the paper's, too"
-    )
+    variants: bool = Field(default=False, description="generation: also show EDIT-F1 by alternative rules")
     duplicates: DuplicatesOption = "refuse"
     instance: str | None = Field(
         default=None,
-        description="draw the log-odds of this instance of a run's continuations (ID, or ID.premise)",
+        description="draw the log-odds of this instance of a run's continuations (ID or ID.premise)",
     )
     pair: str | None = Field(
         default=None,
         description="draw the label probabilities of this pair of a run (ID; ID:1, its first rewrite)",
     )
     lines: Path | None = Field(
-        default=None, description="write every form of the runs, and every item of models' tests, JSON lines"
+        default=None,
+        description="file for the runs' forms and items of models' tests, as JSON lines",
     )
     export: Path | None = Field(
-        default=None, description="write the runs' answers in the published formats into this folder"
+        default=None, description="folder for the runs' answers in the published formats"
     )
-    csv: Path | None = Field(default=None, description="write every measure there, with every digit")
-    latex: Path | None = Field(default=None, description="write the tables there, in LaTeX")
+    csv: Path | None = Field(default=None, description="file for all measures, with full precision")
+    latex: Path | None = Field(default=None, description="file for the tables in LaTeX")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """The context with which answers are compared; without examples if there is no dataset."""
+    """The settings and data for computing results; examples are empty without a dataset."""
 
     settings: ReportSettings = field(default_factory=ReportSettings)
     examples: tuple[Example, ...] = ()
@@ -89,12 +88,12 @@ class Context:
 
     @property
     def tested(self) -> tuple[Example, ...]:
-        """The test split; all examples if they have no splits."""
+        """The test split, or all examples if there are no splits."""
         return tuple(example for example in self.examples if example.split == "test") or self.examples
 
 
 Files = Mapping[str, Mapping[Path, Read[Any]]]
-"""What was read, by kind and file."""
+"""The contents of files, by kind and path."""
 KIND_OF: Final[Mapping[Task, str]] = {
     "crowd": "crowd",
     "evaluate": "evaluation",
@@ -109,10 +108,12 @@ KIND_OF: Final[Mapping[Task, str]] = {
 
 
 def tasks_of_run(reader: LogReader, run_id: str, *, aborted: bool = True) -> list[Results]:
-    """Return what was answered in a run, task by task; with `aborted` also what a failing seat left undone.
+    """Return the answers of a run by task.
+
+    `aborted`: include episodes aborted by a failing seat, with empty answers to the remaining steps.
 
     Raises:
-        InputError: if it is another benchmark's, or holds no answer yet.
+        InputError: if the run is of another benchmark or has no answers yet.
         NotInLog: if there is no such run.
     """
     run = required_run(reader, run_id, BENCHMARK)
@@ -135,14 +136,12 @@ def tasks_of_run(reader: LogReader, run_id: str, *, aborted: bool = True) -> lis
         if (records := records_of(played, task))
     ]
     if not tasks:
-        raise InputError(
-            f"{run_id} holds no answers of an episode that has ended; there is nothing to report."
-        )
+        raise InputError(f"{run_id} has no answers of finished episodes; there is nothing to report.")
     return tasks
 
 
 def _source_name(reader: LogReader, run: Run, task: Task) -> str:
-    """Return the model; of people's votes the run, for several studies may stand side by side."""
+    """Return the name of the answers' source: the model, or the run for judgments and mixed seats."""
     if task in JUDGED:
         return str(run.config.get("model") or run.id)
     episodes = reader.episodes(run.id, latest=True)
@@ -152,7 +151,7 @@ def _source_name(reader: LogReader, run: Run, task: Task) -> str:
 
 
 def answers_of_files(files: Files) -> Iterator[Results]:
-    """Yield the answers that files hold, in the order of the paper."""
+    """Yield the answers in files, in the order of the paper."""
     for file, read in files.get("linguists", {}).items():
         yield _answers("linguists", file, read, file.stem)
     for file, read in files.get("crowd", {}).items():
@@ -176,15 +175,15 @@ def _answers(kind: str, file: Path, read: Read[Any], name: str) -> Results:
 
 
 def _claims(files: Files) -> Iterator[Results]:
-    """Yield claims with their marks, which stand in files of their own."""
+    """Yield claims with their marks, which are in separate files."""
     marks = files.get("claim_annotations", {})
     annotations = [row for read in marks.values() for row in read.rows]
     faulty = sum(left_out(read.faults) for read in marks.values())
     for file, read in files.get("claims", {}).items():
         joined = join(read.rows, annotations)
-        remark = f"{joined.unannotated} claims have no row of marks, {joined.unknown} marks no claim"
+        remark = f"{joined.unannotated} claims have no marks, {joined.unknown} rows of marks have no claim"
         if not annotations:
-            remark = "no file of marks (claim, annotation): nothing to compare with"
+            remark = "no file with marks (claim, annotation) to compare with"
         name = file.resolve().parent.name if file.stem == "results" else file.stem
         answers = _answers("claims", file, read, name)
         yield replace(
@@ -198,13 +197,13 @@ def _claims(files: Files) -> Iterator[Results]:
 
 # ---- remarks on rows
 
-# Kinds of files with a row per item, or several; the items of one file can be compared with another's.
+# Kinds of files with one row per item, then with several; files of these kinds can share items.
 _ROW_PER_ID: Final = ("crowd", "generation", "nli_predictions", "linguists")
 _ITEMS: Final = (*_ROW_PER_ID, "true_false", "continuation")
 
 
 def with_notes(results: Results, files: Files, known: Mapping[str, Example]) -> Results:
-    """Return results of files, with what their rows are: repeated, of no example, of the same items."""
+    """Return results with remarks on repeated rows, rows without example, and files with other items."""
     remarks: list[str] = []
     data: dict[str, Any] = {}
     faults = [
@@ -216,41 +215,40 @@ def with_notes(results: Results, files: Files, known: Mapping[str, Example]) -> 
         if fault.code == CODE
     ]
     if faults:
-        kept = sum(fault.severity == "warning" for fault in faults)
-        data["duplicates"] = {"rows": len(faults), "counted": kept}
+        counted = sum(fault.severity == "warning" for fault in faults)
+        data["duplicates"] = {"rows": len(faults), "counted": counted}
         remarks.append(repeats_statement(faults))
-    held = [(kind, file) for kind in _ITEMS for file in files.get(kind, {}) if str(file) in results.files]
-    if len(held) == 1:
-        kind, file = held[0]
-        own, values = _item_notes(files[kind], file, known, ids=kind in _ROW_PER_ID)
-        remarks, data = [*remarks, *own], data | values
+    paths = [(kind, file) for kind in _ITEMS for file in files.get(kind, {}) if str(file) in results.files]
+    if len(paths) == 1:
+        kind, file = paths[0]
+        item_remarks, values = _item_notes(files[kind], file, known, ids=kind in _ROW_PER_ID)
+        remarks, data = [*remarks, *item_remarks], data | values
     return replace(results, remarks=(*results.remarks, *remarks), data={**results.data, **data})
 
 
 def _item_notes(
     reads: Mapping[Path, Read[Any]], file: Path, known: Mapping[str, Example], *, ids: bool
 ) -> tuple[list[str], dict[str, Any]]:
-    """Return what is to be said of the items of a file beside others of its kind, as sentences and values."""
+    """Compare the items of a file with other files of its kind and the dataset: remarks and values."""
     rows = reads[file].rows
     items = {path: set(map(_item_key, read.rows)) for path, read in reads.items()}
     same = {str(other): items[other] == items[file] for other in items if other != file}
     data: dict[str, Any] = {"same_items": same}
-    remarks = [f"not the items of {other}" for other, equal in same.items() if not equal]
+    remarks = [f"different items from {other}" for other, equal in same.items() if not equal]
     if known:
         data["foreign_ids"] = foreign = len({row.id for row in rows if _is_foreign(row, known.get(row.id))})
         if foreign:
             ids_are = "id is" if foreign == 1 else "ids are"
-            of_none = f"{ids_are} of no example of the dataset, or of one with another text"
-            remarks.insert(0, f"{foreign} {of_none}")
+            remarks.insert(0, f"{foreign} {ids_are} not in the dataset, or in it with a different text")
     if ids:
         data["duplicate_ids"] = several = sum(count > 1 for count in Counter(row.id for row in rows).values())
         if several:
-            remarks.insert(0, f"{several} {'id comes' if several == 1 else 'ids come'} in several rows")
+            remarks.insert(0, f"{several} {'id occurs' if several == 1 else 'ids occur'} in several rows")
     return remarks, data
 
 
 def _item_key(row: Any) -> tuple[object, ...]:
-    """Return what a row of a results file is about, whoever answered."""
+    """Return the item that a row of a results file answers."""
     return tuple(getattr(row, name, None) for name in ("id", "side", "disambiguation", "template"))
 
 

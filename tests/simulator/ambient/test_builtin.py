@@ -1,4 +1,4 @@
-"""What must hold of the built-in texts, read from the files themselves (spec sections 1 to 5 and 10)."""
+"""Requirements on the built-in texts, checked in the files themselves (spec 1 to 5 and 10)."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def flagged(example: dict[str, Any]) -> list[str]:
 
 
 def squeezed(text: str) -> str:
-    """The words alone: sentences that differ in punctuation or capitals count as the same."""
+    """Return a sentence's words without punctuation and capitals."""
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
 def is_sentence(text: str) -> bool:
-    """Begins like a sentence, ends like one, and has no stray blanks."""
+    """Return True if a text begins and ends like a sentence and has no stray blanks."""
     return bool(re.fullmatch(r'["A-Z]\S*( \S+)+[.?!]"?', text))
 
 
@@ -157,7 +157,7 @@ def test_qualification() -> None:
 
 
 def texts(value: Any) -> list[dict[str, str]]:
-    """Every text of the guidelines with its translations."""
+    """Yield every text of the guidelines with its translations."""
     if isinstance(value, dict) and "en" in value:
         return [value]
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -1,4 +1,4 @@
-"""Labels, sets of them, examples and items: what every other part rests on."""
+"""Labels, label sets, examples and items: the basis of all other parts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_labels_are_read_in_any_order_and_written_in_one() -> None:
 
 
 @pytest.mark.each("text", ["Neutral", "neutral; entailment", "neutral,,entailment", "maybe"])
-def test_what_is_no_label_is_named(text: str) -> None:
+def test_unknown_labels_are_named(text: str) -> None:
     with pytest.raises(InputError, match="labels are contradiction, entailment, neutral"):
         parse_labels(text)
 

@@ -1,4 +1,4 @@
-"""Measures of crowdworkers' votes: worked out by hand, and once more by an implementation of its own."""
+"""Measures of crowdworkers' votes, compared with values by hand and an independent implementation."""
 
 import json
 from collections import Counter
@@ -33,7 +33,7 @@ def votes(text: str) -> tuple[Label, ...]:
 
 
 def row(labels: str, original: str, *slots: tuple[str, int]) -> CrowdRecord:
-    """A record: labels of the slots (- is the distractor), votes, first workers say yes."""
+    """Return a record from labels of slots (- for the distractor), votes, and numbers of yes votes."""
     return CrowdRecord(
         id="7",
         premise="premise",
@@ -158,7 +158,7 @@ def test_vote_table() -> None:
 
 
 def brute(rows: Sequence[dict[str, Any]], tie: str) -> dict[str, float]:
-    """Section 5.3 of the specification over the fields of the file, votes one by one."""
+    """Compute the measures of spec 5.3 directly from a file's fields, vote by vote."""
     true = [(r, j) for r in rows for j in range(3) if r["labels"][j] is not None]
     two = [r for r in rows if sum(label is not None for label in r["labels"]) == 2]
 

@@ -1,4 +1,4 @@
-"""People judge models' rewrites: items, and what is correct."""
+"""Judgments of models' rewrites: items, and correct rows."""
 
 from collections import Counter
 
@@ -71,17 +71,17 @@ def test_every_model_gets_the_same_examples_also_when_they_come_one_by_one() -> 
     assert few == alone[:5]
 
 
-def test_every_order_of_candidates_comes_up() -> None:
+def test_every_order_of_candidates_occurs() -> None:
     items = evaluation_items({"m": written(TWO, *range(100))}, DISTRACTORS, seed=0, items=100)
     orders = Counter(tuple(one.label for one in item.candidates) for item in items)
     assert len(orders) == 6
     assert min(orders.values()) >= 6
 
 
-def test_what_is_missing_is_told() -> None:
+def test_missing_results_are_reported() -> None:
     with pytest.raises(InputError, match="no example has results of every model"):
         evaluation_items({"a": written(TWO, 1), "b": written(TWO, 2)}, DISTRACTORS, seed=0)
-    with pytest.raises(InputError, match="there is none"):
+    with pytest.raises(InputError, match="no models"):
         evaluation_items({}, DISTRACTORS, seed=0)
     with pytest.raises(InputError, match=r"no distractor for the ambiguous sentence of examples 1$"):
         evaluation_items({"a": written(TWO, 1)}, {}, seed=0)

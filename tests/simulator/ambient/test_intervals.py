@@ -1,4 +1,4 @@
-"""Intervals that resample items."""
+"""Intervals by resampling items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model that broke off is taken to have answered, task by task."""
+"""Empty answers for the missing steps of aborted episodes, task by task."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MEASURES = {
 
 
 def silent_run(path, task, run="r"):
-    """Log a run in which the model broke off before it said anything; its items."""
+    """Log a run in which the model aborted before any answer, and return its items."""
     items = ExampleSelection(limit=3).items(task, "offline/script")
     with LogWriter(path, durable=False) as log:
         log.put(Run(id=run, benchmark="ambient", setup="L2L", seed=0))
@@ -50,7 +50,7 @@ def silent_run(path, task, run="r"):
 
 
 @pytest.mark.parametrize("task", MEASURES)
-def test_nothing_said_is_nothing_right(tmp_path, task):
+def test_no_answers_give_no_right_ones(tmp_path, task):
     path = tmp_path / "log.sqlite"
     items = silent_run(path, task)
     with LogReader(path) as reader:
@@ -66,7 +66,7 @@ def test_nothing_said_is_nothing_right(tmp_path, task):
 
 
 @pytest.mark.parametrize(("task", "told"), [("generate", UNSUCCESSFUL), ("crowd", UNCOUNTED)])
-def test_what_is_printed_of_aborted_episodes_is_what_the_figures_do(tmp_path, task, told):
+def test_the_remark_on_aborted_episodes_agrees_with_the_figures(tmp_path, task, told):
     path = tmp_path / "log.sqlite"
     silent_run(path, task)
     console = Console(width=200, record=True, quiet=False)
@@ -77,7 +77,7 @@ def test_what_is_printed_of_aborted_episodes_is_what_the_figures_do(tmp_path, ta
     assert ({UNSUCCESSFUL, UNCOUNTED} - {told}).pop() not in printed
 
 
-def test_of_each_run_it_is_told_whether_its_figures_count_aborted_episodes(tmp_path):
+def test_each_run_says_whether_aborted_episodes_count(tmp_path):
     path = tmp_path / "log.sqlite"
     silent_run(path, "generate", "written")
     silent_run(path, "crowd", "voted")

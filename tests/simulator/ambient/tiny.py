@@ -1,4 +1,4 @@
-"""Models of one layer with random weights and a few words, made here."""
+"""Models of one layer with random weights and a few words, created here."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ PAIRS = {**SPECIAL, "cls_token": "<s>", "sep_token": "</s>"}
 
 
 def needed() -> tuple[Any, Any]:
-    """Torch and transformers, or the test is skipped."""
+    """Return torch and transformers, or skip the test."""
     torch = pytest.importorskip("torch", reason="tiny models need torch: pip install 'askback[local]'")
     return torch, pytest.importorskip("transformers", reason="pip install 'askback[local]'")
 
 
 def tokenizer(words: tuple[str, ...], special: dict[str, str], *, left: bool = False) -> Any:
-    """Return a tokenizer whose tokens are words; with `PAIRS`, of two sentences as RoBERTa reads them."""
+    """Return a tokenizer whose tokens are words; with `PAIRS`, for two sentences in RoBERTa's format."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
     _, transformers = needed()
@@ -36,7 +36,7 @@ def tokenizer(words: tuple[str, ...], special: dict[str, str], *, left: bool = F
 
 
 def roberta(folder: Path, words: tuple[str, ...], seed: int, kind: str = "RobertaModel", **more: Any) -> Path:
-    """Save a RoBERTa, with a head or without."""
+    """Save a RoBERTa with or without a head."""
     torch, transformers = needed()
     made = tokenizer(words, PAIRS)
     torch.manual_seed(seed)
@@ -58,7 +58,7 @@ def roberta(folder: Path, words: tuple[str, ...], seed: int, kind: str = "Robert
 
 
 def llama(folder: Path, words: tuple[str, ...], *, left: bool = False) -> Path:
-    """Save a Llama, which has no sign between sentences and none for padding."""
+    """Save a Llama, which has no separator and no padding token."""
     torch, transformers = needed()
     special = {name: word for name, word in SPECIAL.items() if name != "pad_token"}
     made = tokenizer(words, special, left=left)

@@ -23,7 +23,7 @@ from ui.tokens import Signer
 
 
 def make_study(name: str, task: str, **more: Any) -> Study:
-    """A study of the task on four built-in examples, in which each is judged twice."""
+    """Return a study of a task on four built-in examples with two judgments each."""
     settings = {"task": task, "data": "builtin", "items": 4, "languages": more.pop("languages", ["en", "zh"])}
     given = {
         "id": name,
@@ -52,7 +52,7 @@ STUDIES = (
 
 @pytest.fixture
 def readings(log: tuple[LogWriter, LogReader]) -> AmbientSessions:
-    """Free play and small studies, on a log of their own; no models."""
+    """Return sessions of free play and small studies, on a separate log without models."""
     return AmbientSessions(BENCHMARK, *log, no_models, studies=STUDIES)
 
 

@@ -1,4 +1,4 @@
-"""What a participant's browser sends, and what the log says is right."""
+"""Requests of a participant's browser, and the right answers from the log."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ui.actions import Actions
 
 
 class Visit(visiting.Visit):
-    """A browser at the pages of one episode, through the actions."""
+    """A browser on the pages of one episode, simulated by actions."""
 
     async def fill(self, **form: Any) -> dict[str, Any]:
         """Send a form."""
         return await self.send(filled=form)
 
     async def check(self, **form: Any) -> dict[str, list[dict[str, str]]]:
-        """What is wrong with a form, by field."""
+        """Return the problems of a form by field."""
         answer = await self.actions.check_form({**self.call, "filled": form})
         problems: dict[str, list[dict[str, str]]] = answer["problems"]
         return problems
 
     async def qualify(self, reader: LogReader, right: int = 5) -> None:
-        """Through the questions, so many of them answered rightly."""
+        """Answer the qualification, with the given number of right answers."""
         questions = reader.episode(self.episode).options["qualification"]["questions"]
         for place, question in enumerate(questions):
             wrong = "neutral" if question["label"] != "neutral" else "entailment"
@@ -33,7 +33,7 @@ class Visit(visiting.Visit):
 
 
 async def play(actions: Actions, task: str = "crowd", language: str = "en") -> Visit:
-    """Free play, up to the instructions."""
+    """Start free play, up to the instructions."""
     return await Visit.start(
         actions, benchmark="ambient", seat="annotator", rules={"task": task}, language=language
     )
@@ -45,7 +45,7 @@ async def enter(actions: Actions, study: str, who: str = "", **more: str) -> Vis
 
 
 def item_of(reader: LogReader, episode: str) -> Item:
-    """What is played; the pages do not hold it."""
+    """Return the item, which the pages do not contain."""
     return item_from_row(reader.item(reader.episode(episode).item_hash))
 
 
@@ -56,7 +56,7 @@ def crowd_item(reader: LogReader, episode: str) -> CrowdItem:
 
 
 async def judge(visit: Visit, item: CrowdItem, *, label: str = "neutral") -> None:
-    """Through the three steps as the dataset has it; the distractor is no reading."""
+    """Answer the three steps as in the dataset, rejecting the distractor."""
     await visit.fill(label=label)
     await visit.fill(plausible=[one.label is not None for one in item.candidates])
     await visit.fill(labels=[one.label or "neutral" for one in item.candidates], comment="")

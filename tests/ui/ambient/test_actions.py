@@ -1,4 +1,4 @@
-"""What the browser can ask for: playing, qualifying, sets, forms that are refused, withdrawing."""
+"""Requests of the browser: playing, qualifying, sets, refused forms, withdrawing."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def test_a_set_and_the_next_one(actions: Actions, log: Log) -> None:
     assert "Set 2 of 3 is done" in words(second.html)
 
 
-async def test_who_does_not_qualify_leaves_with_a_code_of_their_own(actions: Actions, log: Log) -> None:
+async def test_unqualified_participants_leave_with_their_own_code(actions: Actions, log: Log) -> None:
     visit = await enter(actions, "crowd", "pid-1")
     await visit.begin()
     await visit.qualify(log[1], right=3)
@@ -120,7 +120,7 @@ async def test_a_form_that_is_not_complete_is_no_turn(actions: Actions, log: Log
         assert (await visit.fill(**right))["accepted"]
 
 
-async def test_what_is_wrong_with_a_rewrite_is_said_at_its_place(actions: Actions, log: Log) -> None:
+async def test_problems_of_a_rewrite_are_shown_at_its_fields(actions: Actions, log: Log) -> None:
     visit = await enter(actions, "linguists", "pid-1", language="zh")
     await visit.begin()
     item = item_of(log[1], visit.episode)
@@ -151,13 +151,13 @@ async def test_a_discarded_pair_needs_a_reason(actions: Actions, log: Log) -> No
     assert "You discarded this pair" in words(visit.html)
 
 
-async def test_what_is_far_too_long_is_not_read(actions: Actions) -> None:
+async def test_overlong_texts_are_refused(actions: Actions) -> None:
     visit = await play(actions, "annotate")
     await visit.begin()
     with pytest.raises(ValueError, match="20000"):
         await visit.fill(labels=["neutral"], comment="x" * 20_001)
     assert not (await visit.fill(labels=["neutral"], comment="x" * 4_001))["accepted"]
-    assert "more text than can be kept" in words(visit.html)
+    assert "the text is too long" in words(visit.html)
 
 
 async def test_the_welcome_page_says_what_is_done(actions: Actions) -> None:

@@ -1,4 +1,4 @@
-"""AmbiEnt as a browser gets it: links begin nothing, and nothing comes before its time."""
+"""AmbiEnt over HTTP: links start nothing, and no step is sent early."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_link_leads_to_a_page_and_begins_nothing(client: TestClient, readings:
 
 
 def hidden(item: CrowdItem) -> list[list[str]]:
-    """Per step, the texts that come with it and were in none before."""
+    """Return the texts that first appear in each step."""
     first = [item.premise, item.hypothesis]
     second = [one.sentence for one in item.candidates]
     return [first, second]

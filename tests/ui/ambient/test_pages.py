@@ -1,4 +1,4 @@
-"""The pages' markup: what stands on each, marks, both languages."""
+"""The pages' markup: contents, marks, both languages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def view(kind: str, **more: Any) -> ParticipantView:
 
 
 async def every_page(actions: Actions, log: Log, language: str = "en") -> list[str]:
-    """Each page of each task, with what a second look and a refused form show."""
+    """Collect each page of each task, also reloaded and after a refused form."""
     pages = [(await actions.page({"path": path, "language": language}))["html"] for path in ("/ambient", "/")]
     for study in ("crowd", "linguists"):
         query = f"study={study}"
@@ -113,7 +113,7 @@ async def test_each_step_shows_its_own_texts_and_no_other(actions: Actions, log:
     assert "Reading 1 Yes Reading 2 No Reading 3 Yes" in words(visit.html)
 
 
-async def test_a_linguists_form_holds_four_rewrites_at_most(actions: Actions, log: Log) -> None:
+async def test_a_linguists_form_has_at_most_four_rewrites(actions: Actions, log: Log) -> None:
     visit = await play(actions, "annotate")
     await visit.begin()
     page = Page(visit.html)
@@ -274,7 +274,7 @@ def test_what_a_crowdworker_found() -> None:
     assert "2 ways" in said(verdict.text)
 
 
-def test_what_a_linguist_wrote_beside_the_dataset() -> None:
+def test_a_linguists_rewrites_next_to_the_dataset() -> None:
     form = Annotation(
         labels=frozenset({"neutral", "entailment"}),
         rewrites=(

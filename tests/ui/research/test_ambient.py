@@ -1,4 +1,4 @@
-"""AmbiEnt for researchers: pages of runs, their episodes, what people said, the data."""
+"""Researchers' pages on AmbiEnt: runs, episodes, people's answers, data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ui.research.office import CachedReports, Office
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
-    """A log with `RUNS`; tests read it only."""
+    """Return a log with `RUNS`, which tests only read."""
     path = tmp_path_factory.mktemp("pairs") / "log.sqlite"
     with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
         fill(writer, reader)
@@ -86,7 +86,7 @@ def test_continuations_have_a_histogram_whose_bars_are_all_continuations(log: Of
     assert figure["data"][-1]["name"].startswith("d ")
 
 
-def test_every_vote_is_told_item_by_item(log: Office) -> None:
+def test_every_vote_is_exported_item_by_item(log: Office) -> None:
     records = crowd_records(log.reader, [CROWD])
     answer = page(log, f"run={CROWD}&tab=people")
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", answer["html"], re.DOTALL)
@@ -122,7 +122,7 @@ def test_a_run_is_read_again_only_when_it_has_changed(log: Office) -> None:
     assert len(made) == 2
 
 
-def test_who_has_withdrawn_is_told(log: Office, tmp_path: Path) -> None:
+def test_withdrawn_participants_are_reported(log: Office, tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
     with sqlite3.connect(log.reader.path) as whole, sqlite3.connect(path) as copy:
         whole.backup(copy)
@@ -168,7 +168,7 @@ def test_examples_are_found_by_labels_kind_and_words(log: Office) -> None:
     assert wanted[0].premise.split()[0] in words(shown)
 
 
-def test_data_that_are_not_there_are_said(log: Office) -> None:
+def test_missing_data_are_reported(log: Office) -> None:
     for path, query in ((DATA, "benchmark=ambient&data=nowhere"), ("/research/categories", "data=nowhere")):
         assert "no data “nowhere”" in words(page(log, query, path=path))
         assert "没有“nowhere”这份数据" in words(page(log, query, path=path, language="zh"))

@@ -1,4 +1,4 @@
-"""What researchers say of AmbiEnt's examples: checked, logged, blind, exported."""
+"""Researchers' judgments of AmbiEnt's examples: validation, logging, blindness, export."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DATA = f"run:{LINGUISTS}"
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A log with linguists and claims."""
+    """Return a log with linguists and claims."""
     path = tmp_path_factory.mktemp("pairs") / "log.sqlite"
 
     async def claims(writer: LogWriter) -> None:
@@ -48,7 +48,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def calls(made: Path, tmp_path: Path) -> Iterator[Office]:
-    """On a copy of it."""
+    """Return calls on a copy of that log."""
     path = tmp_path / "log.sqlite"
     path.write_bytes(made.read_bytes())
     with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
@@ -78,14 +78,14 @@ def judge(calls: Office, asked: str, item: str, form: dict[str, Any], **more: An
 
 
 def careful(answer: dict[str, Any]) -> dict[str, Any]:
-    """The form of the linguist who wrote rewrites."""
+    """Return the form of the linguist who wrote rewrites."""
     offers = json.loads(data(answer, "offers"))
     assert len(offers) == 2
     return next(offer for offer in offers if offer["rewrites"])
 
 
 def consolidate(calls: Office, validator: str, form: dict[str, Any] | None = None, raters: int = 1) -> int:
-    """All that waits for a validator; how many."""
+    """Consolidate all examples waiting for a validator and return their number."""
     answer, number = page(calls, DESK, query(validator, raters)), 0
     while key := data(answer, "item"):
         said = form or careful(answer)
@@ -95,7 +95,7 @@ def consolidate(calls: Office, validator: str, form: dict[str, Any] | None = Non
     return number
 
 
-def test_both_annotations_stand_side_by_side_without_names(calls: Office) -> None:
+def test_both_annotations_are_shown_anonymously(calls: Office) -> None:
     for language in ("en", "zh"):
         answer = page(calls, DESK, query("val"), language)
         assert answer["html"].count("data-offer=") == 2
@@ -106,7 +106,7 @@ def test_both_annotations_stand_side_by_side_without_names(calls: Office) -> Non
         assert "&lt;b&gt;I think" in answer["html"]
 
 
-def test_a_form_that_breaks_rules_is_told_at_its_fields_and_not_saved(calls: Office) -> None:
+def test_problems_of_a_form_are_shown_at_its_fields_and_it_is_not_saved(calls: Office) -> None:
     answer = page(calls, DESK, query("val"))
     key, good = data(answer, "item"), careful(answer)
     empty = judge(calls, query("val"), key, {"labels": [], "rewrites": []})
@@ -187,7 +187,7 @@ def test_validators_are_blind_until_they_have_decided(calls: Office) -> None:
     assert "Everything that waits for you is judged" in words(last)
 
 
-def test_what_is_discarded_has_neither_labels_nor_rewrites(calls: Office) -> None:
+def test_discarded_examples_have_no_labels_or_rewrites(calls: Office) -> None:
     answer = page(calls, DESK, query("val"))
     form = {**careful(answer), "discard": "offensive"}
     assert judge(calls, query("val"), data(answer, "item"), form)["saved"]
@@ -195,7 +195,7 @@ def test_what_is_discarded_has_neither_labels_nor_rewrites(calls: Office) -> Non
     assert (row.value["discard"], row.value["labels"], row.value["rewrites"]) == ("offensive", [], [])
 
 
-def test_what_is_consolidated_is_exported_and_read_back(calls: Office, tmp_path: Path) -> None:
+def test_consolidated_examples_are_exported_and_read_back(calls: Office, tmp_path: Path) -> None:
     app = FastAPI()
     add_downloads(app, calls)
     client = TestClient(app)
@@ -230,7 +230,7 @@ def test_two_validators_agree_or_not_with_intervals(calls: Office) -> None:
     consolidate(calls, "wu", {"labels": ["neutral"], "rewrites": []}, raters=2)
     answer = page(calls, DESK, asked)
     said = words(answer)
-    assert "Examples that 2 validators have seen and none has discarded: 5" in said
+    assert "5 examples seen by 2 validators and discarded by none" in said
     assert all(number in said for number in ("0.62", "0.65", "0.44"))
     assert answer["html"].count('<th scope="row" dir="auto">') == 5
     page(calls, DESK, asked, "zh")

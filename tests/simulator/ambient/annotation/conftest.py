@@ -1,4 +1,4 @@
-"""A log of linguists' episodes, made row by row."""
+"""A log of linguists' episodes, written row by row."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +22,7 @@ NAMES: dict[str, Label] = {"C": "contradiction", "E": "entailment", "N": "neutra
 
 
 def make_form(letters: str, comment: str = "", first: str = RIVER) -> Annotation:
-    """A valid form on (P, H)."""
+    """Return a valid form for (P, H)."""
     texts = (first, MONEY, "They met at the bench.")
     rewrites = [Disambiguation(text, H, NAMES[one]) for text, one in zip(texts, letters, strict=False)]
     return Annotation(
@@ -33,7 +33,7 @@ def make_form(letters: str, comment: str = "", first: str = RIVER) -> Annotation
 
 
 class Desk:
-    """Writes linguists' forms; `reader` reads them."""
+    """A writer of linguists' forms; `reader` reads them."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -52,7 +52,7 @@ class Desk:
         seconds: float = 60,
         status: Status | None = "completed",
     ) -> str:
-        """A person's form on an example; the key of the example."""
+        """Log a person's form on an example and return the example's key."""
         given = AnnotateItem(id=example, example=Example(id=example, premise=P, hypothesis=H))
         item, reply = item_row(given), Reply(move=annotation.payload())
         text, payload = logged(given, Step("annotate"), reply, Options(), person=True)

@@ -1,4 +1,4 @@
-"""Ambiguous examples sorted into kinds: what is due, who decides, agreement, export."""
+"""Sorting of ambiguous examples into kinds: queue, decisions, agreement, export."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,12 +11,12 @@ from logs import erase_participant
 from logs.rows import Participant
 from simulator.ambient.annotation.marking import (
     KINDS,
-    Sorted,
+    SortingCase,
     category_agreement,
     category_records,
     export_categories,
     settled,
-    sorted_examples,
+    sorting_cases,
     winner,
 )
 from simulator.ambient.examples import Disambiguation, Example
@@ -60,29 +60,29 @@ def sort(desk: Any) -> Sort:
     return put
 
 
-SORTING = replace(KINDS, cases=lambda reader, data: sorted_examples(reader, EXAMPLES, data))
+SORTING = replace(KINDS, cases=lambda reader, data: sorting_cases(reader, EXAMPLES, data))
 
 
 def waiting(desk: Any, annotator: str) -> list[str]:
-    """What waits for an annotator, in their order: putting one off leads to the next."""
+    """Return the queue of an annotator in its order, postponing one example after the other."""
     steps = [next_work(SORTING, desk.reader, "builtin", annotator)]
     while (later := steps[-1].later) and later != steps[0].case.name:  # type: ignore[union-attr]
         steps.append(next_work(SORTING, desk.reader, "builtin", annotator, name=later))
     return [work.case.name for work in steps if work.case]
 
 
-def standing(desk: Any, examples: tuple[Example, ...] = EXAMPLES) -> list[Sorted]:
-    return sorted_examples(desk.reader, examples, "builtin")
+def standing(desk: Any, examples: tuple[Example, ...] = EXAMPLES) -> list[SortingCase]:
+    return sorting_cases(desk.reader, examples, "builtin")
 
 
-def kinds(case: Sorted) -> dict[str, tuple[str, ...]]:
+def kinds(case: SortingCase) -> dict[str, tuple[str, ...]]:
     return {name: form.categories for name, form in case.opinions.blind.items()}
 
 
-def test_of_several_kinds_that_fit_one_ambiguity_the_first_holds() -> None:
+def test_the_first_of_several_fitting_kinds_applies() -> None:
     assert winner(["scopal", "syntactic", "other"]) == "syntactic"
     assert winner(["other"]) == "other"
-    with pytest.raises(InputError, match="Name a kind"):
+    with pytest.raises(InputError, match="Choose a kind"):
         winner([])
 
 
@@ -150,12 +150,12 @@ def test_agreement_by_hand(desk: Any, sort: Sort) -> None:
     assert (nothing["raters"], nothing["alpha"], nothing["identical"]) == (None, None, None)
 
 
-def test_what_is_refused(desk: Any, sort: Sort) -> None:
+def test_invalid_forms_are_refused(desk: Any, sort: Sort) -> None:
     with pytest.raises(InputError, match="nothing called '9'"):
         sort("9", "ann", "lexical")
     with pytest.raises(InputError, match="'vague' is no choice of categories; they are lexical"):
         sort("1", "ann", "vague")
-    with pytest.raises(InputError, match="Name a kind"):
+    with pytest.raises(InputError, match="Choose a kind"):
         sort("1", "ann")
     with pytest.raises(InputError, match="who sorts"):
         sort("1", "", "lexical")
@@ -173,7 +173,7 @@ def test_forms_belong_to_their_data_and_to_the_pair(desk: Any, sort: Sort) -> No
     assert not kinds(standing(desk, (replace(EXAMPLES[0], premise="Another."),))[0])
 
 
-def test_whoever_is_erased_said_nothing(desk: Any, sort: Sort) -> None:
+def test_answers_of_erased_people_are_excluded(desk: Any, sort: Sort) -> None:
     desk.put(Participant(id="ann"))
     sort("1", "ann", "lexical")
     sort("1", "bo", "other")
@@ -183,7 +183,7 @@ def test_whoever_is_erased_said_nothing(desk: Any, sort: Sort) -> None:
 
 def test_the_export_has_the_published_format(desk: Any, sort: Sort, tmp_path: Path) -> None:
     path = tmp_path / "categories.jsonl"
-    with pytest.raises(InputError, match="No example is sorted yet"):
+    with pytest.raises(InputError, match="No example has been sorted yet"):
         export_categories(standing(desk), path)
     sort("1", "ann", "scopal", "lexical")
     sort("2", "ann", "scopal")

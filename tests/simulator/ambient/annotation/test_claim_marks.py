@@ -1,4 +1,4 @@
-"""Marks of what fact-checks complain about: logged under a name, one reviewer's apart from another's."""
+"""Marks of fact-checks' complaints: logged by reviewer."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ SHARES = {"c1": 0.05, "c2": 0.4, "c3": 0.3}
 
 @pytest.fixture
 def keys(desk: Any) -> dict[str, str]:
-    """Three claims, two of which are flagged."""
+    """Log three claims, two of which are flagged."""
     desk.put(Run(id=RUN, benchmark="ambient", setup="L2L", seed=0, config={}))
     made = {}
     for id, share in SHARES.items():
@@ -83,7 +83,7 @@ def test_a_false_mark_is_refused(desk: Any, keys: dict[str, str]) -> None:
     for key, who, marks, said in (
         ("nowhere", "ann", "a", "nothing called"),
         (keys["c1"], " ", "a", "Say who"),
-        (keys["c1"], "ann", "", "Say what"),
+        (keys["c1"], "ann", "", "Mark what"),
         (keys["c1"], "ann", "ax", "no choice of marks"),
     ):
         with pytest.raises(InputError, match=said):

@@ -1,4 +1,4 @@
-"""Linguists' annotations consolidated by validators: what is due, what holds, what is exported."""
+"""Consolidation of linguists' annotations by validators: queue, decisions, export."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from simulator.ambient.annotation.consolidation import (
     flow,
     results,
 )
-from simulator.ambient.annotation.linguists import annotated, worker_forms, worker_statistics
+from simulator.ambient.annotation.linguists import annotated_examples, worker_forms, worker_statistics
 from simulator.ambient.annotation.rules import Annotation
 from simulator.ambient.data import load_examples, load_guidelines
 from simulator.ambient.examples import Disambiguation
@@ -39,7 +39,7 @@ Form = Callable[..., Annotation]
 
 @pytest.fixture
 def keys(desk: Any, form: Form) -> dict[str, str]:
-    """Four examples with two annotations, one with one, one that a linguist discarded."""
+    """Log four examples with two annotations, one with one, and one discarded by a linguist."""
     made = {}
     for example in ("1", "2", "3", "4"):
         desk.annotate(example, "ann", form("EN", comment="two of them"), seconds=30)
@@ -67,7 +67,7 @@ def case(reader: LogReader, run: str, key: str) -> Case[Any]:
 
 
 def due(desk: Any, validator: str, validators: int = 1) -> list[str]:
-    """Ids of the examples that wait for a validator, in the order in which they come."""
+    """Return the ids of the examples waiting for a validator, in order."""
     table = replace(ANNOTATIONS, raters=validators)
     ids, name = [], ""
     waiting = {each.name for each in table.cases(desk.reader, RUN) if table.awaits(each, validator)}
@@ -80,7 +80,7 @@ def due(desk: Any, validator: str, validators: int = 1) -> list[str]:
 
 
 def to_discuss(desk: Any, validator: str, validators: int = 1) -> list[str]:
-    """Ids of the examples on which validators differ, and that this one may decide."""
+    """Return the ids of the examples on which validators differ and that this one may decide."""
     table = replace(ANNOTATIONS, raters=validators)
     cases = table.cases(desk.reader, RUN)
     return [each.thing.id for each in cases if table.may_decide(each, validator)]
@@ -101,7 +101,9 @@ def test_what_a_validator_sees(desk: Any, keys: dict[str, str]) -> None:
     assert "ann" not in f"{one.offers}{list(one.show())}"
 
 
-def test_what_is_due(desk: Any, keys: dict[str, str], form: Form, submit: Callable[..., None]) -> None:
+def test_examples_waiting_for_a_validator(
+    desk: Any, keys: dict[str, str], form: Form, submit: Callable[..., None]
+) -> None:
     assert sorted(due(desk, "vi")) == ["1", "2", "3", "4"]
     orders = {tuple(due(desk, name)) for name in ("vi", "wu", "xi", "yo")}
     assert len(orders) > 1
@@ -112,7 +114,7 @@ def test_what_is_due(desk: Any, keys: dict[str, str], form: Form, submit: Callab
     assert states(desk) == {"1": "validated", "2": "due", "3": "due", "4": "due", "5": "open", "6": "dropped"}
 
 
-def test_the_newest_form_of_a_validator_counts_and_nobody_else_sees_it(
+def test_the_latest_form_of_a_validator_counts_and_is_hidden_from_others(
     desk: Any, keys: dict[str, str], form: Form, submit: Callable[..., None]
 ) -> None:
     submit(keys["1"], "vi", form("N"))
@@ -187,7 +189,7 @@ def test_flow(desk: Any, keys: dict[str, str], form: Form, submit: Callable[...,
     }
 
 
-def test_what_cannot_be_consolidated(
+def test_forms_that_cannot_be_consolidated(
     desk: Any, keys: dict[str, str], form: Form, submit: Callable[..., None]
 ) -> None:
     rewrites = (*form("EN").rewrites[:1], Disambiguation(P, H, "neutral"))
@@ -219,7 +221,7 @@ def test_the_export_can_be_read_as_a_dataset(
     desk: Any, keys: dict[str, str], form: Form, submit: Callable[..., None], tmp_path: Path
 ) -> None:
     path = tmp_path / "consolidated.jsonl"
-    with pytest.raises(InputError, match="no example is consolidated yet"):
+    with pytest.raises(InputError, match="no example has been consolidated yet"):
         export_dataset(desk.reader, RUN, path)
     submit(keys["2"], "vi", form("EN"))
     submit(keys["1"], "vi", form("N"))
@@ -242,7 +244,7 @@ def test_the_export_can_be_read_as_a_dataset(
     }
 
 
-def test_what_linguists_did(desk: Any, keys: dict[str, str]) -> None:
+def test_statistics_of_linguists(desk: Any, keys: dict[str, str]) -> None:
     ann, bo = worker_statistics(worker_forms(desk.reader, RUN))
     assert (ann.worker, ann.examples, ann.seconds) == ("ann", 6, 30)
     assert ann.ambiguous == pytest.approx(4 / 6)
@@ -255,11 +257,11 @@ def test_which_forms_of_linguists_count(desk: Any, form: Form) -> None:
     desk.annotate("1", "ann", form("N"))
     desk.annotate("1", "bo", form("C"), status="aborted")
     key = desk.annotate("1", "cy", form("C"), status=None)
-    (one,) = annotated(desk.reader, RUN).values()
+    (one,) = annotated_examples(desk.reader, RUN).values()
     assert (one.key, [f.annotation for f in one.forms], one.complete) == (key, [form("N")], False)
 
 
-def test_whoever_is_erased_said_nothing(
+def test_answers_of_erased_people_are_excluded(
     desk: Any, keys: dict[str, str], form: Form, submit: Callable[..., None]
 ) -> None:
     submit(keys["1"], "vi", form("EN"))
@@ -270,15 +272,15 @@ def test_whoever_is_erased_said_nothing(
 
 
 def test_other_runs_are_refused(desk: Any) -> None:
-    with pytest.raises(InputError, match="no examples that linguists annotate"):
+    with pytest.raises(InputError, match="no examples for linguists to annotate"):
         flow(desk.reader, RUN)
     desk.put(Run(id="other", benchmark="clarq", setup="H2H", seed=0))
-    with pytest.raises(InputError, match="other has no examples that linguists annotate"):
+    with pytest.raises(InputError, match="other has no examples for linguists to annotate"):
         flow(desk.reader, "other")
 
 
 def test_rewrites_of_a_merged_row_are_under_neither_linguist(tmp_path):
-    """A published row does not say whose a rewrite is."""
+    """Published rows do not attribute rewrites."""
     row = {
         "id": 7,
         "premise": "They met at the bank.",

@@ -1,4 +1,4 @@
-"""Agreement of linguists and of validators, worked out by hand."""
+"""Agreement of linguists and of validators, compared with values computed by hand."""
 
 import json
 from dataclasses import replace
@@ -118,7 +118,7 @@ def test_intervals_come_out_the_same_again() -> None:
 
 
 def test_validators() -> None:
-    """Four raters; the example that one discarded, and the one that three saw, do not count."""
+    """With four raters, examples that one discarded or only three saw do not count."""
     found = validator_measures(
         {
             "1": [labels("E"), labels("E"), labels("EN"), labels("E")],
@@ -183,7 +183,7 @@ def test_published_annotations_are_measured_as_by_brute_force() -> None:
     found = linguist_measures(LINGUISTS.read(PUBLISHED).rows, finals)
 
     def kappa(pairs: list[tuple[Any, Any]]) -> float:
-        """Fleiss' for two raters: Scott's pi."""
+        """Return Fleiss' kappa for two raters, which is Scott's pi."""
         values = [one for pair in pairs for one in pair]
         chance = sum((values.count(one) / len(values)) ** 2 for one in set(values))
         return float((sum(a == b for a, b in pairs) / len(pairs) - chance) / (1 - chance))

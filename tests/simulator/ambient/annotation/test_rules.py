@@ -121,7 +121,7 @@ def test_a_row_of_the_dataset_has_two_distinct_rewrites_of_an_ambiguous_side() -
 
 
 def test_how_many_changed_rewrites_a_side_may_have() -> None:
-    """All ways to change up to four rewrites: 0 or at least 2 a side, and at least one side with 2."""
+    """Return all ways to change up to four rewrites: 0 or at least 2 per side, at least one side with 2."""
     for size in (1, 2, 3, 4):
         for changed in product(product((False, True), repeat=2), repeat=size):
             rewrites = [
@@ -136,7 +136,7 @@ def test_how_many_changed_rewrites_a_side_may_have() -> None:
             assert (not codes & {"one_changed", "nothing_changed"}) == allowed
 
 
-def test_a_problem_tells_what_it_is_about() -> None:
+def test_a_problem_names_what_it_concerns() -> None:
     assert str(Problem("empty", "rewrites[1].hypothesis")) == "Rewrite 2: the hypothesis is empty."
     assert str(Problem("label_without_rewrite", "labels.neutral")) == "There is no rewrite for neutral."
     assert Problem("same", "rewrites[0]").side is None
@@ -157,7 +157,7 @@ def test_consolidated_example() -> None:
     assert not consolidated_example(PAIR, form("neutral")).ambiguous
 
 
-def test_what_makes_no_row() -> None:
+def test_forms_that_give_no_row() -> None:
     with pytest.raises(InputError, match="Example 7 was discarded"):
         consolidated_example(PAIR, Annotation(discard="incoherent"))
     with pytest.raises(InputError, match="Example 7: There is no rewrite for neutral"):
@@ -188,8 +188,8 @@ def test_a_form_that_cannot_be_read(payload: dict[str, object], field: str) -> N
         read_annotation(payload)
 
 
-def test_what_the_rules_allow_is_a_sound_row_of_the_dataset() -> None:
-    """All forms of two and three rewrites out of a few sentences, of which some are allowed."""
+def test_valid_forms_give_valid_rows_of_the_dataset() -> None:
+    """All forms of two and three rewrites built from a few sentences, some of which are allowed."""
     one = [
         Disambiguation(premise, hypothesis, parse_label(label))
         for premise, hypothesis, label in product(
@@ -214,7 +214,7 @@ PUBLISHED = SHARED / "ambient" / "ambient_full.jsonl"
 
 
 @pytest.mark.skipif(not PUBLISHED.is_file(), reason=f"no dataset at {PUBLISHED}; set ASKBACK_SHARED")
-def test_the_published_rows_are_what_the_rules_allow() -> None:
+def test_published_rows_satisfy_the_rules() -> None:
     told = {}
     for line in PUBLISHED.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)

@@ -8,15 +8,15 @@ from simulator.ambient.claims import (
     THRESHOLD,
     claim_measures,
     clean_claim,
+    distinct_paraphrases,
     explanation,
     flagged,
-    kept,
     paraphrase_prompt,
     predicted_set,
-    rescored,
     score,
     score_paraphrases,
     second_highest,
+    stored_differences,
 )
 from simulator.ambient.items import ClaimItem
 from simulator.ambient.records import ClaimRecord, Paraphrase
@@ -47,7 +47,7 @@ def record(*scores, marks=None, stored=None, id="1"):
         ("Says", ""),
     ],
 )
-def test_a_claim_is_cleaned_of_who_says_it(claim, cleaned):
+def test_a_claim_is_cleaned_of_its_attribution(claim, cleaned):
     assert clean_claim(claim) == cleaned
 
 
@@ -58,8 +58,8 @@ def test_the_prompt_ends_where_the_paraphrase_begins():
 
 def test_paraphrases_are_kept_once_and_empty_ones_and_echoes_dropped():
     written = [" It rose.", "It rose.\n", "", "  ", "Taxes rose.", "It grew."]
-    assert kept(written, "Taxes rose.") == ("It rose.", "It grew.")
-    assert kept(written) == ("It rose.", "Taxes rose.", "It grew.")
+    assert distinct_paraphrases(written, "Taxes rose.") == ("It rose.", "It grew.")
+    assert distinct_paraphrases(written) == ("It rose.", "Taxes rose.", "It grew.")
 
 
 def test_the_threshold_is_that_of_table_11_as_a_probability():
@@ -112,11 +112,11 @@ def test_precision_and_recall_for_ambiguity():
     assert found["recall"].low < 0.5 < found["recall"].high
 
 
-def test_what_has_no_denominator_is_unknown():
+def test_shares_without_denominator_are_undefined():
     found = claim_measures([record(0.01, marks="f")])
     assert (found["precision"], found["recall"]) == (None, None)
 
 
 def test_stored_scores_are_compared_with_the_rows_own():
     same, other, none = record(0.4, stored=0.4), record(0.4, stored=0.41), record(stored=0.3)
-    assert rescored([same, other, none, record(0.2)]) == ((other, 0.4), (none, None))
+    assert stored_differences([same, other, none, record(0.2)]) == ((other, 0.4), (none, None))

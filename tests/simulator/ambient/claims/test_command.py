@@ -61,7 +61,7 @@ def test_precision_and_recall_with_intervals_and_the_claims_behind_them(results,
     assert "1 rows of" in found.stderr
 
 
-def test_without_annotations_claims_are_flagged_all_the_same(results):
+def test_claims_are_flagged_without_annotations(results):
     found = score(results, "--show", "1")
     assert "precision" not in found.output and "0.400" in found.output and "0.200" not in found.output
 
@@ -82,13 +82,13 @@ def test_stored_scores_that_do_not_fit_and_bad_files_are_named(results, annotati
     found = score(results, tmp_path / "none.jsonl")
     assert found.exit_code == 0
     for part in (
-        "claim 0: its score is stored as 0.5, but is 0.4",
+        "claim 0: stored score 0.5, recomputed 0.4",
         "results.jsonl:5: task 9: claim is missing",
         "none.jsonl: cannot be read",
     ):
         assert part in found.stderr
     assert score(tmp_path / "none.jsonl").exit_code == 1
-    with pytest.raises(InputError, match="take one of"):
+    with pytest.raises(InputError, match="give only one of"):
         score(results, "--json", "--latex")
 
 
@@ -125,7 +125,7 @@ def test_paraphrases_can_be_scored_anew(results, tmp_path, monkeypatch):
     assert told["problems"] == []
 
 
-def test_the_papers_figures_stand_beside_as_many_claims():
+def test_the_papers_figures_are_shown_for_as_many_claims():
     claims = [
         ClaimRecord(
             id=str(place),

@@ -55,10 +55,10 @@ def test_results_come_back_as_they_were_written(tmp_path):
         ({"paraphrases": [["", 0.1]]}, "paraphrases[0].text is empty"),
         ({"paraphrases": [["It opened.", 1.5]]}, "paraphrases[0].score is 1.5, not a fraction from 0 to 1"),
         ({"paraphrases": [["It opened.", -0.5]]}, "paraphrases[0].score is -0.5, not a fraction"),
-        ({"annotations": [float("nan")]}, "annotations holds a number that is not finite"),
+        ({"annotations": [float("nan")]}, "annotations contains a number that is not finite"),
         ({"claim": ""}, "claim is empty"),
         ({"cleaned_claim": 3}, "cleaned_claim is 3"),
-        ({"example_id": "6"}, "is that of an earlier row"),
+        ({"example_id": "6"}, "is the same as in an earlier row"),
     ],
 )
 def test_a_bad_result_is_named_and_the_rest_kept(tmp_path, fields, message):
@@ -86,7 +86,7 @@ def test_annotations_are_joined_on_the_exact_text(tmp_path):
     assert read.lines == (2, 4, 6, 7)
     assert [(fault.line, fault.message) for fault in read.faults] == [
         (5, "annotation is 'x', not a (ambiguity), f (factuality) or both ('x' is neither)"),
-        (8, "claim is that of an earlier row"),
+        (8, "claim is the same as in an earlier row"),
     ]
     results = CLAIMS.read(
         write(tmp_path / "r.jsonl", result(), result(example_id="8", claim=f"{CLAIM} "))
@@ -101,7 +101,7 @@ def test_annotations_are_joined_on_the_exact_text(tmp_path):
     ("content", "message"),
     [(b"claim,notes\nx,y\n", "no column annotation"), (b"claim,annotation\n\xff,a\n", "not UTF-8")],
 )
-def test_a_table_without_what_is_needed_is_refused(tmp_path, content, message):
+def test_a_table_without_required_columns_is_refused(tmp_path, content, message):
     (tmp_path / "a.csv").write_bytes(content)
     with pytest.raises(InputError, match=message):
         read_annotations(tmp_path / "a.csv")

@@ -1,4 +1,4 @@
-"""Examples and files that the tests of AmbiEnt's data share."""
+"""Examples and files shared by the tests of AmbiEnt's data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Write = Callable[..., Path]
 
 @pytest.fixture
 def published() -> Path:
-    """The folder of the published dataset."""
+    """Return the folder of the published dataset."""
     folder = SHARED / "ambient"
     if not (folder / "ambient_full.jsonl").is_file():
         pytest.skip(f"published AmbiEnt data not found at {folder}; set ASKBACK_SHARED")
@@ -25,14 +25,14 @@ def published() -> Path:
 
 @pytest.fixture
 def checks() -> dict[str, dict[str, Any]]:
-    """The example checks by id."""
+    """Return the spec's example checks by id."""
     path = shared_path("expected_examples.json")
     return {check["id"]: check for check in json.loads(path.read_text(encoding="utf-8"))}
 
 
 @pytest.fixture
 def rows() -> Rows:
-    """One row of each sort, as published, by its id."""
+    """Return one published row of each sort by id."""
     return {
         "1": {
             "id": 1,
@@ -94,7 +94,7 @@ def rows() -> Rows:
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Writes rows as JSON lines into a folder of this test: `write("dev.jsonl", row, …)`."""
+    """Return a function that writes rows as JSON lines into a folder: `write("dev.jsonl", row, …)`."""
 
     def write(name: str, *given: dict[str, Any] | str) -> Path:
         path = tmp_path / "data" / name

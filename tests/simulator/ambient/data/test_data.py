@@ -1,4 +1,4 @@
-"""Examples by name, their files taken together, and what else is built in."""
+"""Loading examples by name, merging their files, and other built-in data."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_single_file_has_the_split_of_its_name_or_of_its_rows(rows: Rows, writ
     path = write("own.jsonl", {**rows["1"], "split": "test"}, rows["4"])
     assert [one.split for one in load_examples(path)] == ["test", ""]
     assert ids(path, "test") == ["1"]
-    with pytest.raises(InputError, match=r"own\.jsonl' have no split 'dev'; ask for all of them"):
+    with pytest.raises(InputError, match=r"own\.jsonl' have no split 'dev'; use the split all"):
         load_examples(path, "dev")
     with pytest.raises(InputError, match="split 'train': must be one of all, dev, test"):
         load_examples(path, "train")  # type: ignore[arg-type]
@@ -89,10 +89,10 @@ def test_faulty_rows_are_an_error_unless_they_are_asked_for(rows: Rows, write: W
         (
             {"premise": "The pass was closed."},
             "differs",
-            "premise: not what another file says of the same id",
+            "premise: differs from another file's row with the same id",
         ),
-        ({"meta": {"source": "b"}}, "differs", "meta: not what another file says of the same id"),
-        ({"split": "test"}, "split", "split: test, but the same id stands in dev, too"),
+        ({"meta": {"source": "b"}}, "differs", "meta: differs from another file's row with the same id"),
+        ({"split": "test"}, "split", "split: test, but the same id is also in dev"),
     ],
 )
 def test_files_that_contradict_each_other_are_refused(
@@ -114,23 +114,23 @@ def test_an_id_in_both_splits_is_a_fault(rows: Rows, write: Write) -> None:
     assert (fault.line, fault.code) == (2, "split")
 
 
-def test_splits_must_cover_the_file_of_all_and_hold_nothing_else(rows: Rows, write: Write) -> None:
+def test_splits_must_equal_the_complete_file(rows: Rows, write: Write) -> None:
     write("ambient_full.jsonl", rows["1"], rows["2_c"])
     write("dev.jsonl", rows["1"])
     folder = write("test.jsonl", rows["3"]).parent
     faults = read_examples(folder).faults
     assert [(Path(fault.file).name, fault.task, fault.message) for fault in faults] == [
-        ("ambient_full.jsonl", "2_c", "id: stands in none of dev.jsonl, test.jsonl"),
-        ("test.jsonl", "3", "id: does not stand in ambient_full.jsonl"),
+        ("ambient_full.jsonl", "2_c", "id: missing from dev.jsonl and test.jsonl"),
+        ("test.jsonl", "3", "id: missing from ambient_full.jsonl"),
     ]
     (folder / "dev.jsonl").unlink()
     assert read_examples(folder).faults == ()
 
 
-def test_data_that_are_not_there_are_named(rows: Rows, write: Write, tmp_path: Path) -> None:
+def test_missing_data_are_named(rows: Rows, write: Write, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="data 'nothing': neither 'builtin', nor registered"):
         load_examples("nothing")
-    with pytest.raises(InputError, match="no file of AmbiEnt's examples"):
+    with pytest.raises(InputError, match="found no file with AmbiEnt examples"):
         load_examples(write("a.jsonl", '{"prompt": "x"}'))
     with pytest.raises(InputError, match=r"a\.jsonl:1: task 1: hypothesis is missing"):
         load_examples(write("a.jsonl", {"id": 1, "premise": "x"}))
@@ -148,7 +148,7 @@ def test_built_in_examples_are_there_and_good() -> None:
         load_examples(split="test")
 
 
-def test_what_else_is_built_in() -> None:
+def test_other_built_in_data() -> None:
     assert len(load_qualification()) == 5
     assert {question.label for question in load_qualification()} == set(LABELS)
     for language in ("en", "zh"):
@@ -168,7 +168,7 @@ def test_what_else_is_built_in() -> None:
     assert 0 < sum(pair.disagree for pair in pairs) < len(pairs)
 
 
-def test_a_bad_entry_of_what_is_built_in_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_faulty_built_in_entry_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "pool.yaml").write_text("- {premise: a, hypothesis: b, labels: [neutral, maybe]}\n")
     monkeypatch.setattr(data, "FOLDER", tmp_path)
     load_pool.cache_clear()
@@ -188,7 +188,7 @@ def test_a_damaged_row_of_other_files_makes_no_dataset_of_them(tmp_path):
     damaged = {name: value for name, value in row.items() if name != "prediction"}
     lines = [json.dumps({**(damaged if number == 2 else row), "id": number}) for number in range(5)]
     (tmp_path / "predictions.jsonl").write_text("\n".join(lines))
-    with pytest.raises(InputError, match="no file of AmbiEnt's examples"):
+    with pytest.raises(InputError, match="found no file with AmbiEnt examples"):
         load_examples(tmp_path)
 
 
@@ -210,7 +210,7 @@ CROWD = {
 
 
 def test_distractors_are_read_out_of_the_crowds_file_beside_the_examples(write, rows, tmp_path) -> None:
-    """By id, both sentences and side; the examples' own go before."""
+    """Distractors are matched by id, sentences and side; the examples' own take precedence."""
     write("examples.jsonl", rows["1"])
     other = CROWD | {"premise": "The pass was closed in winter."}
     path = write("crowd.jsonl", other, CROWD, CROWD | {"id": 99})

@@ -1,4 +1,4 @@
-"""Files are checked, and registered whole or not at all."""
+"""Checking files, and registering them completely or not at all."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_good_files_have_no_faults(rows: Rows, write: Write) -> None:
     assert faults_of(write("a.jsonl", rows["1"], rows["2_c"], rows["4"])) == []
 
 
-def test_everything_wrong_with_a_file_is_told(rows: Rows, write: Write) -> None:
+def test_all_faults_of_a_file_are_reported(rows: Rows, write: Write) -> None:
     twice = {**rows["2_c"], "id": 7, "labels": "neutral, neutral", "note": "x", "premise": "Other."}
     path = write(
         "a.jsonl",
@@ -81,16 +81,16 @@ def test_everything_wrong_with_a_file_is_told(rows: Rows, write: Write) -> None:
             "the rest of it",
         ),
         ("a.jsonl", 3, "5", "warning", f"labels: labels: contradiction, entailment, but {kettle}"),
-        ("a.jsonl", 3, "5", "warning", "pair: premise, hypothesis: the row in line 1 has the same"),
+        ("a.jsonl", 3, "5", "warning", "pair: premise, hypothesis: the same as in line 1"),
         ("a.jsonl", 4, "4", "error", "format: hypothesis is 3, not a text"),
         ("a.jsonl", 5, "1", "error", "id: id: the row in line 1 has the same"),
-        ("a.jsonl", 6, "7", "warning", "labels: labels: one stands there twice"),
+        ("a.jsonl", 6, "7", "warning", "labels: labels: contain a duplicate"),
         (
             "a.jsonl",
             6,
             "7",
             "warning",
-            "field: note: examples have no such field; 2 rows, of which this is the first",
+            "field: note: not a field of examples; in 2 rows, of which this is the first",
         ),
     ]
 
@@ -106,7 +106,7 @@ def test_rows_that_contradict_themselves_are_errors_and_go_on_to_be_compared(
         ("test.jsonl", "error"),
     }
     assert [text for name, _, _, _, text in found if name == "test.jsonl"] == [
-        "differs: hypothesis_ambiguous: not what another file says of the same id (dev.jsonl:1)"
+        "differs: hypothesis_ambiguous: differs from another file's row with the same id (dev.jsonl:1)"
     ]
 
 
@@ -126,7 +126,7 @@ def test_other_files_are_checked_by_their_readers(write: Write) -> None:
         (seed, "error"),
         (claims, "error"),
     ]
-    assert "files of seeds are called seed42.json" in found[1].message
+    assert "a file with a seed's scores must be called like seed42.json" in found[1].message
 
 
 def test_a_file_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_published_files_have_but_the_known_oddities(published: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_published_set_is_registered_if_it_is_whole(
+def test_the_published_set_is_registered_if_complete(
     published: Path, tmp_path: Path, own_home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = tmp_path / "whole.zip"
@@ -234,11 +234,9 @@ def test_of_a_part_the_good_rows_are_kept_in_every_file(rows: Rows, write: Write
 
 
 @pytest.mark.parametrize("content", ['{"prompt": "x"}', '{"id": 1, "premise": "x"}'])
-def test_where_no_good_example_is_there_is_nothing_to_register(
-    write: Write, own_home: Path, content: str
-) -> None:
+def test_data_without_a_valid_example_are_not_registered(write: Write, own_home: Path, content: str) -> None:
     path = write("a.jsonl", content)
-    with pytest.raises(InputError, match="no good example of AmbiEnt"):
+    with pytest.raises(InputError, match="no valid AmbiEnt example"):
         DATA.register(path, "mine", partial=True)
     assert datasets.list_all() == ()
     assert not os.listdir(own_home / "data")
@@ -258,7 +256,7 @@ SETTINGS = settings(
 
 @SETTINGS
 @given(st.sampled_from(["1", "2_c", "3", "4"]), st.sampled_from(EXAMPLE_FIELDS), values, st.booleans())
-def test_no_row_is_so_bad_that_it_is_not_told(
+def test_every_faulty_row_is_reported(
     rows: Rows, write: Write, id: str, field: str, value: Any, inner: bool
 ) -> None:
     row = json.loads(json.dumps(rows[id]))
@@ -274,9 +272,7 @@ def test_no_row_is_so_bad_that_it_is_not_told(
 @example(b"[\x80", 0)
 @example(b"[\x00", 0)
 @given(st.binary(max_size=80), st.integers(0, 400))
-def test_no_bytes_are_so_bad_that_they_are_not_told(
-    rows: Rows, write: Write, junk: bytes, place: int
-) -> None:
+def test_every_faulty_file_is_reported(rows: Rows, write: Write, junk: bytes, place: int) -> None:
     path = write("a.jsonl", *rows.values())
     content = path.read_bytes()
     path.write_bytes(content[:place] + junk + content[place:])

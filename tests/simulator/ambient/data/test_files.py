@@ -1,4 +1,4 @@
-"""Files of examples and of kinds of ambiguity, and which file is which."""
+"""Files of examples and of kinds of ambiguity, and recognition of file kinds."""
 
 from __future__ import annotations
 
@@ -96,22 +96,22 @@ def test_kinds_of_ambiguity_are_read_without_being_run(write: Write) -> None:
     [
         (
             {"disambiguations": "[open('x')]"},
-            "disambiguations: a text that holds no list in Python's notation",
+            "disambiguations: is a text without a list in Python syntax",
         ),
-        ({"disambiguations": "[" * 3_000}, "disambiguations: a text that holds no list in Python's notation"),
+        ({"disambiguations": "[" * 3_000}, "disambiguations: is a text without a list in Python syntax"),
         (
             {"disambiguations": "[{'premise'"},
-            "disambiguations: a text that holds no list in Python's notation",
+            "disambiguations: is a text without a list in Python syntax",
         ),
         (
             {"disambiguations": "{}"},
-            "disambiguations: a text that holds dict, not a list, in Python's notation",
+            "disambiguations: is a text with dict, not a list, in Python syntax",
         ),
-        ({"disambiguations": []}, "disambiguations: not a text that holds a list in Python's notation"),
+        ({"disambiguations": []}, "disambiguations: is not a text with a list in Python syntax"),
         ({"disambiguations": "[{'hypothesis': 'x', 'label': None}]"}, "disambiguations.premise is missing"),
-        ({"category": "moody"}, "category: 'moody' is no kind of ambiguity"),
-        ({"category": None}, "category: names no kind of ambiguity"),
-        ({"labels": "perhaps"}, "labels: 'perhaps' is no label"),
+        ({"category": "moody"}, "category: 'moody' is not a kind of ambiguity"),
+        ({"category": None}, "category: has no kind of ambiguity"),
+        ({"labels": "perhaps"}, "labels: 'perhaps' is not a label"),
         ({"hypothesis": ""}, "hypothesis is empty"),
     ],
 )
@@ -167,7 +167,7 @@ HEADS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", HEADS)
-def test_a_file_is_told_by_the_fields_of_its_rows(write: Write, name: str) -> None:
+def test_a_files_kind_is_recognized_by_its_fields(write: Write, name: str) -> None:
     kind = TABLES.kind_of(write("x.jsonl", "\ufeff" + json.dumps(HEADS[name])))
     assert kind is not None
     assert kind.name == name
@@ -191,7 +191,7 @@ def test_other_files_are_none_of_ours(write: Write, content: str) -> None:
     assert TABLES.kind_of(write("x.jsonl", content)) is None
 
 
-def test_bad_first_rows_do_not_hide_what_a_file_is(rows: Rows, write: Write) -> None:
+def test_faulty_first_rows_do_not_hide_a_files_kind(rows: Rows, write: Write) -> None:
     path = write("x.jsonl", "{", {"id": 1}, rows["1"])
     kind = TABLES.kind_of(path)
     assert kind is not None
@@ -214,14 +214,14 @@ def test_files_are_found_below_a_folder_but_not_hidden_ones(rows: Rows, write: W
     assert list(TABLES.files_of(found[0])) == found[:1]
 
 
-def test_cases_of_edit_f1_must_come_out_as_they_say(write: Write) -> None:
+def test_cases_of_edit_f1_must_have_the_right_score(write: Write) -> None:
     good = {"original": "a b", "gold": "a c", "predicted": "a c", "edit_f1": 1.0}
     lines = ",\n".join(map(json.dumps, [good, {**good, "edit_f1": 0.5}, 3, {"original": "a"}]))
     path = write("cases.json", f"[{lines}]")
     read = EDIT_F1_CASES.read(path)
     assert (read.rows, read.lines) == ((EditCase("a b", "a c", "a c", 1.0),), (1,))
     assert [(fault.line, fault.message) for fault in read.faults] == [
-        (2, "edit_f1 is 0.5, but comes out as 1"),
+        (2, "edit_f1 is 0.5, but recomputed as 1"),
         (3, "is not an object"),
         (4, "gold is missing"),
     ]

@@ -1,4 +1,4 @@
-"""Items out of examples."""
+"""Items built from examples."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_two_readings_get_a_distractor_and_every_slot_is_as_likely() -> None:
         assert item.id == f"{item.example_id}.premise"
 
 
-def test_what_is_drawn_hangs_on_seed_and_id_alone() -> None:
+def test_draws_depend_only_on_seed_and_id() -> None:
     items = {item.id: item for item in crowd_items(MANY, seed=3)}
     assert crowd_items(MANY[7:8], seed=3) == (items["7.premise"],)
     assert crowd_items(MANY, seed=4) != tuple(items.values())

@@ -110,8 +110,8 @@ def test_a_text_is_labels_or_is_refused(text: str) -> None:
         ({"labels": []}, "labels is empty"),
         ({"labels": None}, "labels is neither a text nor a list of texts"),
         ({"labels": ["neutral", 1]}, "labels is neither a text nor a list of texts"),
-        ({"labels": "neutral, maybe"}, "labels: 'maybe' is no label; labels are contradiction,"),
-        ({"labels": ["Neutral"]}, "labels: 'Neutral' is no label"),
+        ({"labels": "neutral, maybe"}, "labels: 'maybe' is not a label; labels are contradiction,"),
+        ({"labels": ["Neutral"]}, "labels: 'Neutral' is not a label"),
     ],
 )
 def test_wrong_labels_are_named(data: dict[str, Any], message: str) -> None:
@@ -194,7 +194,7 @@ def with_value(field: str, value: Any) -> Callable[[dict[str, Any]], None]:
         (with_value("split", "train"), 'split is "train", not one of dev, test'),
         (
             with_value("categories", ["vague"]),
-            "categories: 'vague' is no kind of ambiguity; known are lexical",
+            "categories: 'vague' is not a kind of ambiguity; kinds are lexical",
         ),
         (with_value("categories", 3), "categories is neither a text nor a list of texts"),
         (
@@ -203,7 +203,7 @@ def with_value(field: str, value: Any) -> Callable[[dict[str, Any]], None]:
         ),
         (with_value("distractors", {"premise": 2}), "distractors.premise is 2, not a text"),
         (with_value("meta", [1]), "meta is [1], not an object"),
-        (with_value("meta", {"x": float("inf")}), "meta holds a number that is not finite"),
+        (with_value("meta", {"x": float("inf")}), "meta contains a number that is not finite"),
     ],
 )
 def test_a_wrong_field_is_named(change: Callable[[dict[str, Any]], Any], message: str) -> None:
@@ -282,7 +282,7 @@ def test_the_same_item_has_the_same_hash_whatever_the_order_of_its_labels() -> N
         ({"task": "guess"}, 'row 3: task is "guess", not one of crowd, evaluate'),
         ({"side": "claim"}, 'row 3: side is "claim"'),
         ({"candidates": [{"sentence": "x", "label": 1}]}, "row 3: candidates[0].label is 1"),
-        ({"gold": "all"}, "row 3: gold: 'all' is no label"),
+        ({"gold": "all"}, "row 3: gold: 'all' is not a label"),
     ],
 )
 def test_a_row_that_is_no_item_is_refused(change: dict[str, Any], message: str) -> None:

@@ -1,4 +1,4 @@
-"""What must hold of an annotated example (spec 1.1)."""
+"""Rules of annotated examples (spec 1.1)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_good_rows_have_no_faults(rows: Rows) -> None:
 
 
 def test_several_rewrites_of_a_label_deserve_a_look(rows: Rows) -> None:
-    message = "disambiguations: several are neutral; where one is asked for, the last counts"
+    message = "disambiguations: several are neutral; where only one can count, it is the last"
     assert found(rows["3"]) == [("warning", "several", message)]
 
 
@@ -74,7 +74,7 @@ def one_of(place: int, **fields: str) -> Change:
                 (
                     "error",
                     "rewrites",
-                    "disambiguations: 1 changed premise; ambiguity of a side means two readings of it",
+                    "disambiguations: 1 changed premise; an ambiguous side has at least two readings",
                 ),
             ],
         ),
@@ -85,7 +85,7 @@ def one_of(place: int, **fields: str) -> Change:
                 (
                     "error",
                     "rewrites",
-                    "disambiguations: 1 changed premise; ambiguity of a side means two readings of it",
+                    "disambiguations: 1 changed premise; an ambiguous side has at least two readings",
                 )
             ],
         ),
@@ -96,8 +96,7 @@ def one_of(place: int, **fields: str) -> Change:
                 (
                     "error",
                     "unchanged",
-                    "disambiguations[0].hypothesis: is changed, "
-                    "but the hypothesis is not flagged as ambiguous",
+                    "disambiguations[0].hypothesis: changed, but the hypothesis is not flagged as ambiguous",
                 )
             ],
         ),
@@ -129,8 +128,8 @@ def test_each_rule(rows: Rows, id: str, change: Change, expected: list[tuple[str
     assert found(rows[id]) == expected
 
 
-def test_five_disambiguations_are_too_many_and_one_stands_there_twice(rows: Rows) -> None:
+def test_too_many_and_duplicate_disambiguations(rows: Rows) -> None:
     rows["3"]["disambiguations"] += rows["3"]["disambiguations"][:2]
     assert [code for _, code, _ in found(rows["3"])] == ["number", "several", "several"]
     assert found(rows["3"])[0][2] == "disambiguations: 5; an ambiguous pair has 2 to 4"
-    assert found(rows["3"])[2][2] == "disambiguations: one stands there twice"
+    assert found(rows["3"])[2][2] == "disambiguations: contain a duplicate"

@@ -1,4 +1,4 @@
-"""What a dataset is made of: by hand, and against the published numbers."""
+"""Statistics of a dataset, compared with values by hand and with the published numbers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ EXAMPLES = (ONE_SIDE, BOTH, PLAIN, BARE)
 
 
 def value(share: Interval | None) -> Any:
-    """The share and of how many."""
+    """Return a share and its denominator."""
     assert share is not None
     assert share.low <= share.value <= share.high
     return share.value, share.n
@@ -111,7 +111,7 @@ def test_contradictions_are_counted() -> None:
     assert (found["labels_differ"], found["faulty"]) == (("9",), ("9",))
 
 
-def test_of_nothing_there_is_no_share() -> None:
+def test_shares_of_nothing_are_undefined() -> None:
     for examples in ((), (BARE,)):
         found = statistics(examples)
         assert (found["ambiguous"], found["premise"], found["extra_words"], found["two_rewrites"]) == (
@@ -130,7 +130,7 @@ def test_shares_of_kinds_are_of_all_mentions() -> None:
     assert category_statistics([])["shares"]["scopal"] is None
 
 
-def test_what_is_not_the_published_set_differs_from_it() -> None:
+def test_differences_from_the_published_dataset_are_reported() -> None:
     told = differences(statistics(EXAMPLES))
     assert told[0] == "examples: 4, not 1645"
     assert "ambiguous: 2 of 3, not 579 of 1645" in told
@@ -144,7 +144,7 @@ def test_the_published_set_is_known(published: Path) -> None:
     assert found["rewrites"] == {2: 604, 3: 14, 4: 1}
 
 
-def test_what_the_paper_prints_is_what_the_command_shows(published: Path, checks: Checks) -> None:
+def test_the_command_reproduces_the_paper(published: Path, checks: Checks) -> None:
     names = {
         "share_ambiguous": "ambiguous",
         "share_multilabel": "several_labels",
@@ -182,7 +182,7 @@ def test_the_command_prints_tables(rows: Rows, write: Write) -> None:
     assert "several disambiguations of one label: 3" in printed
 
 
-def test_beside_published_numbers_stand_those_of_the_paper(published: Path) -> None:
+def test_published_numbers_are_shown_with_the_papers(published: Path) -> None:
     printed = [line.split() for line in run("--data", str(published)).splitlines()]
     assert ["examples", "1645", "1645"] in printed
     assert ["pragmatic", "47", "44.8", "[35.6,", "54.2]", "44.8"] in printed

@@ -1,4 +1,4 @@
-"""Files of crowdworkers' votes: published rows as they are, every fault by line and field."""
+"""Files of crowdworkers' votes: published rows, and faults by line and field."""
 
 import json
 import re
@@ -72,8 +72,8 @@ def test_rows_go_through_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"distractor_idx": 0.0}, "distractor_idx is 0, but null in labels stands at 1"),
-        ({"distractor_idx": None}, "distractor_idx is null, but null in labels stands at 1"),
+        ({"distractor_idx": 0.0}, "distractor_idx is 0, but labels is null at 1"),
+        ({"distractor_idx": None}, "distractor_idx is null, but labels is null at 1"),
         ({"distractor_idx": "1"}, 'distractor_idx is "1", not a number'),
         ({"distractor_idx": 1.5}, "distractor_idx is 1.5, but"),
         ({"labels": ["entailment", "neutral", "neutral"]}, "distractor_idx is 1, but no label is null"),
@@ -84,7 +84,7 @@ def test_rows_go_through_files(tmp_path: Path) -> None:
         ({"interpretations": ["a", "b", " "]}, r"interpretations\[2\] is empty"),
         ({"interpretations": ["a", "b", 3]}, r"interpretations\[2\] is 3, not a text"),
         ({"ambiguous_sent": "both"}, 'ambiguous_sent is "both"'),
-        ({"q0_gold": []}, "q0_gold holds no votes"),
+        ({"q0_gold": []}, "q0_gold contains no votes"),
         ({"q0_gold": ["neutral"]}, "q1_gold has 2 votes, but q0_gold has 1"),
         ({"d3_gold": [True]}, "d3_gold has 1 votes, but q0_gold has 2"),
         ({"q2_gold": ["neutral", "no"]}, r'q2_gold\[1\] is "no"'),
@@ -94,7 +94,7 @@ def test_rows_go_through_files(tmp_path: Path) -> None:
         ({"id": None}, "id is null"),
     ],
 )
-def test_a_faulty_row_is_told_by_line_and_field_and_the_others_are_kept(
+def test_a_faulty_row_is_reported_with_line_and_field_and_the_others_are_kept(
     tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     path = write(tmp_path / "crowd.jsonl", ROW, {**ROW, **change}, THREE)

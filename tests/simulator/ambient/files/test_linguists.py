@@ -1,4 +1,4 @@
-"""Files of linguists' annotations: published rows as they are, every fault by line and field."""
+"""Files of linguists' annotations: published rows, and faults by line and field."""
 
 import json
 import re
@@ -74,7 +74,7 @@ def test_rows_go_through_files(tmp_path: Path) -> None:
         ({"annotations": ["neutral"]}, "annotations has 1 entries, not 2"),
         ({"worker_ids": [], "annotations": []}, "annotations is empty"),
         ({"annotations": ["neutral", ""]}, r"annotations\[1\] is empty"),
-        ({"annotations": ["neutral", "neutral|maybe"]}, r"annotations\[1\]: 'maybe' is no label"),
+        ({"annotations": ["neutral", "neutral|maybe"]}, r"annotations\[1\]: 'maybe' is not a label"),
         (
             {"annotations": ["neutral", "neutral, entailment"]},
             r"annotations\[1\]: 'neutral, entailment' is no",
@@ -93,7 +93,7 @@ def test_rows_go_through_files(tmp_path: Path) -> None:
         ({"hypothesis": None}, "hypothesis is null"),
     ],
 )
-def test_a_faulty_row_is_told_by_line_and_field_and_the_others_are_kept(
+def test_a_faulty_row_is_reported_with_line_and_field_and_the_others_are_kept(
     tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     read = LINGUISTS.read(write(tmp_path / "rows.jsonl", ROW, {**ROW, **change}, THREE))

@@ -1,4 +1,4 @@
-"""Result files of language models as they vary between models (spec 11)."""
+"""Results files of language models and their variants (spec 11)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from simulator.ambient.continuations import continuation_measures
 from simulator.ambient.files.results import CONTINUATIONS, GENERATION, TRUE_FALSE
-from simulator.ambient.generation import generation_measures, rescored
+from simulator.ambient.generation import generation_measures, stored_differences
 from simulator.ambient.records import ContinuationOption, ContinuationRecord
 from simulator.errors import InputError
 
@@ -49,7 +49,7 @@ CONTINUATION: dict[str, Any] = {
 
 
 def write(path: Path, *rows: dict[str, Any] | str) -> Path:
-    """A file of rows; texts are lines as they are."""
+    """Write a file of rows; rows that are texts are written unchanged."""
     lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
     path.write_text("\n".join(lines), encoding="utf-8")
     return path
@@ -70,10 +70,10 @@ def test_a_generation(path: Path) -> None:
     assert found.gold == {"entailment": "a c.", "neutral": "a d."}
     assert found.stored_rewrites == {"entailment": "a c.", "contradiction": "a b."}
     assert found.stored_edit_f1 == 0.5
-    assert rescored([found]) == ()
+    assert stored_differences([found]) == ()
 
 
-def test_what_varies_between_generation_files(path: Path) -> None:
+def test_variants_of_generation_files(path: Path) -> None:
     chat = [{"role": "system", "content": "Go on."}, {"role": "user", "content": "Context"}]
     rows = GENERATION.read(
         write(
@@ -89,7 +89,7 @@ def test_what_varies_between_generation_files(path: Path) -> None:
     )
     assert not rows.faults
     assert {row.id for row in rows.rows} == {"12"}
-    assert rescored(rows.rows) == ()
+    assert stored_differences(rows.rows) == ()
     assert rows.rows[4].prompt == "Go on.\n\nContext"
     assert rows.rows[5].stored_rewrites is rows.rows[6].stored_rewrites is None
     measures = generation_measures(rows.rows)
@@ -105,7 +105,7 @@ def test_what_varies_between_generation_files(path: Path) -> None:
         ({"premise_ambiguous": "yes"}, 'premise_ambiguous is "yes", not true or false'),
         ({"generation": None}, "generation is null, not a text"),
         ({"gold_rewrites": {}}, "gold_rewrites is empty"),
-        ({"gold_rewrites": {"maybe": "x"}}, "gold_rewrites: 'maybe' is no label"),
+        ({"gold_rewrites": {"maybe": "x"}}, "gold_rewrites: 'maybe' is not a label"),
         ({"gold_rewrites": {"neutral": None}}, "gold_rewrites.neutral is null, not a text"),
         ({"predicted_rewrites": {"neutral": 3}}, "predicted_rewrites.neutral is 3, not a text"),
         ({"predicted_rewrites": []}, "predicted_rewrites is [], not an object"),
@@ -157,7 +157,7 @@ def test_a_statement(path: Path) -> None:
         ({"example_id": True}, "example_id is true, not a text"),
         ({"template_id": 4}, "template_id is 4, not 0 to 3"),
         ({"template_id": "1"}, 'template_id is "1", not a whole number'),
-        ({"answer": True}, "answer is true; that of template 2 is the other"),
+        ({"answer": True}, "answer is true; template 2 has the other answer"),
         ({"answer": 1.0}, "answer is 1.0, not true or false"),
         ({"prediction": "True"}, 'prediction is "True", not true, false, 1.0, 0.0 or null'),
         ({"prediction": 0.5}, "prediction is 0.5, not true, false, 1.0, 0.0 or null"),
@@ -176,7 +176,7 @@ def test_faults_of_statements(path: Path, change: dict[str, Any], problem: str) 
     assert problem in fault.message
 
 
-def test_a_statement_that_is_told_twice_is_a_fault(path: Path) -> None:
+def test_a_repeated_statement_is_a_fault(path: Path) -> None:
     other = STATEMENT | {"disambiguation": "another"}
     again = STATEMENT | {"prediction": True}
     read = TRUE_FALSE.read(write(path, without(STATEMENT, "prediction"), STATEMENT, other, again))
@@ -212,7 +212,7 @@ def test_continuations_with_missing_values(path: Path) -> None:
     assert measures["num_conts_min"].value == 51
 
 
-def test_options_stand_in_their_order_whatever_that_of_the_file(path: Path) -> None:
+def test_options_are_ordered_independently_of_the_file(path: Path) -> None:
     options = CONTINUATION["options"]
     turned = CONTINUATION | {"options": {name: options[name] for name in ("d", "y1", "y0")}}
     as_published, other = CONTINUATIONS.read(write(path, CONTINUATION, turned), "keep").rows
@@ -313,7 +313,7 @@ def test_continuations_are_written_as_published(path: Path) -> None:
     )
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file(tmp_path: Path) -> None:
     for read in (GENERATION.read, TRUE_FALSE.read, CONTINUATIONS.read):
         with pytest.raises(InputError, match="cannot be read"):
             read(tmp_path / "none.jsonl")

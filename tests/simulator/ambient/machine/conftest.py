@@ -1,4 +1,4 @@
-"""Items of every task, and how to play them; tests of episodes share them."""
+"""Items of every task and functions that play them, shared by tests of episodes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PEOPLE = StudyMachine(MACHINE, AmbientSessions.around)
 def example(
     id: str = "7", *, side: str = "premise", labels: tuple[str, ...] = ("entailment", "neutral")
 ) -> Any:
-    """An example with one ambiguous side, whose every sentence names itself."""
+    """Return an example with one ambiguous side, in which each sentence is its own description."""
     original = {"premise": f"premise {id} whole", "hypothesis": f"hypothesis {id} whole"}
     readings = []
     for number, label in enumerate(labels):
@@ -118,7 +118,7 @@ def form_fixture() -> Callable[[str], Reply]:
 
 
 def form(kind: str) -> Reply:
-    """A good form of each stage that people do."""
+    """Return a valid form for a person's stage."""
     forms: dict[str, Any] = {
         "consent": Reply(text="yes"),
         "ready": Reply(text="ready"),
@@ -184,7 +184,7 @@ def _no_model(name: str) -> Any:
 
 @pytest.fixture
 def run() -> Callable[..., Any]:
-    """Play an item to its end or to the next person's turn."""
+    """Return a function that plays an item to its end or to a person's next turn."""
 
     async def play(
         item: Item, player: Any, turns: tuple[Turn, ...] = (), seed: int = 5, **options: Any
@@ -199,7 +199,7 @@ def run() -> Callable[..., Any]:
 
 @dataclass
 class Person:
-    """Somebody whose every submission is a turn, as the sessions make it; the state is rebuilt each time."""
+    """A person whose submissions become turns as in sessions; the state is rebuilt each time."""
 
     item: Item
     options: dict[str, Any]
@@ -224,7 +224,7 @@ class Person:
 
     @property
     def stage(self) -> str:
-        """The page: of the task, the kind of the step that is due."""
+        """The page, or the kind of the current step of the task."""
         view = self.view
         return str(view.due.kind if view.due else view.stage)
 

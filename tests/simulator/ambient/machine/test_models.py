@@ -1,4 +1,4 @@
-"""Language models in the seat: what they are asked, what is logged, what is told where they cannot."""
+"""Language models in the seat: requests, logged payloads, errors for tasks they cannot do."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TRUE, FALSE = " True", " False"
 
 @dataclass
 class Toy:
-    """A model whose numbers depend on the text alone; it notes what it is asked."""
+    """A model whose scores depend only on the text, and which records its requests."""
 
     answer: Any = ""
     asked: list[Any] = field(default_factory=list)
@@ -115,7 +115,7 @@ async def test_true_or_false_by_a_word(run, items, word, read):
     assert {payload["mass"] for payload in played.payloads} == {None}
 
 
-async def test_statements_left_are_asked_alone(run, items):
+async def test_only_remaining_statements_are_requested(run, items):
     toy, item = Toy("True"), items["true_false"]
     whole = await run(item, toy.seat())
     toy.asked.clear()
@@ -201,7 +201,7 @@ async def test_a_crowdworker(run, items):
 
 
 class Parsing:
-    """Parses answers, as the layers around a backend do."""
+    """A wrapper that parses answers like the layers around a backend."""
 
     def __init__(self, inner):
         self.inner, self.name, self.capabilities = inner, inner.name, inner.capabilities
@@ -240,7 +240,7 @@ async def test_label_sets(run, items):
 
 
 class Inferring:
-    """A model of inference that thinks of a pair what its length says."""
+    """An NLI model whose scores depend on the pair's length."""
 
     name, output, threshold = "folder", "labels", -1.0
 
@@ -266,7 +266,7 @@ async def test_a_model_of_inference(run, items):
         assert payload["logits"] == {"contradiction": -2.0, "entailment": logit, "neutral": 0.5}
         assert payload["prediction"] == [*(["entailment"] if logit > -1 else []), "neutral"]
         assert payload["threshold"] == -1.0
-    with pytest.raises(SeatError, match="does no task crowd"):
+    with pytest.raises(SeatError, match="cannot do crowd"):
         await run(items["crowd"], NliAnnotator("nli:folder", inferring))
 
 
@@ -296,7 +296,7 @@ async def test_claims(run, items):
 
 
 def uneven(request):
-    """Options keep different numbers of continuations, so that some are left out by chance."""
+    """Options have different numbers of usable continuations, so that some are subsampled."""
     kept = 5 + request.seed % 7
     texts = [f" It went on {n} times" if n < kept else "" for n in range(request.samples)]
     return Completion(text=texts[0], samples=tuple(texts))

@@ -1,4 +1,4 @@
-"""What people see and say: stages, forms and their rules, what is logged, nothing of a later step."""
+"""People's views and forms: stages, rules, logged payloads, and nothing of a later step."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STAGES = {"ready": "instructions"}
 
 
 def through(one, form, **answers):
-    """Play to the end; the kinds of the steps."""
+    """Play to the end and return the kinds of the steps."""
     kinds = []
     while kind := one.kind:
         kinds.append(kind)
@@ -224,7 +224,7 @@ async def test_the_qualification(person, items, form, study, labels, good):
         ("label", Reply(move={"label": "neutral", "keys_used": "yes"}), "malformed"),
     ],
 )
-def test_what_is_no_form_is_not_logged(person, items, form, study, kind, reply, code):
+def test_invalid_forms_are_not_logged(person, items, form, study, kind, reply, code):
     one = person(items["crowd"], **study)
     while one.kind != kind:
         one.submit(form(one.kind))
@@ -285,7 +285,7 @@ def test_what_a_result_shows(person, items, form):
     through(one, form)
     verdict, *cards = MACHINE.replay(items["true_false"], one.turns, ()).blocks
     assert (verdict.heading.fields["correct"], verdict.heading.fields["of"], len(cards)) == (4, 8, 1)
-    with pytest.raises(InputError, match="no person"):
+    with pytest.raises(InputError, match="not a task for people"):
         MACHINE.replay(items["nli"], (), ())
 
 

@@ -1,4 +1,4 @@
-"""The built-in players, and the graph with seats that answer by themselves."""
+"""The built-in players, and the graph with automatic seats."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_gold_is_right_everywhere(run, items, task):
 
 
 @pytest.mark.parametrize("task", PLAYED)
-async def test_random_depends_on_the_seed_alone(run, items, task):
+async def test_random_depends_only_on_the_seed(run, items, task):
     def said(played):
         return json.dumps(played.payloads)
 
@@ -63,10 +63,10 @@ async def test_copy_scores_nothing(run, items):
     assert scores(items["generate"], played) == {"edit_f1": 0, "edit_f1_robust": 0}
 
 
-async def test_who_has_nothing_to_say(run, items):
+async def test_built_in_players_refuse_other_tasks(run, items):
     for name, tasks in TASKS_OF.items():
         for task in items.keys() - set(tasks):
-            with pytest.raises(SeatError, match="has nothing to say"):
+            with pytest.raises(SeatError, match="cannot do the task"):
                 await run(items[task], name)
     with pytest.raises(InputError, match="offline/copy"):
         seat_for("annotator", "offline/nobody", lambda name: None, {})
@@ -98,7 +98,7 @@ async def test_a_script_fills_in_forms(run, items):
         await run(items["crowd"], [Reply(text="neutral")])
 
 
-async def test_what_is_generated_is_read_both_ways(run, items):
+async def test_generations_are_parsed_by_both_parsers(run, items):
     text = "Well.\n1. premise 7 whole read 0 Then the claim is true.\n2. other then the claim is inconclusive"
     played = await run(items["generate"], [text])
     payload = played.payloads[0]

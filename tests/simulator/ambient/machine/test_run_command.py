@@ -1,4 +1,4 @@
-"""`askback run ambient` and `askback score`: runs, their names, what is told before anything is played."""
+"""`askback run ambient` and `askback score`: runs, their names, errors before anything is played."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def test_each_task_of_each_player_is_a_run(askback, log_path):
     assert len(runs(log_path)) == 4
 
 
-def test_all_leaves_out_what_a_player_cannot(askback, log_path):
+def test_all_skips_tasks_that_a_player_cannot_do(askback, log_path):
     said = askback("run", "--task", "all", "--model", "offline/copy", "--limit", 2, "--run", "x")
     assert list(runs(log_path)) == ["x"]
-    assert "true-false, continue, nli, claim left out: offline/copy has nothing to say there" in said
+    assert "true-false, continue, nli, claim left out: offline/copy cannot do this task" in said
     assert "evaluate left out: name the results file" in said
 
 
@@ -78,7 +78,7 @@ def test_all_may_be_written_in_capitals(askback, log_path):
     ("arguments", "error", "problem"),
     [
         (["--task", "sing"], InputError, "known are crowd"),
-        (["--task", "continue"], InputError, "--task continue: offline/gold has nothing to say there"),
+        (["--task", "continue"], InputError, "--task continue: offline/gold cannot do this task"),
         (["--task", "claim", "--model", "local/smollm2"], InputError, "--nli FOLDER"),
         (["--task", "evaluate"], InputError, "--results"),
         (["--task", "crowd", "--model", "nli:folder"], InputError, "only the task nli"),
@@ -90,7 +90,7 @@ def test_all_may_be_written_in_capitals(askback, log_path):
         (["--task", "claim", "--top-p", "0"], InputError, "--top-p is 0.0; it must be greater than 0"),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_is_played(askback, log_path, arguments, error, problem):
+def test_invalid_runs_are_refused_before_anything_is_played(askback, log_path, arguments, error, problem):
     assert problem in askback("run", *arguments, error=error)
     assert not log_path.exists() or not runs(log_path)
 
@@ -101,7 +101,7 @@ def test_chat_models_without_likelihoods_do_not_continue(askback, monkeypatch, l
     assert "openai/m gives no probabilities of texts" in said
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     said = askback("run", "--task", "crowd", "--model", "completions/m", error=InputError)
-    assert "take a chat model" in said
+    assert "needs a chat model" in said
     assert not log_path.exists() or not runs(log_path)
 
 
@@ -166,7 +166,7 @@ def test_scoring_again(askback, log_path):
     assert "there is no judge" in askback("score", "x", "--judge", "m", error=InputError)
 
 
-def test_what_is_undefined_is_told(askback):
+def test_undefined_measures_are_reported(askback):
     askback("run", "--task", "crowd", "--model", "offline/gold", "--limit", 2, "--run", "x")
     (section,) = (
         one for one in json.loads(askback("score", "x", "--json"))["sections"] if one["name"] == "crowd"
@@ -175,7 +175,7 @@ def test_what_is_undefined_is_told(askback):
     assert undefined
     told, aborted = section["remarks"]
     assert told == f"undefined in x: {'; '.join(undefined)}"
-    assert aborted.startswith("Episodes that a failing seat aborted are in no figure")
+    assert aborted.startswith("Episodes aborted by a failing seat are not counted")
 
 
 def test_an_item_that_was_played_twice_is_one_item(askback, log_path):

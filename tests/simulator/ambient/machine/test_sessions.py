@@ -1,4 +1,4 @@
-"""Free play and studies through the log: entering, qualifying, several sets, leaving, what may be seen."""
+"""Free play and studies on the log: entering, qualifying, several sets, leaving, visible texts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def server(log_path):
 
 
 def filled_in(view, wrong=False):
-    """A form for the stage that a person is at."""
+    """Return a form for a person's current stage."""
     labels = {question.premise: question.label for question in load_qualification()}
     match view.due.kind if view.due else view.stage:
         case "consent":
@@ -97,7 +97,7 @@ async def test_free_play(server, task, total):
         await server.sessions.withdraw(episode)
 
 
-async def test_what_is_played_freely_is_drawn(server):
+async def test_free_play_draws_items(server):
     drawn = Counter()
     for _ in range(8):
         episode = await server.sessions.start(seat=SEAT, others={}, rules={"task": "annotate"})
@@ -127,7 +127,7 @@ async def test_a_first_set_has_a_qualification_and_further_ones_have_not(server)
     assert server.sessions.completion(third).code == "C"
 
 
-async def test_who_does_not_qualify(server):
+async def test_failing_the_qualification_ends_the_episode(server):
     server.again(study(settings={"qualification": {"pass": 4}}))
     episode = (await server.enter("a")).episode_id
     view = await play(server, episode, wrong=True)

@@ -1,4 +1,4 @@
-"""From the log to records: a whole crowdworkers' study with all that happens in one; runs of players."""
+"""Records read from the log: a complete crowdworkers' study with all its events, and runs of players."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def house(log_path):
 
 
 def worker(seed, qualifies=True):
-    """Somebody with opinions of their own, made of a seed."""
+    """A worker whose opinions are determined by a seed."""
     gold = {question.premise: question.label for question in load_qualification()}
     labels = ("contradiction", "entailment", "neutral")
     random = Random(seed)
@@ -176,7 +176,7 @@ async def test_a_study_with_nine_workers_per_item(house, tmp_path):
 
 
 def by_hand(made, records):
-    """Votes counted another way: from the rows of the log, worker by worker in the order of the endings."""
+    """Count votes independently: from the log's rows, worker by worker in the order of endings."""
     votes = {record.id: [] for record in records}
     endings = made.reader.endings(made.study.run_id)
     ended = sorted((ending.created_at, id) for id, ending in endings.items() if ending.status == "completed")

@@ -8,7 +8,7 @@ from shared_data import SHARED
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """The folder of published data."""
+    """Return the folder of published data."""
     folder = SHARED
     if not (folder / "ambient" / "results").is_dir():
         pytest.skip(f"no published results in {folder / 'ambient'}; set ASKBACK_SHARED")

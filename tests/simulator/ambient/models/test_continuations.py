@@ -6,7 +6,7 @@ import pytest
 
 from simulator.ambient.continuations import (
     STEMS,
-    Sampled,
+    SampledOption,
     continuation_measures,
     kl_options,
     log_odds,
@@ -33,9 +33,9 @@ EXAMPLE = Example(
 )
 
 
-def sampled(name: str, odds: list[float | None], *, text: str = " So.") -> Sampled:
-    """An option whose continuations have these log-odds."""
-    return Sampled(
+def sampled(name: str, odds: list[float | None], *, text: str = " So.") -> SampledOption:
+    """Return an option whose continuations have these log-odds."""
+    return SampledOption(
         name=name,
         sentence=f"sentence {name}",
         continuations=(text,) * len(odds),
@@ -45,7 +45,7 @@ def sampled(name: str, odds: list[float | None], *, text: str = " So.") -> Sampl
 
 
 def record(*kls: float | None, id: str = "1", num_conts: int = 100) -> ContinuationRecord:
-    """An instance with estimates of its rewrites, and last of the distractor."""
+    """Return an instance with estimates of its rewrites and, last, of the distractor."""
     names = [*(f"y{place}" for place in range(len(kls) - 1)), "d"]
     options = tuple(ContinuationOption(name, name, kl) for name, kl in zip(names, kls, strict=True))
     return ContinuationRecord(id=id, sentence="s", options=options, num_conts=num_conts)
@@ -87,7 +87,7 @@ def test_continuations_are_cut_to_a_sentence_with_a_full_stop(text: str, sentenc
 
 
 def test_log_odds_per_continuation() -> None:
-    option = Sampled(
+    option = SampledOption(
         name="d",
         sentence="s",
         continuations=(" A.", ".", " B.", " C.", " D."),
@@ -98,7 +98,7 @@ def test_log_odds_per_continuation() -> None:
 
 
 def test_lists_must_be_aligned() -> None:
-    option = Sampled(name="d", sentence="s", continuations=("a.",), own=(), original=())
+    option = SampledOption(name="d", sentence="s", continuations=("a.",), own=(), original=())
     with pytest.raises(ValueError, match="shorter"):
         log_odds(option)
 

@@ -37,7 +37,7 @@ ZOO = Relations(
 
 
 def texts(sentence: str, **options: object) -> Counter[str]:
-    """What 40 seeds make of a sentence."""
+    """Return the distractors of a sentence for 40 seeds."""
     return Counter(distractor_for(sentence, seed=seed, **options).text for seed in range(40))  # type: ignore[arg-type]
 
 
@@ -62,7 +62,7 @@ def test_a_noun_becomes_another_of_its_best_kind() -> None:
     assert set(texts("The dog barks.", relations=ZOO)) == {"The cat barks."}
 
 
-def test_the_whole_word_is_replaced_and_nothing_else() -> None:
+def test_exactly_one_complete_word_is_replaced() -> None:
     assert set(texts("Dogma says the dog's tail is a dog's.", relations=ZOO)) == {
         "Dogma says the cat's tail is a dog's.",
         "Dogma says the dog's tail is a cat's.",
@@ -121,11 +121,11 @@ def test_the_last_resort() -> None:
     assert set(texts("It is hot.", relations=ZOO)) == {"It is corgi."}
     found = distractor_for("So be it.", seed=0, relations=ZOO)
     assert (found.step, found.kind) == ("last_resort", "")
-    with pytest.raises(InputError, match="has no word"):
+    with pytest.raises(InputError, match="contains no word"):
         distractor_for("1 + 1 = 2!", seed=0)
 
 
-def test_verbs_are_told_from_nouns_by_the_word_in_front() -> None:
+def test_verbs_are_distinguished_from_nouns_by_the_preceding_word() -> None:
     assert {distractor_for("I can watch the dog.", seed=seed).word for seed in range(20)} == {"dog"}
     assert {distractor_for("I have a watch.", seed=seed).word for seed in range(20)} == {"watch"}
     assert {distractor_for("She may be second.", seed=seed).step for seed in range(9)} == {"pronoun"}
@@ -224,12 +224,12 @@ def test_kinds_of_several_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("dog,IsA,animal,1\ncat,IsA\n", ":2: has 2 columns; wanted are start, relation, end, weight"),
-        ("dog,IsA,animal,much\n", ":1: weight: 'much' holds no number"),
+        ("dog,IsA,animal,1\ncat,IsA\n", ":2: has 2 columns; expected start, relation, end, weight"),
+        ("dog,IsA,animal,much\n", ":1: weight: 'much' contains no number"),
         ("dog,IsA,animal,inf\n", ":1: weight: 'inf' is not finite"),
-        ("/a/x\t/r/IsA\t/c/en/dog\t/c/en/animal\t{}\n", ":1: weight: '{}' holds no number"),
-        ("dog,HasA,tail,1\n", "holds no English IsA relations"),
-        ("", "holds no English IsA relations"),
+        ("/a/x\t/r/IsA\t/c/en/dog\t/c/en/animal\t{}\n", ":1: weight: '{}' contains no number"),
+        ("dog,HasA,tail,1\n", "contains no English IsA relations"),
+        ("", "contains no English IsA relations"),
     ],
 )
 def test_wrong_relations_are_named(tmp_path: Path, text: str, problem: str) -> None:

@@ -11,7 +11,7 @@ from simulator.ambient.generation import (
     gold_differences,
     gold_rewrites,
     item_scores,
-    rescored,
+    stored_differences,
 )
 from simulator.ambient.records import GenerationRecord
 
@@ -86,23 +86,23 @@ def test_no_records_make_no_numbers() -> None:
 
 
 def test_stored_values_are_compared() -> None:
-    assert rescored([RECORD]) == ()
+    assert stored_differences([RECORD]) == ()
     near = replace(RECORD, stored_edit_f1=0.5 + 9e-10)
-    assert rescored([near]) == ()
+    assert stored_differences([near]) == ()
     off = replace(RECORD, stored_edit_f1=0.5 + 2e-9)
-    assert rescored([off]) == (Difference("1", "edit_f1", 0.5 + 2e-9, 0.5),)
+    assert stored_differences([off]) == (Difference("1", "edit_f1", 0.5 + 2e-9, 0.5),)
     other = replace(RECORD, stored_rewrites={"entailment": "a c."})
-    assert rescored([other]) == (
+    assert stored_differences([other]) == (
         Difference(
             "1", "predicted_rewrites", {"entailment": "a c."}, {"entailment": "a c.", "neutral": "a b."}
         ),
     )
-    assert rescored([replace(RECORD, stored_rewrites=None, stored_edit_f1=None)]) == ()
+    assert stored_differences([replace(RECORD, stored_rewrites=None, stored_edit_f1=None)]) == ()
 
 
 def test_uncut_continuations_are_scored_as_they_were() -> None:
     uncut = replace(RECORD, generation=f"{RECORD.generation}\n\nContext: x\n1. y Then the claim is false.")
-    assert rescored([uncut]) == ()
+    assert stored_differences([uncut]) == ()
 
 
 def test_rows_are_compared_with_the_dataset() -> None:

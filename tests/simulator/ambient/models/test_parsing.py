@@ -112,7 +112,7 @@ WORDS = st.text("ab c", min_size=1, max_size=12).filter(lambda text: text == tex
 
 
 @given(st.lists(st.tuples(WORDS, st.sampled_from(LABELS)), min_size=1, max_size=3))
-def test_what_a_prompt_would_say_is_read_back(items: list[tuple[str, Label]]) -> None:
+def test_prompts_are_read_back(items: list[tuple[str, Label]]) -> None:
     text = "\n".join(f"{place}. {one} {VERBALIZERS[label]}" for place, (one, label) in enumerate(items, 1))
     wanted = {label: one for one, label in items}
     assert parse(text).rewrites == wanted

@@ -26,7 +26,7 @@ SOUP = Example(
 
 
 def claim(number: int, *, both: bool = False) -> Example:
-    """An example with an ambiguous claim."""
+    """Return an example with an ambiguous claim."""
     readings: tuple[Label, Label] = ("entailment", "neutral")
     return Example(
         id=str(number),
@@ -99,7 +99,7 @@ def test_worked_examples_are_others_of_the_same_side_drawn_per_item() -> None:
 
 def test_too_few_others_are_refused() -> None:
     with pytest.raises(
-        InputError, match=r"4 worked examples are wanted, and 3 other.*ambiguous in the hypoth"
+        InputError, match=r"needs 4 worked examples, but only 3 other.*ambiguous only in the hypoth"
     ):
         generate_items(CLAIMS[:4], seed=0)
     assert len(generate_items(CLAIMS[:4], seed=0, shots=3)) == 4
@@ -126,7 +126,7 @@ def test_a_reading_may_hold_a_number_and_a_verdict() -> None:
     ("text", "problem"),
     [
         ("Only this.", "one paragraph"),
-        ("One.\n\nContext: a\nClaim: b", "paragraph 2 of the prompt is no example"),
+        ("One.\n\nContext: a\nClaim: b", "paragraph 2 of the prompt is not an example"),
         (
             "One.\n\nContext: a\n"
             "Claim: b Given the context alone, is this claim true, false, or inconclusive?\n"

@@ -26,7 +26,7 @@ from simulator.stats import wilson
 def four(
     rewrite: str, predictions: Sequence[bool | None], *, id: str = "1", side: Side = "premise"
 ) -> list[TrueFalseRecord]:
-    """The four statements on a rewrite with the answers given to them."""
+    """Return the four statements on a rewrite with given answers."""
     return [
         TrueFalseRecord(
             id=id,
@@ -121,7 +121,7 @@ def test_pairs_of_rewrites_that_cannot_both_be_the_only_reading() -> None:
     assert found.low == pytest.approx(wilson(1, 1).low)  # one sentence
 
 
-def test_sentences_are_told_apart_by_side_and_example() -> None:
+def test_sentences_are_distinguished_by_side_and_example() -> None:
     only = [True, False, False, True]
     records = [*four("a", only), *four("b", only, side="hypothesis"), *four("c", only, id="2")]
     assert inconsistent_pairs(records) == (0, 0)
@@ -134,7 +134,7 @@ def test_of_doubled_statements_the_last_counts() -> None:
     assert (measures["all_four"].value, measures["doubled"].value, measures["null"].n) == (1, 4, 8)
 
 
-def test_intervals_resample_whole_sentences() -> None:
+def test_intervals_resample_sentences() -> None:
     right, wrong = [True, True, False, False], [False, False, True, True]
     records = [
         record

@@ -13,7 +13,7 @@ from ..tiny import llama, roberta
 
 @pytest.fixture(scope="session")
 def published() -> Path:
-    """The folder of published results of multilabel NLI."""
+    """Return the folder of published results of multilabel NLI."""
     folder = shared_path("ambient", "results", "multilabel")
     return folder
 
@@ -25,7 +25,7 @@ WORDS = ("the", "sleeps", "rests", ".", "certainly", "perhaps", "never", *NOUNS)
 
 
 def sentence_pair(number: int) -> tuple[str, str, str]:
-    """A pair whose label follows from one word, so that a tiny model can learn it."""
+    """Return a pair whose label depends on one word, so that a tiny model can learn it."""
     label = LABELS[number % 3]
     noun = NOUNS[number % len(NOUNS)]
     said = {"entailment": "certainly", "neutral": "perhaps", "contradiction": "never"}[label]
@@ -43,20 +43,20 @@ def one_thread():
 
 @pytest.fixture(scope="session")
 def encoder(tmp_path_factory) -> Path:
-    """A folder with a RoBERTa of one layer and random weights."""
+    """Return a folder with a RoBERTa of one layer and random weights."""
     folder = tmp_path_factory.mktemp("encoder")
     return roberta(folder, WORDS, 3, hidden_dropout_prob=0.05, initializer_range=0.3)
 
 
 @pytest.fixture(scope="session")
 def causal(tmp_path_factory) -> Path:
-    """A folder with a Llama of one layer, which has no sign between sentences and none for padding."""
+    """Return a folder with a Llama of one layer, which has no separator and no padding token."""
     return llama(tmp_path_factory.mktemp("causal"), WORDS)
 
 
 @pytest.fixture(scope="session")
 def ambient(tmp_path_factory) -> Path:
-    """A folder with dev and test examples in the published format, some of them ambiguous."""
+    """Return a folder with dev and test examples in the published format, some of them ambiguous."""
     folder = tmp_path_factory.mktemp("data")
     for split, some in (("dev", range(12)), ("test", range(12, 30))):
         rows = [json.dumps(_example(number)) for number in some]
@@ -78,7 +78,7 @@ def _example(number: int) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def training(tmp_path_factory) -> Path:
-    """A file of pairs with one label each."""
+    """Return a file of pairs with one label each."""
     path = tmp_path_factory.mktemp("training") / "train.jsonl"
     rows = []
     for number in range(48):

@@ -67,8 +67,8 @@ def test_where_pandas_wrote_null_nothing_was_predicted(tmp_path, nothing):
     [
         (line(labels="neutral"), "prediction is missing"),
         (line(labels="", prediction="neutral"), "labels is empty"),
-        (line(labels="maybe", prediction=""), "labels: 'maybe' is no label"),
-        (line(labels="neutral", prediction="neutral", id=1), "id is that of an earlier row"),
+        (line(labels="maybe", prediction=""), "labels: 'maybe' is not a label"),
+        (line(labels="neutral", prediction="neutral", id=1), "id is the same as in an earlier row"),
     ],
 )
 def test_a_bad_prediction_is_named_and_the_rest_kept(tmp_path, row, message):
@@ -80,7 +80,7 @@ def test_a_bad_prediction_is_named_and_the_rest_kept(tmp_path, row, message):
 
 
 @pytest.mark.parametrize("threshold", [None, -1.5, INTERVALS])
-def test_a_seed_comes_back_as_it_was_written(tmp_path, threshold):
+def test_a_seeds_scores_are_read_back(tmp_path, threshold):
     folder = tmp_path / "my-model"
     record = SeedRecord(model="my-model", seed=43, em=0.25, f1=0.5, group_em=0.125, threshold=threshold)
     path = write_seed(folder, record)
@@ -117,7 +117,7 @@ def test_a_seed_comes_back_as_it_was_written(tmp_path, threshold):
             '{"em": 0, "f1": 0, "group_em": 0, "logit_threshold": {"neutral": [0.5, 0.5]}}',
             r"logit_threshold.neutral is \[0.5, 0.5\]; the first end",
         ),
-        ("scores.json", "{}", "called seed42.json"),
+        ("scores.json", "{}", "called like seed42.json"),
     ],
 )
 def test_a_bad_seed_is_an_error_that_names_file_and_field(tmp_path, name, text, message):
@@ -139,8 +139,8 @@ def test_logits_come_back_as_they_were_written(tmp_path, scores):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (line(pair=1, logits={"neutral": 1.0}), "logits are of neutral, not of the three labels"),
-        (line(pair=1, value=0.5), "gives 1 numbers where the first row gives 3"),
+        (line(pair=1, logits={"neutral": 1.0}), "logits are for neutral, not for the three labels"),
+        (line(pair=1, value=0.5), "has 1 instead of the first row's 3 numbers"),
         (line(pair=-1, value=0.5), "pair is -1; the original is 0"),
         (line(pair=0, logits={"contradiction": 1, "entailment": 2, "neutral": 3}), "in an earlier row"),
         (

@@ -45,7 +45,7 @@ def f1_by_label(pairs):
 
 
 @given(st.lists(st.tuples(any_set, any_set), min_size=1, max_size=20))
-def test_f1_counts_each_label_as_a_question_of_its_own(pairs):
+def test_f1_counts_each_label_separately(pairs):
     found = f1_by_label(pairs)
     for label in LABELS:
         hits = sum(label in one and label in two for one, two in pairs)
@@ -56,7 +56,7 @@ def test_f1_counts_each_label_as_a_question_of_its_own(pairs):
     assert measured(pairs).f1.value == pytest.approx(sum(found.values()) / 3)
 
 
-def test_a_label_that_is_never_predicted_or_never_there_has_f1_zero():
+def test_a_label_never_predicted_or_never_gold_has_f1_zero():
     assert f1_by_label([(E, E), (E, N)]) == {
         "contradiction": 0.0,
         "entailment": pytest.approx(2 / 3),
@@ -111,7 +111,7 @@ def test_seeds_have_mean_sample_deviation_and_median_thresholds():
     assert seeds_summary([seed(42, 0.2)]).em == (0.2, None)
 
 
-def test_of_intervals_each_end_has_its_own_median():
+def test_medians_of_intervals_are_per_end():
     ends = [((0.1, 0.9), (0.5, 0.6)), ((0.3, 0.7), (0.4, 0.8)), ((0.2, 1.0), (0.6, 0.7))]
     found = seeds_summary(
         [
@@ -126,12 +126,12 @@ def test_of_intervals_each_end_has_its_own_median():
     ("records", "message"),
     [
         ([], "no seeds"),
-        ([seed(1, 0.1), seed(1, 0.2)], "each once"),
+        ([seed(1, 0.1), seed(1, 0.2)], "not distinct seeds"),
         ([seed(1, 0.1), seed(2, 0.2, model="other")], "one model"),
         ([seed(1, 0.1), seed(2, 0.2, -1.0)], "m: its seeds have thresholds of different kinds"),
     ],
 )
-def test_what_is_no_set_of_seeds_is_refused(records, message):
+def test_invalid_sets_of_seeds_are_refused(records, message):
     with pytest.raises(InputError, match=message):
         seeds_summary(records)
 

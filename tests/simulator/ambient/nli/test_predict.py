@@ -24,7 +24,7 @@ PAIRS = [("the dog sleeps .", "the cat never rests ."), ("the duck sleeps .", "t
 
 @pytest.fixture
 def classifier(encoder, tmp_path):
-    """Makes a folder of a model with classes in any order, as anybody's program would leave it."""
+    """Return a function that saves a model with classes in any order, as other programs would."""
 
     def make(names, **config):
         torch.manual_seed(2)
@@ -50,7 +50,7 @@ def raw(folder, pairs):
         return [model(**tokenizer(*pair, return_tensors="pt")).logits[0].tolist() for pair in pairs]
 
 
-def test_classes_are_found_by_their_names_in_whatever_order(classifier):
+def test_classes_are_found_by_name_in_any_order(classifier):
     folder = classifier(["ENTAILMENT", "neutral", "Contradiction"])
     predictor = load_predictor(folder)
     assert predictor.family == "classifier"
@@ -94,7 +94,7 @@ def test_one_number_is_a_regression(classifier):
     predictor = load_predictor(classifier(["LABEL_0"]))
     assert predictor.family == "regression"
     assert set(named(predictor, PAIRS)[0]) == {"value"}
-    with pytest.raises(InputError, match="not probabilities of labels"):
+    with pytest.raises(InputError, match="not label probabilities"):
         predictor.probabilities(PAIRS)
 
 
@@ -125,11 +125,11 @@ def test_a_pair_is_cut_to_the_longest_that_is_read(classifier):
     assert all(map(math.isfinite, predictor.scores([long])[0]))
 
 
-def test_what_cannot_be_asked_is_said(classifier, encoder, causal, tmp_path):
+def test_invalid_models_are_refused(classifier, encoder, causal, tmp_path):
     with pytest.raises(InputError, match="no such folder"):
         load_predictor(tmp_path / "nowhere")
     for folder in (encoder, causal):
-        with pytest.raises(InputError, match="holds no model for sequence classification"):
+        with pytest.raises(InputError, match="is not a model for sequence classification"):
             load_predictor(folder)
     folder = classifier(["LABEL_0", "LABEL_1", "LABEL_2"])
     with pytest.raises(InputError, match=r"id2label names the classes label_0, label_1, label_2"):
@@ -137,11 +137,11 @@ def test_what_cannot_be_asked_is_said(classifier, encoder, causal, tmp_path):
     shutil.rmtree(folder)
     folder = classifier(list(LABELS))
     (folder / "nli.json").write_text(json.dumps({"family": "set"}))
-    with pytest.raises(InputError, match="as in no model of family set"):
+    with pytest.raises(InputError, match="which do not fit family set"):
         load_predictor(folder)
     for text, message in (
         ("{", r"nli\.json: is not JSON"),
-        ('{"family": "tree"}', r"nli\.json: names no family; there are regression"),
+        ('{"family": "tree"}', r"nli\.json: family must be one of regression"),
         ('{"family": "multilabel", "threshold": {"neutral": [0, 1]}}', "has no interval for contradiction"),
         ('{"family": "multilabel", "threshold": "high"}', "is .high., not a number"),
     ):

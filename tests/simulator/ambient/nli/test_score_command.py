@@ -103,7 +103,7 @@ def test_logits_of_dev_tune_and_those_of_test_are_scored(tmp_path):
     assert rows_of(found.output)["always N"]["em"]["value"] == 0.5
 
 
-def test_thresholds_are_numbers_with_every_digit(tmp_path):
+def test_thresholds_have_full_precision(tmp_path):
     folder = tmp_path / "roberta-large-unli"
     for seed, low in ((42, 0.123456789), (43, 0.2)):
         ends = {"entailment": (low, 0.9), "neutral": (0.25, 0.75), "contradiction": (0.0, 0.5)}
@@ -131,8 +131,10 @@ def test_stored_scores_are_compared_with_those_of_the_logits(tmp_path):
     logits(tmp_path / "m" / "seed43")
     checks = json.loads(score(tmp_path / "m", "--json").output)["checks"]
     assert checks[0] == "m, seed 42: agrees with its logits"
-    assert checks[1].startswith("m, seed 43: em is stored as 0.75, but is 0.5; f1 is stored as 0.5")
-    assert checks[1].endswith("threshold 1 is stored as -2, but is -1")
+    assert checks[1].startswith(
+        "m, seed 43: em is stored as 0.75, but recomputed as 0.5; f1 is stored as 0.5"
+    )
+    assert checks[1].endswith("threshold 1 is stored as -2, but recomputed as -1")
 
 
 def test_without_stored_scores_those_of_the_logits_are_summed_up(tmp_path):
@@ -143,7 +145,7 @@ def test_without_stored_scores_those_of_the_logits_are_summed_up(tmp_path):
     assert row["em_sd"] == pytest.approx(0.5**0.5 / 2)
 
 
-def test_logits_of_originals_alone_are_scored_without_groups(tmp_path):
+def test_logits_of_originals_only_give_no_group_score(tmp_path):
     logits(tmp_path / "m" / "seed42", [pair("4", 0, (-3.0, -2.0, 1.0), E | N)])
     found = score(tmp_path, "--json")
     row = rows_of(found.stdout)["m, seed 42"]
@@ -151,7 +153,7 @@ def test_logits_of_originals_alone_are_scored_without_groups(tmp_path):
     assert "no group EM" in found.stderr
 
 
-def test_predictions_are_told_whose_seed_they_are(published, tmp_path):
+def test_predictions_are_matched_with_their_seed(published, tmp_path):
     folder = tmp_path / "roberta-large-wanli-set"
     shutil.copytree(published / "roberta-large-wanli-set", folder)
     rows = rows_of(score(folder, "--json").output)
@@ -159,7 +161,7 @@ def test_predictions_are_told_whose_seed_they_are(published, tmp_path):
     write_seed(folder, SeedRecord(model="x", seed=42, em=em, f1=f1, group_em=0.3))
     write_seed(folder, SeedRecord(model="x", seed=43, em=0.4, f1=f1, group_em=0.3))
     found = score(folder, "--json").output
-    assert json.loads(found)["checks"] == [f"{folder / 'predictions.jsonl'}: is that of seed 42"]
+    assert json.loads(found)["checks"] == [f"{folder / 'predictions.jsonl'}: agrees with seed 42"]
     shown = rows_of(found)
     assert shown[folder.name]["runs"] == 2
     assert shown[f"{folder.name}: predictions"]["paper_em_mean"] == pytest.approx(0.436)
@@ -181,9 +183,9 @@ def test_bad_files_are_named_and_the_rest_is_scored(tmp_path):
     for part in (
         "seed43.json: is not JSON",
         "mine.jsonl:2: task 2: premise is missing",
-        "gap: example 4: pairs [0, 2]",
-        "empty: no results in it",
-        "dev and test belong together",
+        "gap: example 4: has pairs [0, 2]",
+        "empty: contains no results",
+        "needs both dev and test logits",
         "nowhere.jsonl: cannot be read",
     ):
         assert any(part in problem for problem in told["problems"]), (part, told["problems"])
@@ -193,7 +195,7 @@ def test_bad_files_are_named_and_the_rest_is_scored(tmp_path):
 def test_where_nothing_is_scored_the_exit_code_says_so(tmp_path):
     found = score(tmp_path)
     assert found.exit_code == 1
-    assert "no results in it" in found.stderr
+    assert "contains no results" in found.stderr
 
 
 def test_logits_without_labels_take_them_from_the_data(tmp_path, ambient):
@@ -215,10 +217,10 @@ def test_logits_without_labels_take_them_from_the_data(tmp_path, ambient):
     one, two = rows_of(bare.stdout)["m"], rows_of(labelled.stdout)["with"]
     assert {**one, "model": ""} == {**two, "model": ""}
     other = score(folder, "--json")
-    assert other.exit_code == 1 and "name the data it is of with --data" in other.stderr
+    assert other.exit_code == 1 and "name its data with --data" in other.stderr
 
 
-def test_data_give_baselines_where_there_are_only_seeds(tmp_path, ambient):
+def test_data_give_baselines_for_seeds_without_predictions(tmp_path, ambient):
     write_seed(tmp_path / "m", SeedRecord(model="m", seed=42, em=0.5, f1=0.5, group_em=0.5))
     assert "always N" not in score(tmp_path / "m").output
     row = rows_of(score(tmp_path / "m", "--data", ambient, "--json").output)["always N"]
@@ -226,7 +228,7 @@ def test_data_give_baselines_where_there_are_only_seeds(tmp_path, ambient):
 
 
 def test_one_form_at_a_time(tmp_path):
-    with pytest.raises(InputError, match="take one of --json, --csv and --latex"):
+    with pytest.raises(InputError, match="give only one of --json, --csv and --latex"):
         score(tmp_path, "--json", "--csv")
 
 

@@ -1,4 +1,4 @@
-"""Thresholds against the rule of spec 9.1 written down as slowly as it is said."""
+"""Thresholds, compared with a literal, slow implementation of spec 9.1."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_each_interval_has_the_best_f1_of_its_label(rows, pairs):
     given, gold = [row[0] for row in rows], [row[1] for row in rows]
     slow = {label: slow_interval(given, [label in one for one in gold], pairs) for label in LABELS}
     if None in slow.values():
-        with pytest.raises(InputError, match="no two dev predictions of which the first is smaller"):
+        with pytest.raises(InputError, match="no two dev predictions are in increasing order"):
             tuned([(one,) for one in given], gold, pairs)
     else:
         assert tuned([(one,) for one in given], gold, pairs) == slow
@@ -129,11 +129,11 @@ def test_every_family_gives_one_three_or_seven_numbers():
     ("scores", "threshold"), [((0.5,), 0.5), ((0.1, 0.2, 0.3), None), ((0.1, 0.2, 0.3), {})]
 )
 def test_a_threshold_of_another_family_is_refused(scores, threshold):
-    with pytest.raises(ValueError, match="does not go with"):
+    with pytest.raises(ValueError, match="does not fit"):
         label_set(scores, threshold)
 
 
-def test_what_cannot_be_tuned_on_is_said():
+def test_tuning_needs_valid_predictions():
     with pytest.raises(InputError, match="0 dev predictions for 1 dev examples"):
         tuned([], [frozenset({"neutral"})])
     with pytest.raises(InputError, match="not finite"):

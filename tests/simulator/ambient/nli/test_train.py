@@ -1,4 +1,4 @@
-"""Tiny models, made here, really learn; nothing is downloaded."""
+"""Training of tiny models, created here without downloads."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_a_seed_that_is_finished_is_not_trained_again(encoder, training, ambient
 
 def test_another_training_does_not_go_into_the_folder(encoder, training, ambient, tmp_path):
     train(*options(encoder, training, ambient, tmp_path / "m"))
-    with pytest.raises(InputError, match=r"other settings \(config\); take another folder"):
+    with pytest.raises(InputError, match=r"other settings \(config\); name another folder"):
         train(*options(encoder, training, ambient, tmp_path / "m", "--warmup", "0.2"))
     copy = tmp_path / "other.jsonl"
     copy.write_text(training.read_text().replace("dog", "cat"), encoding="utf-8")
@@ -211,15 +211,15 @@ def test_a_head_that_the_base_has_is_drawn_anew(encoder, training, ambient, tmp_
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--seeds", "42,42"), "write different whole numbers"),
-        (("--seeds", "x"), "write different whole numbers"),
+        (("--seeds", "42,42"), "must be distinct whole numbers"),
+        (("--seeds", "x"), "must be distinct whole numbers"),
         (("--base", "no/such/folder"), "cannot train on no/such/folder"),
         (("--base", "local/none"), "there is no local/none"),
         (("--data", "no-such-data"), "no-such-data"),
         (("--held-out", "nowhere.jsonl"), "cannot be read"),
     ],
 )
-def test_what_cannot_be_trained_is_said(encoder, training, ambient, tmp_path, words, message):
+def test_invalid_trainings_are_refused(encoder, training, ambient, tmp_path, words, message):
     from simulator.errors import AskbackError
 
     with pytest.raises(AskbackError, match=message):
@@ -238,12 +238,12 @@ def test_the_examples_have_what_the_tests_need(ambient):
     assert sum(example.ambiguous for example in load_examples(str(ambient), "test")) == 3
 
 
-def test_data_without_splits_are_split_and_that_is_said(encoder, training, ambient, tmp_path):
+def test_data_without_splits_are_split_with_a_message(encoder, training, ambient, tmp_path):
     lines = (ambient / "test.jsonl").read_text() + (ambient / "dev.jsonl").read_text()
     (tmp_path / "all.jsonl").write_text(lines, encoding="utf-8")
     words = options(encoder, training, tmp_path / "all.jsonl", tmp_path / "m", "--dev-share", "0.4")
     found = train(*words)
-    assert "tuned on 12 examples drawn from it, scores are of the other 18" in found.output
+    assert "tuned on 12 random examples, scores are on the other 18" in found.output
     rows = read_logits(tmp_path / "m" / "seed42" / "dev_logits.jsonl").rows
     drawn = {row.id for row in rows}
     assert len(drawn) == 12 and drawn != {str(number) for number in range(12)}
@@ -253,7 +253,7 @@ def test_data_without_splits_are_split_and_that_is_said(encoder, training, ambie
         dev_and_test(examples, 0.0)
 
 
-def test_seeds_are_told_one_by_one(encoder, training, ambient, tmp_path):
+def test_seeds_are_reported_one_by_one(encoder, training, ambient, tmp_path):
     from contextlib import contextmanager
 
     from simulator.ambient.nli.train import Material

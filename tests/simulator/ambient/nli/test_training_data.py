@@ -39,7 +39,7 @@ def test_a_single_label_is_a_number_a_share_and_a_set(tmp_path, label, value):
 
 def test_a_value_is_for_regression(tmp_path):
     assert target(tmp_path, "regression", value=0.3) == (0.3,)
-    assert "a number says nothing of labels" in read(tmp_path, "multilabel", value=0.3).faults[0].message
+    assert "has a value but no labels" in read(tmp_path, "multilabel", value=0.3).faults[0].message
 
 
 @pytest.mark.parametrize("labels", [["neutral", "entailment"], "neutral, entailment"])
@@ -88,19 +88,19 @@ def test_where_an_annotator_changed_the_text_the_other_counts(tmp_path, first, s
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({}, "has none; give exactly one of"),
+        ({}, "has no label; give exactly one of"),
         ({"label": "neutral", "value": 0.4}, "has label and value; give exactly one"),
         ({"label": "maybe"}, 'label is "maybe"'),
         ({"labels": []}, "labels is empty"),
         ({"distribution": {"neutral": 0.7}}, "adds up to 0.7, not 1"),
-        ({"counts": {"neutral": 0}}, "not those of any annotators"),
+        ({"counts": {"neutral": 0}}, "are all zero"),
         ({"counts": {"neutral": -1, "entailment": 3}}, "greater than or equal to 0"),
         ({"counts": {"neutral": 1.5}}, "counts.neutral is 1.5, not a whole number"),
         ({"annotations": [annotation("neutral")]}, "has 1 entries, not 2"),
         ({"label": "neutral", "premise": ""}, "premise is empty"),
     ],
 )
-def test_what_says_too_little_is_a_fault(tmp_path, fields, message):
+def test_rows_without_enough_information_are_faults(tmp_path, fields, message):
     found = read(tmp_path, "multilabel", **fields)
     assert not found.rows
     assert message in found.faults[0].message

@@ -14,7 +14,7 @@ WORDS = ("cat", "dog", "old", "young", "sleeps", "runs", "some", "all", "cats", 
 
 @pytest.fixture
 def pool_file(tmp_path) -> Path:
-    """Eight pairs, of which three are seeds."""
+    """Return eight pairs, of which three are seeds."""
     labels = ["neutral", "entailment"]
     rows = [
         {
@@ -32,13 +32,13 @@ def pool_file(tmp_path) -> Path:
 
 @pytest.fixture(scope="session")
 def encoder(tmp_path_factory) -> Path:
-    """A RoBERTa of one layer with random weights."""
+    """Return a RoBERTa of one layer with random weights."""
     return roberta(tmp_path_factory.mktemp("encoder"), WORDS, 1, initializer_range=0.5)
 
 
 @pytest.fixture(scope="session")
 def inference(tmp_path_factory) -> Path:
-    """The same with a head for three labels, each by itself."""
+    """Return the same with a multi-label head for three labels."""
     names = {0: "contradiction", 1: "entailment", 2: "neutral"}
     return roberta(
         tmp_path_factory.mktemp("inference"),
@@ -54,5 +54,5 @@ def inference(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session", params=["right", "left"])
 def causal(request, tmp_path_factory) -> Path:
-    """A Llama of one layer, padded on either side."""
+    """Return a Llama of one layer, padded on either side."""
     return llama(tmp_path_factory.mktemp("causal"), WORDS, left=request.param == "left")

@@ -36,7 +36,7 @@ YORUBA = language_called("yoruba")
 
 
 class Scripted:
-    """A translator whose way back is given, and the drawn ones."""
+    """A translator with given back-translations and samples."""
 
     name = "scripted"
 
@@ -56,7 +56,7 @@ def there_and_back(translator, *, seed=0, readings=()):
     return asyncio.run(back_translate(translator, SENTENCE, seed=seed, readings=readings))
 
 
-def test_what_differs_is_taken_at_once():
+def test_a_different_back_translation_is_used_directly():
     translator = Scripted("We saw her bird. ", "never")
     found = there_and_back(translator)
     assert (found.distractor, found.pivot, found.resampled) == ("We saw her bird.", f"[{SENTENCE}]", False)
@@ -64,7 +64,7 @@ def test_what_differs_is_taken_at_once():
 
 
 @pytest.mark.each("same", [SENTENCE, f" {SENTENCE} ", "", f"[{SENTENCE}]", "We saw her bird."])
-def test_what_cannot_be_a_distractor_is_drawn_again(same):
+def test_invalid_distractors_are_sampled_again(same):
     draws = (SENTENCE, "One.", "", "Two.", "We saw her bird.")
     found = {
         there_and_back(Scripted(same, *draws), seed=seed, readings=["We saw her bird."]).distractor
@@ -78,7 +78,7 @@ def test_what_cannot_be_a_distractor_is_drawn_again(same):
     assert len(set(translator.seeds)) == 1
 
 
-def test_where_nothing_differs_there_is_no_distractor():
+def test_without_a_different_back_translation_there_is_no_distractor():
     found = there_and_back(Scripted(SENTENCE, *[SENTENCE] * 5))
     assert found.distractor is None and found.resampled
 
@@ -92,7 +92,7 @@ def test_languages():
 
 
 @pytest.mark.parametrize("prompts", ["en", "zh"])
-def test_a_model_is_asked_there_and_back_and_drawn_from(prompts):
+def test_a_model_translates_there_and_back_and_is_sampled(prompts):
     seen = []
 
     def script(request):
@@ -114,7 +114,7 @@ def test_a_model_is_asked_there_and_back_and_drawn_from(prompts):
     assert not any(one.plain for one in seen)
 
 
-def test_a_model_that_only_continues_gets_a_line_of_its_own():
+def test_a_model_that_only_continues_gets_a_separate_line():
     able = Capabilities(plain=True, schema=False, samples=True)
     seen = []
 
@@ -136,7 +136,7 @@ def test_quotes_stay_where_the_sentence_has_them():
 
 @pytest.fixture(scope="module")
 def many_to_many(tmp_path_factory):
-    """An encoder-decoder model that knows English and Yoruba by their codes, with random weights."""
+    """Return a random encoder-decoder model that knows the codes of English and Yoruba."""
     torch = pytest.importorskip("torch", reason="pip install 'askback[local]'")
     transformers = pytest.importorskip("transformers", reason="pip install 'askback[local]'")
     words = ["<s>", "<pad>", "</s>", "<unk>", "▁", *"abcdehrsuw.", "eng_Latn", "yor_Latn", "<mask>"]
@@ -230,7 +230,7 @@ def test_a_file_of_another_version_of_the_data_is_refused(tmp_path):
     path = tmp_path / "d.jsonl"
     good = row(id=example.id, side=side, sentence=example.sentence(side))
     assert load_distractors(write(path, good), [example]) == {(example.id, side): "D."}
-    with pytest.raises(InputError, match=f"line 1: the {side} of example {example.id} is another sentence"):
+    with pytest.raises(InputError, match=f"line 1: the {side} of example {example.id} has changed"):
         load_distractors(write(path, {**good, "sentence": "Older."}), [example])
 
 
@@ -255,7 +255,7 @@ def run(tmp_path, monkeypatch):
 
 
 def turns(request):
-    """Changes a sentence on the way back."""
+    """A translator that changes a sentence on the way back."""
     said = request.messages[0].content.split("<<<")[1].split(">>>")[0]
     return f"Pivot: {said}" if "into Yoruba" in request.messages[0].content else f"Otherwise {said}"
 
@@ -267,7 +267,7 @@ def test_distractors_for_all_that_crowdworkers_see(run, tmp_path):
     done = run(*MODEL, script=turns)
     wanted = sources(load_examples())
     assert done.exit_code == 0, done.output
-    assert f"{len(wanted)} ambiguous sentences, {len(wanted)} with a distractor; 0 came" in done.output
+    assert f"{len(wanted)} ambiguous sentences, {len(wanted)} with a distractor; 0 were" in done.output
     found = load_distractors("d.jsonl", load_examples())
     assert len(found) == len(wanted)
     assert found[wanted[0].id, wanted[0].side] == f"Otherwise Pivot: {wanted[0].sentence}"
@@ -324,11 +324,14 @@ def test_it_goes_on_where_it_stopped(run):
         run(*MODEL, "--top-p", 0.5, script=turns)
 
 
-def test_what_has_no_distractor_is_named(run):
+def test_sentences_without_distractor_are_named(run):
     done = run(*MODEL, "--limit", "2", script=lambda request: Refused("no", text=""))
     names = ", ".join(one.id for one in sources(load_examples())[:2])
     assert done.exit_code == 0
-    assert "2 ambiguous sentences, 0 with a distractor" in done.output and f"None for {names}" in done.output
+    assert (
+        "2 ambiguous sentences, 0 with a distractor" in done.output
+        and f"No distractor for {names}" in done.output
+    )
     rows = [json.loads(line) for line in Path("d.jsonl").read_text().splitlines()]
     assert [one["distractor"] for one in rows] == [None, None] and "refused" in rows[0]
 

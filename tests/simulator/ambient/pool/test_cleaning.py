@@ -27,7 +27,7 @@ MARKS = "\"'“”‘’«»()[]{}<>"
         ("'It rains.", "It rains."),
     ],
 )
-def test_what_is_around_a_sentence_goes(text, wanted):
+def test_marks_around_a_sentence_are_stripped(text, wanted):
     assert clean(text) == wanted
 
 
@@ -45,7 +45,7 @@ def test_what_is_around_a_sentence_goes(text, wanted):
         "It's Bob's.",
     ],
 )
-def test_what_belongs_to_a_sentence_stays(text):
+def test_marks_within_a_sentence_are_kept(text):
     assert clean(text) == text
 
 
@@ -65,6 +65,6 @@ def test_texts_without_marks_only_lose_blanks(text):
 @given(
     st.text(alphabet="ab c.", min_size=1).filter(str.strip), st.sampled_from(["()", "[]", "“”", '""', "«»"])
 )
-def test_whatever_encloses_a_plain_sentence_goes(text, marks):
+def test_marks_around_a_plain_sentence_are_stripped(text, marks):
     assert clean(marks[0] + text + marks[1]) == text.strip()
     assert clean(marks[0] + text) == clean(text + marks[1]) == text.strip()

@@ -14,8 +14,8 @@ from simulator.ambient.pool.filters import (
     DUPLICATES,
     FILTERS,
     REFERENCE_FILTERS,
-    Drawn,
     Lists,
+    SampledPair,
     filtered,
     filters_of,
     load_lists,
@@ -28,8 +28,8 @@ SHOWN = (("The lamp is red.", "The lamp is on."),)
 
 
 def dropped_by(premise, hypothesis, which="reference"):
-    """Names of all filters that would drop a pair."""
-    drawn = Drawn(premise, hypothesis, shown=SHOWN)
+    """Return the names of all filters that would drop a pair."""
+    drawn = SampledPair(premise, hypothesis, shown=SHOWN)
     return [name for name, drops in filters_of(which).items() if drops(drawn)]
 
 
@@ -68,16 +68,16 @@ def test_the_reference_has_two_filters_more():
     assert dropped_by("He said: is it so?", "It pours now.", "default") == []
 
 
-def test_counts_are_of_what_the_filters_before_have_left():
+def test_counts_refer_to_the_pairs_left_by_earlier_filters():
     pairs = [
-        Drawn(*GOOD),
-        Drawn(*GOOD),
-        Drawn("Cat.", "cat."),  # too short, and equal
-        Drawn("A cat sleeps.", "a cat sleeps"),
-        Drawn("The cat is in.", "Sentence 2: it is."),
-        Drawn(f'"{GOOD[0]}"', GOOD[1]),
-        Drawn("(Cat)", "It is a cat."),
-        Drawn("He said it rains.", "It pours."),
+        SampledPair(*GOOD),
+        SampledPair(*GOOD),
+        SampledPair("Cat.", "cat."),  # too short, and equal
+        SampledPair("A cat sleeps.", "a cat sleeps"),
+        SampledPair("The cat is in.", "Sentence 2: it is."),
+        SampledPair(f'"{GOOD[0]}"', GOOD[1]),
+        SampledPair("(Cat)", "It is a cat."),
+        SampledPair("He said it rains.", "It pours."),
     ]
     found = filtered(pairs)
     assert [one.pair for one in found.pairs] == [GOOD, ("He said it rains.", "It pours.")]
@@ -95,16 +95,16 @@ def test_counts_are_of_what_the_filters_before_have_left():
 
 def test_a_pair_that_becomes_one_of_its_prompt_is_dropped():
     premise, hypothesis = SHOWN[0]
-    found = filtered([Drawn(f"“{premise}”", hypothesis, shown=SHOWN)])
+    found = filtered([SampledPair(f"“{premise}”", hypothesis, shown=SHOWN)])
     assert found.pairs == () and found.dropped[CLEANED] == 1
 
 
 def test_lists_are_read_from_their_table(monkeypatch):
     lists = Lists(phrases=("cats",), swaps=(frozenset({"red", "blue"}),))
     monkeypatch.setattr(filters, "load_lists", lambda: lists)
-    assert filtered([Drawn(*GOOD)]).pairs == ()
-    assert filtered([Drawn("A red hat.", "A blue hat.")]).pairs == ()
-    assert len(filtered([Drawn("He lost his hat.", "She lost her hat.")]).pairs) == 1
+    assert filtered([SampledPair(*GOOD)]).pairs == ()
+    assert filtered([SampledPair("A red hat.", "A blue hat.")]).pairs == ()
+    assert len(filtered([SampledPair("He lost his hat.", "She lost her hat.")]).pairs) == 1
 
 
 def test_lists_that_come_along_are_in_small_letters():
@@ -117,8 +117,8 @@ SENTENCES = st.text(alphabet="ab ().\"'", max_size=9)
 
 
 @given(st.lists(st.tuples(SENTENCES, SENTENCES), max_size=12))
-def test_what_is_left_passes_all_filters_and_nothing_is_lost_from_the_count(pairs):
-    found = filtered(Drawn(*pair) for pair in pairs)
+def test_remaining_pairs_pass_all_filters_and_counts_add_up(pairs):
+    found = filtered(SampledPair(*pair) for pair in pairs)
     assert len(pairs) == len(found.pairs) + sum(found.dropped.values())
     assert len({one.pair for one in found.pairs}) == len(found.pairs)
     assert not any(drops(one) for one in found.pairs for drops in FILTERS.values())

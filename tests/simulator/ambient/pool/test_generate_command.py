@@ -26,7 +26,7 @@ SENTENCES = re.compile(r"Sentence 1: (.*)\nSentence 2: (.*)")
 
 
 class Judge:
-    """Takes the premise's first word for the letters of the likely labels."""
+    """A judge that reads the likely labels from the letters of the premise's first word."""
 
     name = "judge"
 
@@ -43,7 +43,7 @@ class Judge:
 
 
 def writes(request):
-    """Five samples a prompt: the prompt's seed retold, one copy, one that is no pair, one doubled."""
+    """Return five samples per prompt: variants of its seed, a copy, one that is not a pair, a duplicate."""
     premise, hypothesis = SENTENCES.findall(request.messages[0].content)[-1]
     number = request.repeat % 5
     text = {0: f"CE {premise}", 1: f"EN {premise}", 2: f"CN {premise}", 3: premise, 4: ""}[number]
@@ -52,7 +52,7 @@ def writes(request):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Runs the command with a scripted model and judge; anything may be said beside."""
+    """Return a function that runs the command with a scripted model and judge and further arguments."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
 
@@ -74,7 +74,7 @@ def run(tmp_path, monkeypatch):
 
 
 def counts(output):
-    """Step -> left and dropped, out of the printed table."""
+    """Return step -> left and dropped, from the printed table."""
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in output.splitlines() if "│" in line]
     return {name: tuple(others) for name, *others in rows}
 
@@ -129,7 +129,7 @@ def test_the_filter_of_ambiguity_is_never_left_out_silently(run, words):
     assert not Path("new").exists()
 
 
-def test_the_same_command_writes_the_same_and_asks_nobody(run, pool_file):
+def test_rerunning_the_command_gives_the_same_without_model_calls(run, pool_file):
     words = ("--pool", pool_file, "--nli", "judge", "--seed", "3")
     judge = Judge()
     assert run(*words, judge=judge).exit_code == 0
@@ -140,12 +140,12 @@ def test_the_same_command_writes_the_same_and_asks_nobody(run, pool_file):
 
     again = Judge()
     done = run(*words, judge=again, script=nobody)
-    assert done.exit_code == 0 and "model was not asked" in done.output
+    assert done.exit_code == 0 and "model was not called" in done.output
     assert len(again.asked) == 1
     assert before == {name: Path("new", name).read_bytes() for name in before}
 
 
-def test_what_breaks_is_gone_on_with_and_ends_the_same(run, pool_file):
+def test_an_interrupted_command_continues_with_the_same_result(run, pool_file):
     words = ("--pool", pool_file, "--no-ambiguity-filter", "--concurrency", "1")
     assert run(*words).exit_code == 0
     whole = Path("new/pairs.jsonl").read_bytes()
@@ -206,7 +206,7 @@ def test_other_filters_need_no_new_samples(run, pool_file):
 
     assert run(*words, script=asks).exit_code == 0
     done = run(*words, "--filters", "reference", script=asks)
-    assert done.exit_code == 1 and "nothing to annotate" in done.output
+    assert done.exit_code == 1 and "No pair is left to annotate" in done.output
     assert counts(done.output)["not: question mark"][0] == "0"
     assert not Path("new/pairs.jsonl").exists() and not Path("new/study.yaml").exists()
 
@@ -244,7 +244,7 @@ def test_a_model_of_inference_and_an_encoder_in_folders(run, pool_file, encoder,
     assert len(Path("new/predictions.jsonl").read_text().splitlines()) == 9
 
 
-def test_a_folder_without_a_model_is_told_before_anything_is_drawn(run, tmp_path):
+def test_a_folder_without_a_model_is_refused_before_sampling(run, tmp_path):
     def nobody(request):
         raise AssertionError("asked")
 

@@ -12,10 +12,10 @@ from simulator.ambient.pool.groups import (
     DIMENSIONS,
     WORDS,
     embed,
+    embed_by_words,
     features,
     in_drawn_order,
     make_groups,
-    of_words,
 )
 from simulator.errors import InputError
 
@@ -91,18 +91,18 @@ def test_words_put_like_pairs_together():
 
 def test_few_pairs_keep_their_distances_and_many_nearly():
     said = [(pair.premise, pair.hypothesis) for pair in load_pool()]
-    few = of_words(said[:DIMENSIONS])
+    few = embed_by_words(said[:DIMENSIONS])
     assert few.shape == (DIMENSIONS, DIMENSIONS)
     assert np.allclose(np.linalg.norm(few, axis=1), 1)
-    many = of_words(said)
+    many = embed_by_words(said)
     assert many.shape == (len(said), DIMENSIONS)
-    assert np.array_equal(many, of_words(said))
+    assert np.array_equal(many, embed_by_words(said))
     assert np.all(np.linalg.norm(many, axis=1) <= 1 + 1e-9)
 
 
 def test_neighbours_by_words_share_the_relation_far_more_often_than_by_chance():
     pool = load_pool()
-    groups = make_groups(pool, of_words([(pair.premise, pair.hypothesis) for pair in pool]))
+    groups = make_groups(pool, embed_by_words([(pair.premise, pair.hypothesis) for pair in pool]))
     heading = {pair.id: number // 5 for number, pair in enumerate(pool)}  # five under each in the file
     shared = [heading[one.id] == heading[group[-1].id] for group in groups for one in group[:-1]]
     assert sum(shared) / len(shared) > 3 * 4 / 119
@@ -117,7 +117,7 @@ def test_features_say_how_the_sentences_differ():
 
 
 def test_a_pair_without_words_lies_at_the_origin():
-    assert np.allclose(of_words([("...", "!"), ("A cat.", "A dog.")])[0], 0)
+    assert np.allclose(embed_by_words([("...", "!"), ("A cat.", "A dog.")])[0], 0)
 
 
 def test_encoder_gives_the_first_token_of_the_last_layer(encoder):
@@ -126,7 +126,7 @@ def test_encoder_gives_the_first_token_of_the_last_layer(encoder):
 
     pairs = [("the cat sleeps .", "the cat runs ."), ("all dogs .", "some old dogs never sleeps .")]
     told = []
-    found = embed(pairs, encoder, device="cpu", tell=told.append)
+    found = embed(pairs, encoder, device="cpu", advance=told.append)
     assert found.how == "last layer, [CLS]" and sum(told) == 2
     model = transformers.AutoModel.from_pretrained(encoder).eval()
     read = transformers.AutoTokenizer.from_pretrained(encoder)

@@ -61,7 +61,7 @@ def test_faulty_rows_are_named_and_the_others_kept(tmp_path):
     assert [pair.id for pair in read.rows] == ["1"]
     said = {fault.line: fault.message for fault in read.faults}
     assert said[2] == "id: the row in line 1 has the same"
-    assert said[3] == "sentences: the row in line 1 has the same"
+    assert said[3] == "sentences: the same as in line 1"
     assert said[4] == "labels are not those of two annotators"
     assert "perhaps" in said[5] and "annotations" in said[6]
     with pytest.raises(InputError, match=r"pool\.jsonl.*and 4 more"):

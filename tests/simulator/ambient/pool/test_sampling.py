@@ -75,7 +75,7 @@ def test_exactly_two_parts(text, pair):
     assert parse_pair(text) == pair
 
 
-def test_a_model_is_asked_five_times_a_prompt_as_the_paper_does(tmp_path):
+def test_a_model_is_sampled_five_times_per_prompt_as_in_the_paper(tmp_path):
     seen = []
 
     def script(request):
@@ -92,7 +92,7 @@ def test_a_model_is_asked_five_times_a_prompt_as_the_paper_does(tmp_path):
     assert len({(one.seed, one.messages) for one in seen}) == 15
 
 
-def test_models_that_can_draw_at_once_are_asked_once_a_prompt(tmp_path):
+def test_models_with_several_samples_get_one_request_per_prompt(tmp_path):
     def script(request):
         assert request.samples == 5 and not request.plain
         return Completion(text="", samples=(*map(pair_text, range(4)), "no pair"))
@@ -122,13 +122,13 @@ def test_the_same_again_goes_on_where_it_stopped(tmp_path):
         return pair_text(len(asked))
 
     told = []
-    found = play(ScriptModel(works), path, tell=lambda: told.append(1))
+    found = play(ScriptModel(works), path, advance=lambda: told.append(1))
     assert len(asked) - before == 10 and len(told) == 2
     assert found.prompts == 3 and found.texts == 15
     assert play(ScriptModel(breaks), path) == found  # nobody is asked
 
 
-def test_what_is_refused_is_not_asked_again(tmp_path):
+def test_refusals_are_not_requested_again(tmp_path):
     path = tmp_path / "samples.jsonl"
     script = ScriptModel(lambda request: Refused("no", text=""))
     found = play(script, path)

@@ -1,4 +1,4 @@
-"""Hand-made rows of every kind of file."""
+"""Hand-made rows for every kind of file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 
 def spelled(value: Any) -> Any:
-    """A record as lists, pairs and texts: the same for equal records, in whatever order a set is walked."""
+    """Return a record as lists, pairs and texts, which are equal for equal records in any order of sets."""
     if is_dataclass(value):
         return [(field.name, spelled(getattr(value, field.name))) for field in fields(value)]
     if isinstance(value, Mapping):
@@ -26,7 +26,7 @@ def spelled(value: Any) -> Any:
 
 
 def by_kind(text: str) -> dict[str, Any]:
-    """The data of a report's sections by kind and name, with what is wrong with its files."""
+    """Return the data of a report's sections by kind and name, and the faults of its files."""
     report = json.loads(text)
     kinds: dict[str, Any] = {}
     for section in report["sections"]:
@@ -37,7 +37,7 @@ def by_kind(text: str) -> dict[str, Any]:
 
 
 def lines(path: Path, rows: Sequence[Row | str]) -> Path:
-    """Write rows as JSON lines; texts as they are."""
+    """Write rows as JSON lines; rows that are texts are written unchanged."""
     path.parent.mkdir(parents=True, exist_ok=True)
     told = [row if isinstance(row, str) else json.dumps(row) for row in rows]
     path.write_text("\n".join(told) + "\n", encoding="utf-8")
@@ -100,7 +100,7 @@ def generation(id: int | str, rewrites: dict[str, str], score: float, prompt: An
 
 
 def statements(id: int | str, answers: Sequence[Any], reading: str, **more: Any) -> list[Row]:
-    """The four statements on one reading."""
+    """Return the four statements on one reading."""
     phrases = ("may mean", "does not necessarily mean", "cannot mean", "can only mean")
     return [
         {
@@ -118,7 +118,7 @@ def statements(id: int | str, answers: Sequence[Any], reading: str, **more: Any)
 
 
 def estimates(id: int | str, *kl: float | None) -> Row:
-    """Estimates of two readings and a distractor."""
+    """Return the estimates of two readings and a distractor."""
     texts = [*READINGS.values(), "The horse rang for the last time."]
     names = ["y0", "y1", "d"]
     return {
@@ -133,7 +133,7 @@ def estimates(id: int | str, *kl: float | None) -> Row:
 
 
 def crowd(id: int | str, distractor: int = 1) -> Row:
-    """Nine workers, of whom the last says no to the second reading and labels it otherwise."""
+    """Return votes of nine workers, the last of whom rejects the second reading and labels it differently."""
     candidates = list(READINGS.values())
     candidates.insert(distractor, "A bell rang last.")
     labels: list[str | None] = list(READINGS)

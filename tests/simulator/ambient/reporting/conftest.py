@@ -1,4 +1,4 @@
-"""How the commands are called, and where published data are."""
+"""Fixtures that call commands and find published data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMMANDS = {"score": files_command(BENCHMARK), "report": report_command(BENCHMAR
 
 @pytest.fixture(scope="session")
 def published() -> Path:
-    """The folder of published data."""
+    """Return the folder of published data."""
     folder = SHARED
     if not (folder / "ambient" / "results").is_dir():
         pytest.skip(f"no published results in {folder / 'ambient'}; set ASKBACK_SHARED")
@@ -39,7 +39,7 @@ def no_registered_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def call() -> Call:
-    """Calls a command as from a terminal."""
+    """Return a function that calls a command as from a terminal."""
 
     def called(command: str, *arguments: object) -> Result:
         app = typer.Typer()

@@ -1,4 +1,4 @@
-"""Figures beside the paper's: ids, items over files, ties, templates, chance, gold, tokens, marks."""
+"""Figures beyond the paper's: ids, items across files, ties, templates, chance, gold, tokens, marks."""
 
 from __future__ import annotations
 
@@ -55,9 +55,7 @@ def test_ids_that_come_again_and_those_of_no_example_are_counted(folder: Path, t
     assert (whole.data["duplicate_ids"], whole.data["foreign_ids"]) == (0, 0)
 
 
-def test_whether_files_are_of_the_same_items_and_the_best_template_are_told(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_different_items_of_files_and_the_best_template_are_reported(folder: Path, tmp_path: Path) -> None:
     results = folder / "results" / "TF_evaluation"
     part = shortened(results / "davinci.jsonl", tmp_path / "part.jsonl", lambda lines: lines[:-1])
     files = [results / "davinci.jsonl", results / "gpt-3.5-turbo.jsonl", part]
@@ -67,7 +65,7 @@ def test_whether_files_are_of_the_same_items_and_the_best_template_are_told(
     assert section(files, "true_false", "gpt-3.5-turbo", folder).data["best_template"] == [1]
 
 
-def test_chance_over_all_splits_stands_beside_that_of_the_test_split(folder: Path) -> None:
+def test_chance_is_given_over_all_splits_and_the_test_split(folder: Path) -> None:
     file = folder / "results" / "continuation_evaluation" / "davinci" / "results.jsonl"
     found = section([file], "continuation", "davinci", folder)
     ambiguous = [one for one in load_examples(folder) if one.ambiguous]
@@ -77,7 +75,7 @@ def test_chance_over_all_splits_stands_beside_that_of_the_test_split(folder: Pat
 
 
 def test_how_much_of_the_gold_linguists_wrote(folder: Path) -> None:
-    """Of the first rows, validators kept no rewrite word for word."""
+    """In the first rows, validators kept no rewrite word for word."""
     examples = {one.id: one for one in load_examples(folder)}
     read = LINGUISTS.read(folder / "linguist_annotations_first60.jsonl")
     found = kept_rewrites(read.rows, examples)
@@ -122,8 +120,8 @@ def test_edit_f1_has_variants_without_stop_words_and_with_signs_one_by_one() -> 
     ]
 
 
-def test_claims_that_nobody_has_marked_are_flagged_all_the_same() -> None:
+def test_unmarked_claims_are_flagged() -> None:
     claim = ClaimRecord(id="1", claim="c", cleaned="c", paraphrases=(Paraphrase("p", 0.9),))
     found = claims_results(Results(kind="claims", name="c", records=[claim]), Context())
     assert found.measure("flagged_of_all").value == 1
-    assert found.measure("flagged").value is None and "nobody has marked" in found.measure("flagged").note
+    assert found.measure("flagged").value is None and "no claim is marked" in found.measure("flagged").note

@@ -104,14 +104,14 @@ def file_of(kind: str, folder: Path) -> Path:
 
 
 def logged(log: Path) -> dict[str, int]:
-    """Rows by table."""
+    """Return the number of rows in the log by table."""
     with LogReader(log) as reader, reader.connection() as connection:
         tables = ("runs", "items", "episodes", "turns", "endings", "scores", "events")
         return {name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables}
 
 
 def comparable(record: Any) -> str:
-    """Files say null where the log has nothing in an object; stored scores of claims are not kept."""
+    """Return a record as text, without nulls that the log omits and stored scores that it drops."""
     told = str(spelled(record)).replace("('discarded', [])", "('discarded', None)")
     return told.partition(", ('stored_score'")[0]
 
@@ -121,7 +121,7 @@ def same(found: Sequence[Any], wanted: Sequence[Any]) -> bool:
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_a_file_comes_back_out_of_the_log(kind: str, tmp_path: Path, log: Path, call: Call) -> None:
+def test_a_file_is_exported_from_the_log_unchanged(kind: str, tmp_path: Path, log: Path, call: Call) -> None:
     path = file_of(kind, tmp_path)
     result = call("import", path, "--data", tmp_path / "full.jsonl", "--log", log)
     assert result.exit_code == 0, result.output
@@ -192,7 +192,7 @@ def test_an_interrupted_import_is_completed(
     assert logged(log) == logged(whole)
 
 
-def test_faulty_rows_are_left_out_and_told(tmp_path: Path, log: Path, call: Call) -> None:
+def test_faulty_rows_are_left_out_and_reported(tmp_path: Path, log: Path, call: Call) -> None:
     rows = [
         *statements(1, [True] * 4, READINGS["neutral"]),
         *statements(2, [True] * 4, READINGS["neutral"]),
@@ -205,7 +205,7 @@ def test_faulty_rows_are_left_out_and_told(tmp_path: Path, log: Path, call: Call
     assert result.exit_code == 0, result.output
     told = " ".join(result.stderr.split())
     assert f"{path}:2: row 1: prediction" in told
-    assert f"{path}:7: row 2: prompt: does not hold the sentence" in told
+    assert f"{path}:7: row 2: prompt: does not contain the sentence" in told
     assert f"{path}:9: row 2: repeats line 5" in told
     with LogReader(log) as reader:
         (run,) = reader.runs()
@@ -214,7 +214,7 @@ def test_faulty_rows_are_left_out_and_told(tmp_path: Path, log: Path, call: Call
         assert [one.status for one in reader.endings(run.id).values()] == ["truncated", "truncated"]
 
 
-def test_faults_of_rows_without_an_id_name_the_line_alone(tmp_path: Path, log: Path, call: Call) -> None:
+def test_faults_of_rows_without_id_name_only_the_line(tmp_path: Path, log: Path, call: Call) -> None:
     good = predicted(1, "neutral", "")
     path = lines(tmp_path / "m.jsonl", [good, good | {"id": None}, "{", good | {"id": True}])
     told = call("import", path, "--log", log).stderr
@@ -239,7 +239,7 @@ def test_a_chat_s_prompt_needs_the_dataset_for_its_sentence(tmp_path: Path, log:
 def test_stored_scores_are_compared(tmp_path: Path, log: Path, call: Call) -> None:
     path = lines(tmp_path / "m-n4.jsonl", [generation(1, GOOD, 1.0), generation(2, GOOD, 0.25)])
     result = call("import", path, "--log", log)
-    assert "row 2: edit_f1 is stored as 0.25, but comes out as 1.0" in " ".join(result.stdout.split())
+    assert "row 2: edit_f1 is stored as 0.25, but recomputed as 1.0" in " ".join(result.stdout.split())
     with LogReader(log) as reader:
         (run,) = reader.runs()
         records = trial_log.generation_records(reader, [run.id])
@@ -253,10 +253,10 @@ def test_stored_scores_are_compared(tmp_path: Path, log: Path, call: Call) -> No
     [
         ([example(1)], "register them with `askback data add ambient`"),
         ([{"what": "ever"}], "is none of AmbiEnt's files"),
-        ([estimates(1, 0.1, 0.2, 0.3)], "name the dataset that does with --data"),
+        ([estimates(1, 0.1, 0.2, 0.3)], "name the dataset with --data"),
     ],
 )
-def test_what_cannot_be_imported_is_told(
+def test_files_that_cannot_be_imported_are_named(
     rows: list[Row], reason: str, tmp_path: Path, log: Path, call: Call
 ) -> None:
     good = lines(tmp_path / "deep" / "down" / "here" / "and" / "m-n4.jsonl", [generation(1, GOOD, 1.0)])

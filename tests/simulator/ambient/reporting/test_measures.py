@@ -1,4 +1,4 @@
-"""Numbers as they are told."""
+"""Formatting of measures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_halves_are_rounded_up(number: float, digits: int, told: str) -> None:
     assert half_up(number, digits) == told
 
 
-def test_shares_are_told_in_per_cent_and_kappas_as_they_are() -> None:
+def test_shares_are_in_per_cent_and_kappas_are_not() -> None:
     share = Measure("a", "a share", Interval(0.5, 0.25, 0.75, 8), of="rows")
     kappa = Measure("k", "kappa", Interval(0.674, 0.6, 0.7, 8), "")
     assert (share.with_unit.strip(), share.interval) == ("50.0 %", "[25.0, 75.0]")
@@ -44,7 +44,7 @@ def test_shares_are_told_in_per_cent_and_kappas_as_they_are() -> None:
     assert undefined.with_unit.strip() == "–"
 
 
-def test_a_column_in_which_nothing_stands_is_left_out() -> None:
+def test_an_empty_column_is_left_out() -> None:
     table = measures_table([Measure("a", "count", 3, "count", n=5)])
     assert [head.name for head in table.heads] == ["measure", "value", "n"]
 

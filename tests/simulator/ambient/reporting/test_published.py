@@ -1,4 +1,4 @@
-"""Every reference value that the given files allow to check is in the JSON of `askback score ambient`."""
+"""The JSON of `askback score ambient` contains all reference values that published files can confirm."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ WHERE: Mapping[str, Get] = {
 
 @pytest.fixture(scope="module")
 def scored(published: Path) -> Json:
-    """What the command prints of all files."""
+    """Return the command's output for all files."""
     import typer
     from typer.testing import CliRunner
 
@@ -200,7 +200,7 @@ def wanted(published: Path) -> dict[str, Any]:
 
 
 def same(expected: Any, found: Any) -> bool:
-    """Whether values are equal after rounding to the digits that are expected."""
+    """Return True if values are equal after rounding to the expected digits."""
     if isinstance(expected, dict):
         return expected.keys() == found.keys() and all(same(one, found[key]) for key, one in expected.items())
     if isinstance(expected, list):
@@ -242,7 +242,7 @@ FILES = {
 @pytest.mark.parametrize(
     "name", [pytest.param(one, marks=pytest.mark.slow if "davinci" in one else ()) for one in FILES]
 )
-def test_a_published_file_comes_back_out_of_the_log(
+def test_a_published_file_is_exported_from_the_log_unchanged(
     name: str, published: Path, tmp_path: Path, call: Call
 ) -> None:
     path, log = published / "ambient" / name, tmp_path / "log.sqlite"

@@ -1,4 +1,4 @@
-"""`askback report ambient`: runs and files side by side, figures, forms, exports."""
+"""`askback report ambient`: runs and files, figures, forms, exports."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def log(tmp_path: Path) -> Path:
 
 
 def play(log: Path, run: str, item: Item, replies: Sequence[Reply], seat: str = "local/tiny") -> None:
-    """An episode of an item, as play would log it."""
+    """Return an episode of an item as logged in play."""
     row = item_row(item)
     with LogWriter(log, durable=False) as writer:
         writer.put(Run(id=run, benchmark="ambient", setup="L2L", seed=0, config={"planned": 2}))
@@ -116,7 +116,7 @@ def imported(call: Call, log: Path, *files: Path, data: Path | None = None) -> l
     return [line.split()[1] for line in result.stdout.splitlines() if line.startswith("run ")]
 
 
-def test_a_run_and_a_file_stand_in_one_table(tmp_path: Path, log: Path, call: Call) -> None:
+def test_a_run_and_a_file_share_a_table(tmp_path: Path, log: Path, call: Call) -> None:
     mine = lines(tmp_path / "mine.jsonl", statements(1, [True, True, False, False], READINGS["neutral"]))
     (run,) = imported(call, log, mine)
     other = lines(tmp_path / "other.jsonl", statements(1, [False, True, False, True], READINGS["neutral"]))
@@ -133,7 +133,7 @@ def test_a_run_and_a_file_stand_in_one_table(tmp_path: Path, log: Path, call: Ca
     assert f"4 rows of run {run}" in told
 
 
-def test_people_s_judgments_of_a_model_stand_in_its_row(tmp_path: Path, log: Path, call: Call) -> None:
+def test_judgments_of_a_model_are_in_its_row(tmp_path: Path, log: Path, call: Call) -> None:
     judged = []
     for id in (1, 2):
         row = crowd(id) | {"q0_gold": [], "origin": "writer"}
@@ -230,7 +230,7 @@ def test_what_ended_otherwise_is_said(log: Path, call: Call) -> None:
     assert "1 episodes of the run have not ended and are not in these numbers" in told
 
 
-def test_who_has_withdrawn_is_told_at_the_head(tmp_path: Path, log: Path, call: Call) -> None:
+def test_withdrawn_participants_are_mentioned_at_the_top(tmp_path: Path, log: Path, call: Call) -> None:
     continued(log)
     with LogReader(log) as reader, LogWriter(log, durable=False) as writer:
         (kept,) = reader.episodes("walk")
@@ -320,8 +320,8 @@ def test_items_of_models_are_written_line_by_line(tmp_path: Path, log: Path, cal
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        (["--pair", "1", "--out", "x"], "are of runs"),
-        (["--instance", "1"], "name a folder with --out"),
+        (["--pair", "1", "--out", "x"], "need a run"),
+        (["--instance", "1"], "name a folder for them with --out"),
         (["--data", "nowhere"], "nowhere"),
     ],
 )
@@ -338,7 +338,7 @@ def test_boxes_of_the_flow_and_where_it_is_drawn(tmp_path: Path) -> None:
     assert [box.number for box in diagram.boxes()] == [9, 7, 2, 2, 2, 2, 1]
     first = diagram.save(tmp_path / "a.svg").read_bytes()
     assert first == diagram.save(tmp_path / "b.svg").read_bytes()
-    with pytest.raises(InputError, match="end the name in one"):
+    with pytest.raises(InputError, match="name of the diagram must end in"):
         diagram.save(tmp_path / "a.gif")
 
 

@@ -1,4 +1,4 @@
-"""`askback score ambient` on small files by hand: what a researcher reads, and what programs do."""
+"""`askback score ambient` on small hand-made files: printed output and JSON."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ def test_rewrites_read_by_another_rule(tmp_path: Path, call: Call) -> None:
     assert robust["edit_f1"]["value"] == 100.0
 
 
-def test_stored_scores_that_are_wrong_are_told(tmp_path: Path, call: Call) -> None:
+def test_wrong_stored_scores_are_reported(tmp_path: Path, call: Call) -> None:
     lines(tmp_path / "m-n4.jsonl", [generation(1, GOOD, 1.0), generation(2, GOOD, 0.9)])
     result = call("score", tmp_path / "m-n4.jsonl")
-    assert "stored values that are not those recomputed: 2 (edit_f1)" in " ".join(result.stdout.split())
+    assert "stored values that differ from recomputed ones: 2 (edit_f1)" in " ".join(result.stdout.split())
 
 
 def test_statements_by_hand(tmp_path: Path, call: Call) -> None:
@@ -207,10 +207,10 @@ def test_cases_of_edit_f1(tmp_path: Path, call: Call) -> None:
     path.write_text(json.dumps(cases))
     result = call("score", path)
     assert "1 of 2 equal" in result.stdout
-    assert "row a b: edit_f1 is 1, but comes out as 0" in result.stderr
+    assert "row a b: edit_f1 is 1, but recomputed as 0" in result.stderr
 
 
-def test_faulty_rows_are_told_and_the_others_scored(tmp_path: Path, call: Call) -> None:
+def test_faulty_rows_are_reported_and_the_others_scored(tmp_path: Path, call: Call) -> None:
     bad = statements(2, [True, True, False, "perhaps"], READINGS["neutral"])
     path = lines(tmp_path / "m.jsonl", [*statements(1, [True] * 4, READINGS["neutral"]), *bad, "{"])
     result = call("score", path)
@@ -222,7 +222,7 @@ def test_faulty_rows_are_told_and_the_others_scored(tmp_path: Path, call: Call) 
 
 
 @pytest.mark.parametrize("command", ["score", "import"])
-def test_a_file_without_a_field_is_told_what_it_is_most_like(
+def test_a_file_without_a_field_is_compared_with_the_closest_kind(
     command: str, tmp_path: Path, call: Call
 ) -> None:
     rows = statements(1, [True] * 4, READINGS["neutral"])
@@ -250,7 +250,7 @@ def test_file_and_log_leave_out_the_same_repeated_statement(tmp_path: Path, call
     assert "4 rows" in imported.stdout
 
 
-def test_a_file_is_what_most_of_its_rows_are(tmp_path: Path, call: Call) -> None:
+def test_a_files_kind_is_that_of_most_rows(tmp_path: Path, call: Call) -> None:
     rows = [predicted(id, "neutral", "neutral") for id in range(60)]
     for damaged in rows[:25]:
         del damaged["prediction"]
@@ -303,7 +303,7 @@ def test_everything_is_written(tmp_path: Path, call: Call) -> None:
     assert {"report.json", "measures.csv", "true_false-m-measures.tex", "generation-m-variants.csv"} <= names
 
 
-def test_two_files_of_one_model_are_told_apart(tmp_path: Path, call: Call) -> None:
+def test_two_files_of_one_model_have_different_names(tmp_path: Path, call: Call) -> None:
     rows = statements(1, [True] * 4, READINGS["neutral"])
     lines(tmp_path / "a" / "m.jsonl", rows)
     lines(tmp_path / "b" / "m.jsonl", rows[:2])
@@ -323,4 +323,4 @@ def test_a_dataset_and_its_splits_are_one_section(tmp_path: Path, call: Call) ->
     other = {**plain("2_c"), "hypothesis": HYPOTHESIS}
     lines(tmp_path / "test.jsonl", [other, example(3)])
     result = call("score", tmp_path)
-    assert "hypothesis: not what another file says of the same id" in " ".join(result.stderr.split())
+    assert "hypothesis: differs from another file's row with the same id" in " ".join(result.stderr.split())
