@@ -1,9 +1,9 @@
 """The log as tidy pandas frames: a row per episode, turn, judgment or model call.
 
-Every report is a pivot of these. Which episodes count is one rule for all benchmarks
-(`simulator.runner.logged`): a frame of episodes holds those that were played to their end, and those that a
-failing seat aborted, which are unsuccessful; people who have withdrawn are in none, nor are those who
-were excluded from their study, unless the reader counts them (then ``excluded`` says who they are).
+All reports are built from these. One rule decides which episodes count, for all benchmarks
+(`simulator.runner.logged`): those played to their end, and those aborted by a failing seat, which are
+unsuccessful. Participants who withdrew are in no frame; neither are those excluded from their study, unless
+the reader includes them (the column ``excluded`` then marks them).
 """
 
 from __future__ import annotations
@@ -39,29 +39,29 @@ EPISODE_COLUMNS: Final = (
     "turns",
     "seconds",
 )
-_OF_TURN: Final = ("number", "seat", "text", "seconds", "created_at", "payload")
-MadeT = TypeVar("MadeT")
+_TURN_FIELDS: Final = ("number", "seat", "text", "seconds", "created_at", "payload")
+ValueT = TypeVar("ValueT")
 SEAT: Final = "seat."
-"""Begins the names of columns that say who sat in a seat: ``seat.seeker``."""
+"""Prefix of the columns that name the player in a seat: ``seat.seeker``."""
 FAILURES: Final = "model_failures"
-"""The column that says how often a model opposite a person gave no answer; only where one has."""
+"""Column with the number of times that a model opposite a person gave no answer; absent if none failed."""
 ANSWER: Final = "answer."
-"""Begins the names of columns with answers to a study's own questions: ``answer.age``."""
+"""Prefix of the columns with answers to a study's questions: ``answer.age``."""
 _ASKED: Final = (TRIED, ASKED_BEFORE, ASKED_AFTER)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Frames:
-    """The material of a report's sections: the log of some runs as frames, files, settings.
+    """The input of a report's sections: logged runs as frames, files, and settings.
 
     Attributes:
-        log: its reader; None where files alone are reported.
-        files: files and folders that are reported beside them.
+        log: reader of the log; None if only files are reported.
+        files: files and folders to report in addition to the runs.
         settings: an instance of the benchmark's `simulator.benchmark.ReportSpec.settings`, or None.
-        exclude_aborted: whether what a failing seat aborted is left out.
-        out: the folder that the report goes into; None where it is only shown.
-        draws: whether figures are asked for; they take time.
-        problems: with the files; whoever reads these adds them.
+        exclude_aborted: whether to leave out episodes aborted by a failing seat.
+        out: the folder to write the report to; None if it is only shown.
+        draws: whether to draw figures, which takes time.
+        problems: problems with the files, collected as they are read.
     """
 
     log: LogReader | None = None
@@ -72,18 +72,18 @@ class Frames:
     out: Path | None = None
     draws: bool = True
     problems: Problems = field(default_factory=Problems)
-    _made: dict[Callable[[Frames], Any], Any] = field(default_factory=dict)
+    _cache: dict[Callable[[Frames], Any], Any] = field(default_factory=dict)
 
-    def once(self, make: Callable[[Frames], MadeT]) -> MadeT:
-        """Return `make` of this; what several sections need is made the first time alone."""
-        if make not in self._made:
-            self._made[make] = make(self)
-        made: MadeT = self._made[make]
-        return made
+    def once(self, make: Callable[[Frames], ValueT]) -> ValueT:
+        """Return ``make(self)``, computed only once: several sections may need it."""
+        if make not in self._cache:
+            self._cache[make] = make(self)
+        value: ValueT = self._cache[make]
+        return value
 
     @property
     def reader(self) -> LogReader:
-        """The log's reader, where runs are reported."""
+        """The reader of the log; there must be one."""
         assert self.log is not None, "no run is reported"
         return self.log
 
@@ -104,27 +104,27 @@ class Frames:
 
 
 def episodes(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = False) -> pd.DataFrame:
-    """Return one row per episode that counts: where it belongs, who sat where, how it ended, its scores.
+    """Return one row per episode that counts: run, item, players, ending, and scores.
 
-    What people answered to a study's own questions is there, too (``answer.age``).
+    Answers to a study's questions are columns, too (``answer.age``).
 
-    Scores are columns called like their metrics; the latest score of the latest attempt counts. An episode
-    that a failing seat aborted has no scores of its own and gets what
-    `simulator.benchmark.Metric.unsuccessful` says, in the metrics that its run has: all that are declared,
-    or, of a benchmark with a machine of its own, those that were scored (the headline, if none).
+    Each metric is a column with the latest score of the latest attempt. An episode aborted by a failing seat
+    has no scores; it gets the values of `simulator.benchmark.Metric.unsuccessful` for the metrics of its run:
+    all declared metrics, or, if the benchmark has its own machine, those scored in the run (the headline
+    metric if there are none).
 
     Raises:
         NotInLog: if there is no such run.
     """
-    read = [reader.run(run) for run in dict.fromkeys(runs)]
-    frame = pd.DataFrame([row for run in read for row in _episodes_of(reader, run, exclude_aborted)])
-    # A section of a report can name what is declared, whether or not something was scored.
-    declared = (name for run in read for name in _declared_metrics(catalog.find(run.benchmark)))
+    rows = [reader.run(run) for run in dict.fromkeys(runs)]
+    frame = pd.DataFrame([row for run in rows for row in _episodes_of(reader, run, exclude_aborted)])
+    # Report sections may refer to any declared metric, even if it was never scored.
+    declared = (name for run in rows for name in _declared_metrics(catalog.find(run.benchmark)))
     return frame.reindex(columns=list(dict.fromkeys((*EPISODE_COLUMNS, *frame, *declared))))
 
 
 def turns(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
-    """Return one row per turn of the latest attempts: who said what, how long it took, what was logged.
+    """Return one row per turn of the latest attempts: seat, text, seconds, and payload.
 
     Raises:
         NotInLog: if there is no such run.
@@ -141,17 +141,17 @@ def turns(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
                 {
                     **place,
                     "kind": turn.payload.get("kind"),
-                    **{name: getattr(turn, name) for name in _OF_TURN},
+                    **{name: getattr(turn, name) for name in _TURN_FIELDS},
                 }
                 for turn in played.turns
             )
-    return pd.DataFrame(rows, columns=["run", "episode", "item", "number", "seat", "kind", *_OF_TURN[2:]])
+    return pd.DataFrame(rows, columns=["run", "episode", "item", "number", "seat", "kind", *_TURN_FIELDS[2:]])
 
 
 def judgments(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
-    """Return one row per judgment: whose it is, of what kind, and its value (a dict).
+    """Return one row per judgment: its annotator, its kind, and its value (a dict).
 
-    They are judgments of episodes, and those of items in the forms that the runs' benchmarks declare.
+    Includes judgments of the runs' episodes, and of their items in forms that the benchmarks declare.
 
     Raises:
         NotInLog: if there is no such run.
@@ -191,7 +191,7 @@ def calls(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
 
 
 def _declared_metrics(benchmark: Benchmark[Any, Any]) -> tuple[str, ...]:
-    """Return the metrics that every run of a benchmark has; none of one with a machine of its own."""
+    """Return the metrics that every run of a benchmark has; none if it has its own machine."""
     return tuple(metric.name for metric in benchmark.metrics) if benchmark.machine is None else ()
 
 
@@ -201,7 +201,7 @@ def _episodes_of(reader: LogReader, run: Run, exclude_aborted: bool) -> Iterable
     scores: dict[str, dict[str, float | None]] = {}
     for score in reader.scores(run_id=run.id, latest=True):
         scores.setdefault(score.episode_id, {})[score.metric] = score.value
-    # With several kinds of items, a benchmark with a machine has metrics that do not apply to this run.
+    # If the benchmark has its own machine and several kinds of items, some metrics do not apply to this run.
     scored = {metric for values in scores.values() for metric in values} | {*_declared_metrics(benchmark)}
     scored = scored or {metrics[0].name}
     unsuccessful = {metric.name: metric.unsuccessful for metric in metrics if metric.name in scored}

@@ -1,7 +1,6 @@
-"""The report on runs of a benchmark: every metric side by side, and the sections that the benchmark adds.
+"""Reports on runs of a benchmark: a table of all metrics, followed by the benchmark's own sections.
 
-It is what `askback report BENCHMARK` says; `askback run` and `askback score` say the shorter one of the run
-that they are about.
+`askback report BENCHMARK` prints the full report; `askback run` and `askback score` print the summary.
 """
 
 from __future__ import annotations
@@ -40,20 +39,20 @@ def print_runs(
     *,
     exclude_aborted: bool = False,
 ) -> None:
-    """Print what came of runs that were just played or scored.
+    """Print the summary of runs that were just played or scored.
 
     Raises:
-        InputError: if a section cannot be made; the others have been printed by then.
+        InputError: if a section cannot be made, after printing the others.
     """
     report = run_summary(reader, benchmark, runs, exclude_aborted=exclude_aborted)
     print_whole(console, report)
     if benchmark.report is not None and benchmark.report.summary:
-        console.print(f"[dim]More of it:[/dim] askback report {benchmark.name} {' '.join(runs)}")
-    require_whole(report)
+        console.print(f"[dim]Full report:[/dim] askback report {benchmark.name} {' '.join(runs)}")
+    require_complete(report)
 
 
 def print_whole(console: Console, report: Report) -> None:
-    """Print a report: how episodes ended, its sections, and what models took."""
+    """Print a report: how episodes ended, its sections, and the models' usage."""
     if report.endings is not None:
         print_endings(console, report.runs, report.endings)
     print_report(console, report)
@@ -61,11 +60,11 @@ def print_whole(console: Console, report: Report) -> None:
         print_usage(console, report.endings.usage)
 
 
-def require_whole(report: Report) -> None:
-    """Refuse a report some of which could not be made; to be called when the rest of it has been shown.
+def require_complete(report: Report) -> None:
+    """Raise an error if parts of a report could not be made. Call it after showing the other parts.
 
     Raises:
-        InputError: says why.
+        InputError: with the reasons.
     """
     if report.problems.unexpected:
         raise InputError("; ".join(report.problems.unexpected))
@@ -101,8 +100,8 @@ def build_report(
 ) -> Report:
     """Return the report of runs and files.
 
-    `by`: columns of the frame of episodes; metrics are told for each of their values, too. `metrics`: whether
-    the common table of metrics is told, where the benchmark has it.
+    `by`: columns of the episodes frame; each adds a table of metrics per value of the column. `metrics`:
+    whether to include the common table of metrics, if the benchmark has it.
 
     Raises:
         InputError: if a run is another benchmark's, or a column of `by` does not exist.
@@ -124,16 +123,16 @@ def build_report(
 
 
 def _make_sections(benchmark: Benchmark[Any, Any], make: SectionMaker, source: Frames) -> list[Section]:
-    """Return the sections that a function makes; what it raises by accident is a problem of the report."""
+    """Return the sections made by a function; record an unexpected error as a problem of the report."""
     try:
-        made = make(source)
-        return [made] if isinstance(made, Section) else [*(made or ())]
+        sections = make(source)
+        return [sections] if isinstance(sections, Section) else [*(sections or ())]
     except (AskbackError, LogError):
         raise
-    except Exception as error:  # the other sections are told all the same
+    except Exception as error:  # the other sections are still shown
         name = getattr(make, "__qualname__", repr(make))
         source.problems.unexpected.append(
-            f"{benchmark.name}: the function {name} of its reports cannot be used ({described(error)})"
+            f"{benchmark.name}: the report function {name} failed ({described(error)})"
         )
         return []
 
@@ -166,14 +165,14 @@ def _metric_sections(
     for column in by:
         if column not in frame:
             raise InputError(
-                f"--by {column}: no such column; there are: {', '.join(map(str, frame.columns))}"
+                f"--by {column}: no such column; the columns are {', '.join(map(str, frame.columns))}"
             )
         table = metric_table(frame, metrics, ["run", column], benchmark.cluster)
         yield Section(name=f"by-{slug(column)}", title=f"By {column}", tables=[table])
 
 
 def present_metrics(benchmark: Benchmark[Any, Any], frame: pd.DataFrame) -> tuple[Metric, ...]:
-    """Return the metrics that episodes of a frame have: those declared first, then what else was logged."""
+    """Return the metrics in a frame of episodes: declared ones first, then others that were logged."""
     declared = {metric.name: metric for metric in benchmark.metrics if metric.name in frame}
     others = [
         name
@@ -188,7 +187,7 @@ def present_metrics(benchmark: Benchmark[Any, Any], frame: pd.DataFrame) -> tupl
 def metric_table(
     frame: pd.DataFrame, metrics: Sequence[Metric], by: Sequence[str], cluster: Callable[[str], str]
 ) -> Table:
-    """Return a row per group: episodes, items, and each metric's mean with its interval."""
+    """Return a table with a row per group: episodes, items, and each metric's mean with its interval."""
     rows: list[list[Cell]] = []
     for key, group in frame.groupby(list(by), sort=False, dropna=False):
         cells: list[Cell] = [str(value) for value in key]
@@ -204,7 +203,7 @@ def metric_table(
 
 
 def mean_of(group: pd.DataFrame, metric: Metric, cluster: Callable[[str], str]) -> Interval | None:
-    """Return a metric's mean over episodes, its interval by `cluster` of items, which `n` counts; or None."""
+    """Return a metric's mean over episodes (`n` counts items), resampling clusters; None without values."""
     values = group[[metric.name, "item"]].dropna()
     if values.empty:
         return None
@@ -219,17 +218,17 @@ def mean_of(group: pd.DataFrame, metric: Metric, cluster: Callable[[str], str]) 
 def metric_figure(
     benchmark: Benchmark[Any, Any], frame: pd.DataFrame, metrics: Sequence[Metric]
 ) -> Figure | None:
-    """Return the shares of runs as bars with intervals; None if no metric is a share."""
+    """Return a bar chart of the share metrics of each run, with intervals; None if no metric is a share."""
     shares = [metric for metric in metrics if metric.is_share]
     bars = []
     for run, group in frame.groupby("run", sort=False):
-        known = [
+        means = [
             (metric.title, mean)
             for metric in shares
             if (mean := mean_of(group, metric, benchmark.cluster)) is not None
         ]
-        if known:
-            bars.append(Bars.of(str(run), known))
+        if means:
+            bars.append(Bars.of(str(run), means))
     if not bars:
         return None
     caption = "Means over episodes with 95 % intervals, clustered by item."

@@ -1,19 +1,19 @@
-"""What a benchmark adds to researchers' pages: to episodes, to runs, to files; and its data, to be browsed.
+"""A benchmark's additions to the researchers' pages: episodes, runs, downloads, and data to browse.
 
-`Benchmark.research` finds a `ResearchPages`. What is shown are blocks (`simulator.blocks`), drawn as on
-players' pages, and sections of reports (`simulator.reporting`), drawn with intervals and plots. Words stand
-in the benchmark's ``research.yaml``, by language; blocks call them ``message("research.NAME")``:
+`Benchmark.research` returns a `ResearchPages`. Pages show blocks (`simulator.blocks`), drawn as on players'
+pages, and report sections (`simulator.reporting`), drawn with intervals and plots. Labels are in the
+benchmark's ``research.yaml``, by language; blocks refer to them by ``message("research.NAME")``:
 
 =============================================  =====================================================
 ``part.PART``                                  the title of a part of a run
-``link.LINK``, ``file.FILE``                   a way on from a run, a file (its name up to the dot)
+``link.LINK``, ``file.FILE``                   a link from a run, a download (file name up to the dot)
 ``setting.SETTING``, ``setting.SETTING.VALUE``  a choice above an episode or a part
-``field.FIELD``, ``field.FIELD.VALUE``         a field that episodes are filtered by, and a value of it
-``data.title``, ``data.lead``                  the data, in lists and above them
+``field.FIELD``, ``field.FIELD.VALUE``         a filter field of episodes, and a value of it
+``data.title``, ``data.lead``                  the title of the data, and the lead text above the list
 ``data.FIELD``, ``data.FIELD.VALUE``           a field of an entry, and a value of it
 =============================================  =====================================================
 
-A setting, a field or a value without words is shown as it is called.
+A setting, field or value without a label is shown by its name.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ _SHORT: Final = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """A look at a run.
+    """A request for a page about a run.
 
     Attributes:
-        reader: of the log.
-        run: that is looked at.
+        reader: the log.
+        run: the run to show.
         language: of the page.
-        chosen: what was chosen of the `Setting`s, by name; empty or missing where nothing was. Under ``step``
-            the turn that a `Walk` leads to.
-        keep: makes something of the run, once for each state of it: a name for it, and what makes it.
+        chosen: the value chosen for each `Setting`, by name; empty or missing if none was. ``step`` is the
+            turn selected in a `Walk`.
+        keep: ``keep(name, make)`` returns `make()`, cached under `name` until the run changes.
     """
 
     reader: LogReader
@@ -57,12 +57,12 @@ class Look:
 
 
 class Setting(NamedTuple):
-    """A choice that a page leaves; what was chosen is `Look.chosen`.
+    """A choice offered on a page; the chosen value is in `Look.chosen`.
 
     Attributes:
-        name: of it.
-        values: that can be chosen.
-        usual: the value that holds where nothing was chosen; empty for a choice of its own, of none of them.
+        name: key of the setting.
+        values: the values to choose from.
+        usual: the default; if empty, the page also offers a choice of no value.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Setting(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A way on from a run, by its name and its address."""
+    """A link from a run's page: a name and an address."""
 
     name: str
     address: str
@@ -79,13 +79,13 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A further part of a run, as a tab of its own.
+    """A tab on a run's page.
 
     Attributes:
-        name: in addresses and texts.
-        show: what is shown there.
-        settings: what can be chosen above it.
-        where: True for runs that have it.
+        name: used in the address and to look up the title.
+        show: returns the blocks and sections of the tab.
+        settings: returns the choices offered above it.
+        where: True for runs that have the tab.
     """
 
     name: str
@@ -96,12 +96,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFile:
-    """A file that can be downloaded of a run.
+    """A download from a run's page.
 
     Attributes:
-        name: of the file.
-        write: writes it of a run, by its id, to a path.
-        where: True for runs that have it.
+        name: file name.
+        write: ``write(reader, run_id, path)`` writes the file.
+        where: True for runs that have the file.
     """
 
     name: str
@@ -110,12 +110,12 @@ class RunFile:
 
 
 class Entry(NamedTuple):
-    """An item of a data set in a list.
+    """An item of a data set, as listed.
 
     Attributes:
-        name: of it, unlike that of every other.
-        fields: what it is filtered by, and has a column for: a value, or several.
-        text: that it begins with, and is found by, beside its name.
+        name: unique in the data set.
+        fields: columns of the list, which it can be filtered by; each has one value or several.
+        text: the beginning of the item; searched together with the name.
     """
 
     name: str
@@ -125,13 +125,13 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataPages:
-    """Data that can be browsed: a list that is filtered, and one item of it.
+    """Pages to browse data: a list with filters, and a view of one item.
 
     Attributes:
-        entries: of the data that are named: ``builtin``, registered data, a file or a folder.
-        show: an item by the name of its entry, in data that are named, on a page in a language.
-        overview: what is shown beside the list while none is chosen, of the data and the language.
-        files: what can be downloaded of the data: the name of a file, and what writes it.
+        entries: ``entries(data)`` lists the items of ``builtin``, a registered data set, a file or a folder.
+        show: ``show(data, entry_name, language)`` returns the view of an item.
+        overview: ``overview(data, language)`` returns what is shown while no item is selected.
+        files: downloads: file name -> ``write(data, path)``.
     """
 
     entries: Callable[[str], Sequence[Entry]]
@@ -142,16 +142,16 @@ class DataPages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResearchPages:
-    """Everything that a benchmark adds.
+    """Everything that a benchmark adds to the researchers' pages.
 
     Attributes:
-        episode: what is shown of an episode, by its id, above its turns; nothing while there is nothing yet.
-        settings: what can be chosen above an episode.
-        fields: further fields by which the list of episodes is filtered and searched: id -> name -> value.
-        parts: further parts of a run.
-        links: ways on from a run.
-        files: what can be downloaded of a run.
-        data: what can be browsed, in place of the items that a benchmark declares.
+        episode: ``episode(look, episode_id)`` returns what is shown above the turns; may be empty.
+        settings: choices offered above an episode.
+        fields: extra fields to filter and search episodes by: episode id -> field name -> value.
+        parts: tabs on a run's page.
+        links: links from a run's page.
+        files: downloads from a run's page.
+        data: pages to browse data; by default they show the benchmark's items.
     """
 
     episode: Callable[[Look, str], Sequence[Shown]] = lambda look, id: ()
@@ -164,7 +164,7 @@ class ResearchPages:
 
 
 def research_pages(benchmark: Benchmark[Any, Any]) -> ResearchPages:
-    """Return what a benchmark adds; by default its items can be browsed, if it declares them."""
+    """Return a benchmark's pages; by default its items can be browsed, if it declares them."""
     pages = ResearchPages() if benchmark.research is None else benchmark.research()
     if pages.data is None and benchmark.item is not None:
         return replace(pages, data=item_pages(benchmark))
@@ -172,7 +172,7 @@ def research_pages(benchmark: Benchmark[Any, Any]) -> ResearchPages:
 
 
 def item_pages(benchmark: Benchmark[Any, Any]) -> DataPages:
-    """Return pages of the items that a benchmark loads, with their fields as what is shown of them."""
+    """Return pages to browse the items that a benchmark loads, each shown as a table of its fields."""
     load = benchmark.load
     assert load is not None
 

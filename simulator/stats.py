@@ -1,10 +1,9 @@
-"""Intervals, paired tests, agreement: the statistics that all benchmarks report.
+"""Confidence intervals, paired tests and agreement: the statistics that all benchmarks report.
 
-All functions are pure; those that resample take a seed and give the same numbers every time, whatever the
-order of the observations. Whole groups are resampled (items, people, task types): a statistic is a function
-of sums over groups, so a resample is a product of matrices and never looks at an observation again. Groups
-are put in an order of their own before they are drawn: an interval depends on what was observed and on the
-seed, not on the order of rows.
+All functions are pure. Those that resample take a seed, and their result does not depend on the order of the
+observations, because groups are sorted before they are drawn. Resampling is by group (item, person, task
+type): a statistic is a function of sums over groups, so a resample is a matrix product and the individual
+observations are not revisited.
 """
 
 from __future__ import annotations
@@ -23,23 +22,23 @@ RESAMPLES: Final = 2000
 SHARE: Final = (0.0, 1.0)
 """The range of a share."""
 NO_INTERVAL: Final = "–"
-"""Stands where a single item or person leaves nothing to resample."""
-# Numbers held at once, so that memory does not grow with the number of resamples.
-_AT_ONCE: Final = 4_000_000
-# Drawing how often each different group comes pays where there are few of them.
-_ALIKE: Final = 8
+"""Shown instead of an interval where a single item or person leaves nothing to resample."""
+# Numbers per block of resamples, so that memory does not grow with the number of resamples.
+_BLOCK_SIZE: Final = 4_000_000
+# Groups per distinct row above which drawing the count of each distinct row is faster.
+_REPETITION: Final = 8
 
 Floats = npt.NDArray[np.float64]
 Bounds = tuple[float, float]
 
 
 class Interval(NamedTuple):
-    """An estimate with its confidence interval (95 % unless said otherwise).
+    """An estimate with its 95 % confidence interval.
 
     Attributes:
         value: the estimate.
-        low: lower end; None, as the upper is, where there is no interval (`interval_of`).
-        high: upper end.
+        low: lower end; None if there is no interval (see `interval_of`).
+        high: upper end; None if there is no interval.
         n: number of observations.
     """
 
@@ -50,40 +49,40 @@ class Interval(NamedTuple):
 
     @property
     def reach(self) -> Bounds:
-        """The ends, for scales and drawings: the estimate itself where there is no interval."""
+        """Both ends, for axes and drawings; without an interval, the estimate twice."""
         return (self.value, self.value) if self.low is None or self.high is None else (self.low, self.high)
 
     def times(self, factor: float) -> Interval:
-        """Return the interval in another unit: of shares in per cent, with a factor of 100."""
+        """Return the interval multiplied by a factor, such as 100 for per cent."""
         low, high = (None if end is None else factor * end for end in (self.low, self.high))
         return Interval(factor * self.value, low, high, self.n)
 
     @property
     def missing(self) -> str:
-        """The reason for showing no interval (a single item, counts that are all the same), or empty."""
+        """The reason for showing no interval (a single item, or no variance); empty if one is shown."""
         if self.low is None:
             return "n = 1"
         return "SD = 0" if math.isclose(*self.reach, rel_tol=1e-12) else ""
 
     def ends(self, write: Callable[[float], str]) -> str:
-        """Return both ends in words, each as `write` writes it; a dash where no interval is shown."""
+        """Return both ends, each formatted by `write`; a dash if no interval is shown."""
         return NO_INTERVAL if self.missing else ", ".join(map(write, self.reach))
 
     def bracketed(self, write: Callable[[float], str] = "{:.2f}".format) -> str:
-        """Return ``0.53 [0.48, 0.58]``; ``0.53 – (n = 1)`` where no interval is shown (`missing`)."""
+        """Return ``0.53 [0.48, 0.58]``; ``0.53 – (n = 1)`` if no interval is shown (`missing`)."""
         return f"{write(self.value)} {self.in_brackets(write)}"
 
     def in_brackets(self, write: Callable[[float], str] = "{:.2f}".format) -> str:
-        """Return the part of `bracketed` that follows the estimate."""
+        """Return the part of `bracketed` after the estimate."""
         return f"{NO_INTERVAL} ({self.missing})" if self.missing else f"[{self.ends(write)}]"
 
 
 def resampled(columns: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> Floats:
-    """Sum columns as they are (first row), then over every resample of their rows (one row each).
+    """Return column sums of the data (first row) and of each bootstrap resample of its rows (one row each).
 
     The order of the rows does not matter.
 
-    `columns`: shape (groups, columns), at least one row.
+    `columns`: shape (groups, columns), at least one row. The result has shape (1 + resamples, columns).
 
     Raises:
         ValueError: if there are no rows.
@@ -92,41 +91,40 @@ def resampled(columns: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> 
         raise ValueError("there is nothing to resample")
     rows, counts = np.unique(columns, axis=0, return_counts=True)
     sums = [counts[None].astype(float) @ rows]
-    if len(rows) * _ALIKE <= len(columns):
+    if len(rows) * _REPETITION <= len(columns):
         sums += [block @ rows for block in _multinomial(counts, seed, resamples)]
     else:
-        every = np.repeat(rows, counts, axis=0)
-        sums += [block @ every for block in draws(len(every), seed=seed, resamples=resamples)]
+        sorted_rows = np.repeat(rows, counts, axis=0)
+        sums += [block @ sorted_rows for block in draws(len(sorted_rows), seed=seed, resamples=resamples)]
     return np.vstack(sums)
 
 
 def draws(groups: int, *, seed: int = 0, resamples: int = RESAMPLES) -> Iterator[Floats]:
-    """Yield how often each group is drawn, one row a resample, in blocks that memory has room for.
+    """Yield how often each group is drawn, one row per resample, in blocks of bounded size.
 
-    The blocks together are the same however large one is. Whoever draws groups by themselves puts them in an
-    order that does not depend on that of the observations (`resampled` does).
+    The draws do not depend on the block size. Callers must sort their groups, so that the result does not
+    depend on the order of the observations; `resampled` does.
     """
-    if 0 < groups * resamples <= _AT_ONCE:
+    if 0 < groups * resamples <= _BLOCK_SIZE:
         yield _resampled_counts(groups, seed, resamples)
     else:
         yield from _blocks(groups, seed, resamples)
 
 
 def interval_of(statistics: Floats, n: int, *, groups: int, bounds: Bounds | None = SHARE) -> Interval | None:
-    """Give a statistic its 95 % percentile interval; None where it is undefined.
+    """Return a statistic with its 95 % percentile interval; None if it is undefined.
 
-    Resampling says nothing where all groups are alike, or where there is but one: every resample is the same,
-    and 0 of 5 would read [0, 0]. If the statistic has bounds, the interval is then as wide as Wilson's for
-    the share of groups that differ, none of `groups` having been seen: for shares it is Wilson's own. One
-    group says something only where its statistic is the least or the greatest that there can be, as that of
-    a success or a failure is; a count, or a share of several things in one group, has no interval then.
+    If all groups are equal, every resample is the same, and 0 of 5 would read [0, 0]. For a bounded statistic
+    the interval is then as wide as Wilson's for 0 of `groups` differing groups; for shares that is Wilson's
+    own. A single group has an interval only if its statistic is at a bound, as a success or a failure is; a
+    count, or a share of several observations within one group, has none.
 
     Args:
-        statistics: of the groups as they are, then of every resample; not a number where it is undefined,
-            which is left out.
-        n: what `Interval.n` is to say.
-        groups: how many were resampled.
-        bounds: the least and the greatest value that there can be; None where there are none (counts).
+        statistics: the observed value, then that of each resample; NaN if undefined (such resamples are
+            ignored).
+        n: the value of `Interval.n`.
+        groups: number of groups resampled.
+        bounds: smallest and largest possible value; None if unbounded (counts).
     """
     value, drawn = float(statistics[0]), statistics[1:]
     if not np.isfinite(value):
@@ -144,10 +142,10 @@ def interval_of(statistics: Floats, n: int, *, groups: int, bounds: Bounds | Non
     return Interval(value, low, high, n)
 
 
-# A table asks for the same few proportions again and again, and scipy works out a p-value with each.
+# Tables ask for the same few proportions repeatedly, and scipy computes a p-value each time.
 @lru_cache(maxsize=4096)
 def wilson_bounds(successes: int, n: int) -> Bounds:
-    """Return the ends of Wilson's score interval of a proportion."""
+    """Return the ends of the Wilson score interval of a proportion."""
     interval = scipy.stats.binomtest(successes, n).proportion_ci(LEVEL, method="wilson")
     return float(interval.low), float(interval.high)
 
@@ -173,9 +171,9 @@ def _multinomial(counts: npt.NDArray[np.intp], seed: int, resamples: int) -> Ite
 
 
 def _sizes(groups: int, resamples: int) -> Iterator[int]:
-    at_once = max(1, _AT_ONCE // groups)
-    for start in range(0, resamples, at_once):
-        yield min(at_once, resamples - start)
+    block = max(1, _BLOCK_SIZE // groups)
+    for start in range(0, resamples, block):
+        yield min(block, resamples - start)
 
 
 def bootstrap_mean(
@@ -189,10 +187,10 @@ def bootstrap_mean(
 
     Args:
         values: observations.
-        items: the item of each; by default each is one of its own. Repeats of an item are one cluster, and
-            `Interval.n` counts items.
-        bounds: see `simulator.stats.interval_of`; None for counts.
-        resamples: how many.
+        items: the item of each; by default each observation is a separate item. Repeats of an item are one
+            cluster, and `Interval.n` counts items.
+        bounds: see `interval_of`; None for counts.
+        resamples: number of bootstrap resamples.
 
     Raises:
         ValueError: if there are no values or the lengths differ.
@@ -203,7 +201,7 @@ def bootstrap_mean(
 
 
 def share(holds: Sequence[bool], items: Sequence[Hashable] | None = None) -> Interval:
-    """Return a share: Wilson's interval where every item was observed once, else `bootstrap_mean` over items.
+    """Return a share with Wilson's interval, or with `bootstrap_mean` over items if items are repeated.
 
     Raises:
         ValueError: if there are no values or the lengths differ.
@@ -221,14 +219,14 @@ def cluster_bootstrap(
     bounds: Bounds | None = SHARE,
     resamples: int = RESAMPLES,
 ) -> Interval:
-    """Return the weighted mean with a percentile interval from resampled clusters (task types, people).
+    """Return the weighted mean with a percentile interval, resampling clusters (task types, people).
 
     Args:
         values: observations; `Interval.n` counts them.
         clusters: the cluster of each.
-        weights: of each; 1 by default. ``sum(w * v) / sum(w)`` is the estimate.
-        bounds: see `simulator.stats.interval_of`; None for counts.
-        resamples: how many.
+        weights: the weight of each; 1 by default. ``sum(w * v) / sum(w)`` is the estimate.
+        bounds: see `interval_of`; None for counts.
+        resamples: number of bootstrap resamples.
 
     Raises:
         ValueError: if there are no values or the lengths differ.
@@ -236,19 +234,19 @@ def cluster_bootstrap(
     data = _observations(values)
     weight = np.ones_like(data) if weights is None else np.asarray(weights, dtype=float)
     if not len(data) == len(clusters) == len(weight):
-        raise ValueError("values, clusters and weights must be of one length")
+        raise ValueError("values, clusters and weights must have the same length")
     index = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
-    places = np.array([index[cluster] for cluster in clusters])
-    # Sums are rounded: in one order, they are the same for all orders of rows.
+    labels = np.array([index[cluster] for cluster in clusters])
+    # Floating-point sums depend on the order of the terms, so the observations are sorted first.
     order = np.lexsort((weight, data))
-    places, data, weight = places[order], data[order], weight[order]
-    top = np.bincount(places, data * weight, len(index))
-    bottom = np.bincount(places, weight, len(index))
+    labels, data, weight = labels[order], data[order], weight[order]
+    top = np.bincount(labels, data * weight, len(index))
+    bottom = np.bincount(labels, weight, len(index))
     sums = resampled(np.column_stack([top, bottom]), resamples=resamples)
     means = np.divide(sums[:, 0], sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
     interval = interval_of(means, len(data), groups=int((bottom > 0).sum()), bounds=bounds)
     if interval is None:
-        raise ValueError("the weights add up to nothing")
+        raise ValueError("the weights sum to zero")
     return interval
 
 
@@ -259,15 +257,15 @@ def wilson(successes: int, n: int) -> Interval:
         ValueError: if `n` is 0 or `successes` is not between 0 and `n`.
     """
     if not 0 <= successes <= n or n == 0:
-        raise ValueError(f"{successes} successes out of {n} make no proportion")
+        raise ValueError(f"{successes} successes out of {n} is not a proportion")
     return Interval(successes / n, *wilson_bounds(successes, n), n)
 
 
 def share_difference(first: Interval, second: Interval) -> Interval:
-    """Return ``first - second`` of two shares that do not hang together, with Newcombe's interval.
+    """Return ``first - second`` of two independent shares with Newcombe's interval.
 
-    His tenth method (1998): the ends of both shares' own intervals are put together, so that each tells as
-    much as it has seen. Where a share is of a single item, and so has no interval, there is none either.
+    Method 10 of Newcombe (1998), which combines the ends of the two shares' own intervals. If either share
+    has no interval (a single item), neither has the difference.
     """
     value, n = first.value - second.value, first.n + second.n
     if first.low is None or first.high is None or second.low is None or second.high is None:
@@ -286,41 +284,39 @@ def paired_bootstrap(
 ) -> Interval:
     """Return the mean of ``second - first`` over pairs, with a percentile bootstrap interval over items.
 
-    `items`: the item of each pair; by default each is one of its own. `Interval.n` counts items. `bounds`: of
-    the difference, where both are shares; None for counts and lengths.
+    `items`: the item of each pair; by default each pair is a separate item. `Interval.n` counts items.
+    `bounds`: of the difference, used if both sides are shares; None for counts and lengths.
 
     Raises:
         ValueError: if there are no pairs or the lengths differ.
     """
     before, after = _observations(first), _observations(second)
     if len(before) != len(after):
-        raise ValueError("a paired comparison needs two lists of one length")
+        raise ValueError("a paired comparison needs two lists of the same length")
     difference: list[float] = (after - before).tolist()
     shares = all(((side >= 0) & (side <= 1)).all() for side in (before, after))
-    bounds = bounds if shares else None
-    return bootstrap_mean(difference, items, bounds=bounds)
+    return bootstrap_mean(difference, items, bounds=bounds if shares else None)
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool], items: Sequence[Hashable] | None = None) -> float:
     """Return the two-sided p-value of the exact McNemar test on paired outcomes; 1 if they never differ.
 
     Args:
-        first: of each pair.
-        second: likewise.
-        items: the item of each pair. The repeats of an item change together: the test is then the exact
-            permutation test that exchanges the two sides of whole items, which is McNemar's where no item
-            comes twice.
+        first: the first outcome of each pair.
+        second: the second outcome of each pair.
+        items: the item of each pair. With repeated items the test is the exact permutation test that swaps
+            the two sides of all pairs of an item together; it equals McNemar's if no item is repeated.
 
     Raises:
         ValueError: if the lengths differ.
     """
     if len(first) != len(second) or (items is not None and len(items) != len(first)):
-        raise ValueError("a paired test needs two lists of one length")
+        raise ValueError("a paired test needs two lists of the same length")
     changes: dict[Hashable, int] = {}
     for item, before, after in zip(items or range(len(first)), first, second, strict=True):
         changes[item] = changes.get(item, 0) + bool(after) - bool(before)
     sizes = [abs(change) for change in changes.values() if change]
-    # Of all sums of these changes with either sign: at least as far from none as the one observed.
+    # Null distribution of the summed changes under random signs; the middle entry is a sum of zero.
     chances = np.ones(1)
     for size in sizes:
         chances = np.convolve(chances, [0.5, *[0.0] * (2 * size - 1), 0.5])
@@ -329,10 +325,10 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool], items: Sequence[Hasha
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted by Holm's step-down method, in their order.
+    """Return p-values adjusted by Holm's step-down method, in the order given.
 
-    In so many words because statsmodels' `multipletests` collects garbage at each call: half a second in a
-    server that has been up for a while.
+    Not statsmodels' `multipletests`, which runs the garbage collector on each call: half a second in a
+    long-running server.
     """
     values = np.asarray(p_values, dtype=float)
     order = np.argsort(values)
@@ -342,13 +338,13 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
-    """Return Cohen's kappa of two annotators on the same things; None if both always say the same one thing.
+    """Return Cohen's kappa of two annotators; None if both give one and the same label throughout.
 
     Raises:
         ValueError: if there is nothing to compare or the lengths differ.
     """
     if len(first) != len(second) or not first:
-        raise ValueError("agreement needs two lists of one length, not empty")
+        raise ValueError("agreement needs two non-empty lists of the same length")
     n = len(first)
     observed = sum(a == b for a, b in zip(first, second, strict=True)) / n
     labels = set(first) | set(second)

@@ -1,9 +1,9 @@
-"""From a study file to its cells, and from a participant's place to their prompt (spec section 10).
+"""Cells of a study and the prompt of each participant's place (spec section 10).
 
-A cell is a salient feature, a format and a polarity, which is the value labelled X: ``("subject", "arrow",
-"human")``. A study file wants so many people by feature; formats and polarities are kept even within it.
-The prompt is drawn from the seed of the place, which descends from the study's, so that it can be drawn
-again.
+A cell is a salient feature, a format and a polarity (the value labelled X), such as ``("subject", "arrow",
+"human")``. A study file sets the number of participants per feature; formats and polarities are balanced
+within it. The prompt is drawn from the seed of the place, which derives from the study's, so it can be
+reproduced.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Settings(StudySettings):
 
     Attributes:
         setting: ``instruction`` (4.2), ``multiple`` (4.3) or ``wug``.
-        kind: how much the instruction tells.
+        kind: kind of instruction.
         location_word: see `features.instruction`.
     """
 
@@ -64,7 +64,7 @@ class Settings(StudySettings):
 
 
 class PatternStudy(StudyMaterial[Settings]):
-    """People who find the pattern: each sees a prompt of one salient feature, format and polarity."""
+    """Studies in which participants find the pattern: each plays a prompt of one cell."""
 
     benchmark = BENCHMARK
     seats = (PARTICIPANT,)
@@ -77,10 +77,10 @@ class PatternStudy(StudyMaterial[Settings]):
 
     @property
     def cells(self) -> Sequence[Cell]:
-        """The cells that the study names, else every feature, format and polarity.
+        """The cells that the study lists, else all features, formats and polarities.
 
         Raises:
-            InputError: if a condition is none.
+            InputError: if a condition is not a cell.
         """
         named = tuple(map(parse_cell, self.study.conditions))
         for cell in named:
@@ -90,13 +90,13 @@ class PatternStudy(StudyMaterial[Settings]):
         )
 
     def item(self, cell: Cell, seed: int, language: Language = "en") -> Prompt:
-        """Return the prompt of a place; what the cell leaves open (format, polarity) is drawn, too.
+        """Return the prompt of a place; format and polarity are drawn if the cell does not set them.
 
         Raises:
-            InputError: if the cell names no task.
+            InputError: if the cell is not valid.
         """
         feature, form, x_is = self._parts(cell)
-        return drawn_prompt(
+        return draw_prompt(
             seed,
             self.settings.setting,
             self.settings.kind,
@@ -108,21 +108,21 @@ class PatternStudy(StudyMaterial[Settings]):
         )
 
     def _parts(self, cell: Cell) -> tuple[Feature, Format | None, bool | None]:
-        """Return salient feature, format and polarity of a cell; None for what it leaves open."""
+        """Return salient feature, format and polarity of a cell; None for a part that is not set."""
         name, form, value = (*cell, None, None)[:3]
-        feature = next((known for known in FEATURES if known == name), None)
-        shape = next((known for known in FORMATS if known == form), None)
-        wrong = len(cell) > 3 or (form and not shape) or feature is None
+        feature = next((feature for feature in FEATURES if feature == name), None)
+        format = next((format for format in FORMATS if format == form), None)
+        wrong = len(cell) > 3 or (form and not format)
         if wrong or feature is None or (value and value not in VALUES[feature]):
             raise InputError(
                 f"study {self.study.id!r}: there is no condition {cell_name(cell)!r}; write a feature "
-                f"({', '.join(FEATURES)}), and after it if wanted a format and the value labelled X, "
+                f"({', '.join(FEATURES)}), optionally followed by a format and the value labelled X, "
                 "such as subject/arrow/human"
             )
-        return feature, shape, value_code(feature, value) if value else None
+        return feature, format, value_code(feature, value) if value else None
 
 
-def drawn_prompt(
+def draw_prompt(
     seed: int,
     setting: Played,
     kind: Kind,

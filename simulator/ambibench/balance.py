@@ -1,7 +1,8 @@
-"""Is what should be a fair coin one? Exact binomial tests, and chi-square tests of fit and of independence.
+"""Tests of randomness in prompts: exact binomial, and chi-square of fit and of independence.
 
-Each kind of prompt has coins of its own (spec section 5.5): 20 examples with two coins each; two groups and a
-query; a control with one feature held. All tests of a sample are judged together, by Bonferroni's bound.
+Each kind of prompt has different random choices (spec section 5.5): 20 examples with two coins each; two
+groups and a query; a control with one constant feature. The p-values of a sample are judged together, by
+Bonferroni's bound.
 """
 
 from __future__ import annotations
@@ -31,25 +32,27 @@ from simulator.ambibench.prompt import Prompt
 from simulator.errors import InputError
 
 NONE: Final = -1
-"""The number of the place in a sentence whose template has none."""
+"""Number of the place in a sentence without one."""
 PLACE: Final[str] = table("features")["place"]
 SENTENCE: Final = ["a", "b", "word_a", "word_b", "place"]
-"""The columns that tell the sentences of a pair apart."""
+"""The columns that identify a sentence of a pair."""
 _COLUMNS: Final = ["prompt", "position", "pair", "first", "design", "x", *SENTENCE, "list_a", "list_b"]
-# With fewer per cell a chi-square test is not to be trusted, and is left out.
+# Minimum expected count for a chi-square test, which is otherwise unreliable and left out.
 _PER_CELL: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was tested.
+    """The result of one test.
 
     Attributes:
-        group: what it is about: a pair, ``design``, ``labels``, …
-        observed: what was seen: a share, the least and the largest share, or Cramér's V.
-        expected: each share; empty where two things should be independent.
+        group: subject of the test: a pair, ``design``, ``labels``, …
+        what: the property tested.
+        n: number of observations.
+        observed: a share, the range of shares, or Cramér's V.
+        expected: the expected share; empty for tests of independence.
         test: ``binomial`` (exact), ``χ² (df)``, or ``rule``.
-        p: probability of something at least as odd if all is well; 0 or 1 for a rule without chance.
+        p: p-value; 0 or 1 for a rule that may never be broken.
     """
 
     group: str
@@ -65,12 +68,12 @@ class EncodedPrompts(NamedTuple):
     """Prompts as a frame.
 
     Attributes:
-        examples: a row per example whose sentence fits a template of its pair: numbers of its prompt and of
-            its position, from 0; `first`, whether feature a is salient; `design`, the kind of prompt; `x`,
-            whether its label is X; coded values of its features, as the sentence says; numbers of its words
-            in the lists of these values, and of its place; the names of these lists.
-        outside: sentences that fit no template of their pair.
-        miscoded: number of examples whose codes differ from what the sentence says.
+        examples: a row per example whose sentence fits the template of its pair: numbers of its prompt and
+            position, from 0; `pair`; `first`, whether feature a is salient; `design` (`design_of`); `x`,
+            whether its label is X; coded values of both features, by the sentence; numbers of its words in
+            the lists of these values, and of its place; names of the two lists.
+        outside: sentences that do not fit the template of their pair.
+        miscoded: number of examples whose codes contradict the sentence.
     """
 
     examples: pd.DataFrame
@@ -79,7 +82,7 @@ class EncodedPrompts(NamedTuple):
 
 
 def encode(prompts: Sequence[Prompt]) -> EncodedPrompts:
-    """Read every sentence of `prompts`; each different one is read once."""
+    """Return the examples of `prompts` as a frame of parsed sentences."""
     rows: list[tuple[Any, ...]] = []
     outside: list[str] = []
     miscoded = 0
@@ -96,24 +99,24 @@ def encode(prompts: Sequence[Prompt]) -> EncodedPrompts:
 
 
 def design_of(prompt: Prompt) -> str:
-    """Return the kind of a prompt: ``groups`` (4.2), ``control``, or an ``episode`` of independent coins."""
+    """Return the design of a prompt: ``groups`` (4.2), ``control``, or ``episode`` (independent coins)."""
     if prompt.setting == "instruction":
         return "groups"
     return "control" if prompt.variant == "control" else "episode"
 
 
 def lists_of(pair: Pair, which: int) -> tuple[str, str]:
-    """Return the word lists of feature a (0) or b (1) of a pair: of the values ``true`` and ``false``."""
+    """Return the names of the word lists of feature a (0) or b (1): for the values ``true`` and ``false``."""
     return VALUES[PAIRS[pair][which]]
 
 
 def has_place(pair: Pair) -> bool:
-    """Return True if the template of `pair` has a place that matters to no label."""
+    """Return True if the template of `pair` has a place on which no label depends."""
     return "{place}" in table("features")["pairs"][pair]["template"]
 
 
 def sentences_of(pair: Pair) -> int:
-    """Return how many sentences the template of `pair` can give; all of them are equally likely."""
+    """Return the number of different sentences of `pair`, which are equally likely."""
     sizes = [sum(len(slot_words(slot)) for slot in lists_of(pair, which)) for which in (0, 1)]
     return sizes[0] * sizes[1] * (len(slot_words(PLACE)) if has_place(pair) else 1)
 
@@ -122,12 +125,12 @@ def sentences_of(pair: Pair) -> int:
 
 
 def rule(group: str, what: str, n: int, broken: int) -> Check:
-    """Return a rule that no observation may break."""
+    """Return the result for a rule that no observation may break."""
     return Check(group, what, n, f"{broken} broken", "", "rule", float(broken == 0))
 
 
 def coin(group: str, what: str, heads: npt.ArrayLike) -> Iterator[Check]:
-    """Test whether 0s and 1s come from a fair coin; nothing for no observations."""
+    """Test whether 0s and 1s come from a fair coin; yield nothing without observations."""
     flips = np.asarray(heads, dtype=np.int64)
     if len(flips):
         yield share(group, what, int(flips.sum()), len(flips), 0.5)
@@ -140,17 +143,17 @@ def share(group: str, what: str, successes: int, n: int, expected: float) -> Che
 
 
 def uniform(group: str, what: str, counts: npt.ArrayLike) -> Iterator[Check]:
-    """Test whether all values are equally frequent; nothing if there is too little to tell."""
-    seen = np.asarray(counts)
-    n = int(seen.sum())
-    if len(seen) > 1 and n >= _PER_CELL * len(seen):
-        p = float(scipy.stats.chisquare(seen).pvalue)
-        spread = f"{seen.min() / n:.3g}–{seen.max() / n:.3g}"
-        yield Check(group, what, n, spread, f"{1 / len(seen):.3g}", f"χ² ({len(seen) - 1})", p)
+    """Test whether all values are equally frequent; yield nothing if there are too few observations."""
+    counts = np.asarray(counts)
+    n = int(counts.sum())
+    if len(counts) > 1 and n >= _PER_CELL * len(counts):
+        p = float(scipy.stats.chisquare(counts).pvalue)
+        spread = f"{counts.min() / n:.3g}–{counts.max() / n:.3g}"
+        yield Check(group, what, n, spread, f"{1 / len(counts):.3g}", f"χ² ({len(counts) - 1})", p)
 
 
 def independent(group: str, what: str, first: npt.ArrayLike, second: npt.ArrayLike) -> Iterator[Check]:
-    """Test whether two values are independent; nothing if there is too little to tell."""
+    """Test whether two values are independent; yield nothing if there are too few observations."""
     counts = pd.crosstab(np.asarray(first), np.asarray(second)).to_numpy(float)
     n, smaller = int(counts.sum()), min(counts.shape)
     if smaller < 2 or n < _PER_CELL * counts.size:
@@ -160,24 +163,24 @@ def independent(group: str, what: str, first: npt.ArrayLike, second: npt.ArrayLi
     yield Check(group, what, n, f"V {cramer:.3f}", "", f"χ² ({result.dof})", float(result.pvalue))
 
 
-# ---- what is tested of prompts
+# ---- tests of prompts
 
 
-def designs(prompts: Sequence[Prompt], *, whole: bool) -> Iterator[Check]:
-    """Test pairs, salient features, formats and polarity.
+def designs(prompts: Sequence[Prompt], *, complete: bool) -> Iterator[Check]:
+    """Test the balance of pairs, salient features, formats and polarity.
 
-    `whole`: whether every pair and format must be there; otherwise those that are there count.
+    `complete`: whether all pairs and formats must occur; otherwise only those that occur are compared.
     """
     pairs, formats = Counter(prompt.pair for prompt in prompts), Counter(prompt.format for prompt in prompts)
     for name, counts in (
         ("pairs", [pairs[pair] for pair in PAIR_NAMES]),
         ("formats", [formats[form] for form in FORMATS]),
     ):
-        yield from uniform("design", name, counts if whole else [count for count in counts if count])
+        yield from uniform("design", name, counts if complete else [count for count in counts if count])
     for pair in PAIR_NAMES:
         first, second = PAIRS[pair]
         salient = [prompt.salient == first for prompt in prompts if prompt.pair == pair]
-        if salient and (whole or len(set(salient)) > 1):
+        if salient and (complete or len(set(salient)) > 1):
             yield from coin("design", f"{first} is salient, not {second}", salient)
         for feature in PAIRS[pair]:
             polarity = [prompt.x_is for prompt in prompts if prompt.salient == feature]
@@ -185,7 +188,7 @@ def designs(prompts: Sequence[Prompt], *, whole: bool) -> Iterator[Check]:
 
 
 def examples_checks(prompts: Sequence[Prompt], examples: pd.DataFrame) -> Iterator[Check]:
-    """Test the examples of each kind of prompts, then which words stand together."""
+    """Test the examples of each design of prompts, then which words occur together."""
     counts = Counter(map(design_of, prompts))
     for design, tests in (("episode", _episodes), ("groups", _groups), ("control", _controls)):
         if counts[design]:
@@ -194,14 +197,14 @@ def examples_checks(prompts: Sequence[Prompt], examples: pd.DataFrame) -> Iterat
         rows = examples[examples["pair"] == pair]
         first, second = PAIRS[pair]
         slots = {first: rows["word_a"], second: rows["word_b"], "place": rows["place"]}
-        couples = [(first, second), *((feature, "place") for feature in (first, second) if has_place(pair))]
-        for one_slot, other_slot in couples:
-            what = f"words of {one_slot} and {other_slot}"
-            yield from independent(pair, what, slots[one_slot], slots[other_slot])
+        slot_pairs: list[tuple[str, str]] = [(first, second)]
+        slot_pairs += [(feature, "place") for feature in (first, second) if has_place(pair)]
+        for left, right in slot_pairs:
+            yield from independent(pair, f"words of {left} and {right}", slots[left], slots[right])
 
 
 def _episodes(examples: pd.DataFrame, count: int) -> Iterator[Check]:
-    """Test two fair coins per example, and labels that follow one of them (spec section 5.2)."""
+    """Test that each example has two fair coins, and that labels follow one of them (spec section 5.2)."""
     for pair in PAIR_NAMES:
         rows = examples[examples["pair"] == pair]
         if len(rows):
@@ -221,14 +224,14 @@ def _features(pair: Pair, rows: pd.DataFrame) -> Iterator[Check]:
     yield from independent(pair, "the two features", rows["a"], rows["b"])
     here, before = _neighbours(rows, combinations)
     yield from independent(pair, "an example and the one before it", before, here)
-    # Words are drawn with replacement, so two examples are the same sentence as often as chance has it.
-    couples, same = (_couples(rows, by) for by in (["prompt"], ["prompt", *SENTENCE]))
-    if couples:
-        yield share(pair, "two examples are one sentence", same, couples, 1 / sentences_of(pair))
+    # Words are drawn with replacement, so two examples of a prompt may be the same sentence by chance.
+    total, same = (_pair_count(rows, by) for by in (["prompt"], ["prompt", *SENTENCE]))
+    if total:
+        yield share(pair, "two examples are one sentence", same, total, 1 / sentences_of(pair))
 
 
 def _other_words(pair: Pair, rows: pd.DataFrame) -> Iterator[Check]:
-    """Test that labels tell nothing of the words of the feature that is not salient, and of the place."""
+    """Test that labels are independent of the words of the other feature, and of the place."""
     for which, (value, word) in enumerate((("a", "word_a"), ("b", "word_b"))):
         here = rows[rows["first"] == which]
         words = 10 * here[value] + here[word]
@@ -239,7 +242,7 @@ def _other_words(pair: Pair, rows: pd.DataFrame) -> Iterator[Check]:
 
 def _groups(examples: pd.DataFrame, count: int) -> Iterator[Check]:
     """Test prompts of two groups and a query (spec section 5.1)."""
-    # One row per prompt; a prompt with another number of examples has broken the rule by that.
+    # Arrays with one row per prompt; a prompt with another number of examples breaks the rule anyway.
     three = examples[examples.groupby("prompt")["x"].transform("size") == 3]
     a, b, x, pairs = (three[name].to_numpy().reshape(-1, 3) for name in ("a", "b", "x", "pair"))
     right = (a[:, 0] == b[:, 0]) & (a[:, 1] == b[:, 1]) & (a[:, 0] != a[:, 1]) & (a[:, 2] != b[:, 2])
@@ -260,7 +263,7 @@ def _groups(examples: pd.DataFrame, count: int) -> Iterator[Check]:
 
 
 def _controls(examples: pd.DataFrame, count: int) -> Iterator[Check]:
-    """Test control prompts: the salient feature varies, the other is held (spec section 5.3)."""
+    """Test control prompts: the salient feature varies, the other is constant (spec section 5.3)."""
     first = examples["first"] == 1
     other = examples["b"].where(first, examples["a"]).groupby(examples["prompt"]).mean()
     varies = other.between(0, 1, inclusive="neither")
@@ -271,20 +274,21 @@ def _controls(examples: pd.DataFrame, count: int) -> Iterator[Check]:
     yield from independent("control", "label and the one before it", *_neighbours(examples, examples["x"]))
 
 
-def _couples(rows: pd.DataFrame, by: list[str]) -> int:
+def _pair_count(rows: pd.DataFrame, by: list[str]) -> int:
+    """Return the number of pairs of rows that agree in the columns `by`."""
     sizes = rows.groupby(by).size()
     return int((sizes * (sizes - 1) // 2).sum())
 
 
 def _neighbours(rows: pd.DataFrame, values: pd.Series[Any]) -> tuple[pd.Series[Any], pd.Series[Any]]:
-    """Return the values of each example that has one before it in its prompt, and of the one before."""
+    """Return the value of each example but the first of its prompt, and that of the example before."""
     follows = (rows["prompt"].diff() == 0) & (rows["position"].diff() == 1)
     return values[follows], values.shift()[follows].astype(int)
 
 
 @lru_cache(maxsize=8192)
 def _codes(pair: Pair, sentence: str) -> tuple[int | str, ...] | None:
-    """Return values, words and place of a sentence as numbers, and its lists; None outside the templates."""
+    """Return values, words and place of a sentence as numbers, and its lists; None if no template fits."""
     try:
         read = read_sentence(sentence, pair)
     except InputError:

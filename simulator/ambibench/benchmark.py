@@ -1,4 +1,4 @@
-"""AmbiBench as a benchmark of the house (`simulator.benchmark`); everything is imported when it is needed."""
+"""AmbiBench's declaration (`simulator.benchmark`); its parts are imported when they are needed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ BENCHMARK: Final = Benchmark[Any, Any](
     name="ambibench",
     title="AmbiBench",
     position=2,
-    summary="Put models and built-in learners on AmbiBench's trials. Each setting of each of them is a run.",
+    summary="Run models and built-in learners on AmbiBench's trials: one run per participant and setting.",
     seats=(
         SeatSpec(
             name="participant",
-            role="who takes part",
+            role="the participant",
             option="model",
             several=True,
             known="offline/oracle, offline/oracle:literal, offline/random, provider/model or script:FILE",
@@ -56,21 +56,15 @@ BENCHMARK: Final = Benchmark[Any, Any](
     commands={
         "train ambibench": Command(
             "simulator.ambibench.train_command:train_ambibench",
-            (
-                "Finetune on ambiguous tasks (or the control) and say what it does for the pair that was "
-                "held out."
-            ),
+            "Finetune a model on ambiguous tasks (or the control) and evaluate it on the held-out pair.",
         ),
         "generate ambibench": Command(
             "simulator.ambibench.data_command:generate_command",
-            "Generate AmbiBench items. The same command writes the same bytes.",
+            "Generate AmbiBench items; the same options always write the same file.",
         ),
         "stats ambibench": Command(
             "simulator.ambibench.statistics:stats_command",
-            (
-                "Are AmbiBench prompts what they should be? Words, coins, repetitions; the exit code is 1 "
-                "if not."
-            ),
+            "Check AmbiBench prompts: words, balance, repetitions. The exit code is 1 if a check fails.",
         ),
     },
 )

@@ -1,8 +1,8 @@
-"""Sorting what participants say the task is about (spec section 8; paper App. A).
+"""Coding of outputs in which participants name the task (spec section 8; paper App. A).
 
 A rater sees an output and the salient feature, never the model, and sorts the output into one of three
-categories. Two raters sort each output; where they differ, a third decides. Raters may change their mind, and
-who was asked to decide stays the one who decides.
+categories. Two raters sort each output; if they differ, a third decides. Raters may revise their judgments;
+the third rater of an output stays the one who decides.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from simulator.stats import Interval
 
 Category = Literal["correct", "incorrect", "other"]
 CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
-"""Names the salient feature in any words; names another; names no task."""
+"""The output names the salient feature, in any words; names another feature; or names no task."""
 KIND: Final = "ambibench.category"
 RATERS: Final = 2
 _LENGTH: Final = 10
 
 
 class Mark(Form):
-    """The category that a rater sorted an output into."""
+    """A rater's judgment of an output."""
 
     category: Category
 
@@ -47,10 +47,11 @@ class Agreement(NamedTuple):
     """The agreement of two raters.
 
     Attributes:
-        raters: the two, in the order of their names.
+        raters: the two raters, sorted by name.
         observed: share of equal categories, with a bootstrap interval over outputs.
-        kappa: Cohen's, likewise; None if both always say the same one thing.
-        differing: outputs that the two sorted differently; `decided` those of them that a third has sorted.
+        kappa: Cohen's kappa, with a bootstrap interval; None if both only used one and the same category.
+        differing: number of outputs that the two sorted differently.
+        decided: number of differing outputs that a third rater has decided.
     """
 
     raters: tuple[str, str]
@@ -64,18 +65,18 @@ class Agreement(NamedTuple):
 
 
 def set_key(run_id: str) -> str:
-    """Return a name for a run's outputs that tells nothing of the run, whose name may be its model's."""
+    """Return an opaque name for a run's outputs: the run's own name may contain the model's."""
     return sha256(run_id.encode()).hexdigest()[:_LENGTH]
 
 
 def chosen_runs(reader: LogReader, keys: str = "") -> tuple[str, ...]:
-    """Return the runs behind a comma list of `set_key`; all that hold outputs, oldest first, if it is empty.
+    """Return the runs of a comma-separated list of `set_key`s; if empty, all runs with outputs, oldest first.
 
     Raises:
         InputError: if there is no such set.
     """
-    own = (run for run in reader.runs() if run.benchmark == BENCHMARK)
-    by_key = {set_key(run.id): run.id for run in own if _holds_outputs(reader, run)}
+    runs = (run for run in reader.runs() if run.benchmark == BENCHMARK)
+    by_key = {set_key(run.id): run.id for run in runs if _has_outputs(reader, run)}
     chosen = dict.fromkeys(keys.split(",")) if keys else by_key
     for key in chosen:
         if key not in by_key:
@@ -83,8 +84,8 @@ def chosen_runs(reader: LogReader, keys: str = "") -> tuple[str, ...]:
     return tuple(by_key[key] for key in chosen)
 
 
-def _holds_outputs(reader: LogReader, run: Run) -> bool:
-    """Return True if an episode of a run in which the task is named has come to its end."""
+def _has_outputs(reader: LogReader, run: Run) -> bool:
+    """Return True if an episode of the setting verbalise has ended in a run."""
     ended = "SELECT episode_id FROM endings WHERE status IN ('completed', 'truncated')"
     with reader.connection() as connection:
         row = connection.execute(
@@ -96,37 +97,37 @@ def _holds_outputs(reader: LogReader, run: Run) -> bool:
 
 
 def judgments_of(reader: LogReader, runs: Iterable[str]) -> list[Judgment]:
-    """Return what raters said of the outputs of some runs."""
+    """Return the judgments of the outputs of some runs."""
     return [judgment for run in dict.fromkeys(runs) for judgment in reader.judgments(run_id=run, kind=KIND)]
 
 
-# ---- what holds, and how far raters agree
+# ---- settled categories and agreement
 
 
 def settled(judgments: Iterable[Judgment]) -> dict[str, Category]:
-    """Return the category of each output: what one rater or two agreeing say, else what a third decides.
+    """Return the category of each output, by its episode: of a single rater, two that agree, or the third.
 
-    Outputs that two sorted differently and nobody has decided are left out.
+    Outputs on which two raters differ and no third has decided are left out.
     """
     forms = {episode: opinions.settled(_category) for episode, opinions in _opinions(judgments).items()}
     return {episode: form.category for episode, form in forms.items() if form is not None}
 
 
 def agreement(judgments: Iterable[Judgment]) -> tuple[Agreement, ...]:
-    """Return the agreement of every two raters who sorted outputs in common.
+    """Return the agreement of each two raters who sorted the same outputs.
 
-    The word of a third, who sees nothing but what others differ on, is not compared.
+    Judgments of a third rater, who only sees outputs on which others differ, are not compared.
     """
     pairs: defaultdict[tuple[str, str], list[tuple[Category, Category, bool]]] = defaultdict(list)
     for opinions in _opinions(judgments).values():
         if len(opinions.blind) >= RATERS:
-            (first, mine), (second, theirs) = sorted(opinions.blind.items())
+            (first, first_form), (second, second_form) = sorted(opinions.blind.items())
             decided = opinions.decided is not None
-            pairs[first, second].append((mine.category, theirs.category, decided))
+            pairs[first, second].append((first_form.category, second_form.category, decided))
     agreements = []
     for raters, outputs in sorted(pairs.items()):
-        one_rater, other, _ = zip(*outputs, strict=True)
-        observed, kappa = cluster_kappa(one_rater, other, range(len(outputs)))
+        of_first, of_second, _ = zip(*outputs, strict=True)
+        observed, kappa = cluster_kappa(of_first, of_second, range(len(outputs)))
         differing = [decided for first, second, decided in outputs if first != second]
         agreements.append(Agreement(raters, observed, kappa, len(differing), sum(differing)))
     return tuple(agreements)
@@ -137,19 +138,19 @@ def _category(form: Mark) -> Category:
 
 
 def _opinions(judgments: Iterable[Judgment]) -> Mapping[str, Opinions[Mark]]:
-    """Return what was said of each episode's output; raters in the order in which they first sorted it."""
-    opinions = CODING.opinions(judgments)
-    return {episode: third_decides(each, _category, RATERS) for episode, each in opinions.items()}
+    """Return the opinions on each episode's output, in the order in which raters first sorted it."""
+    by_episode = CODING.opinions(judgments)
+    return {episode: third_decides(opinions, _category, RATERS) for episode, opinions in by_episode.items()}
 
 
 # ---- the desk
 
 
 def outputs(reader: LogReader, keys: str) -> list[Case[Mark]]:
-    """Return every output of some sets, sorted or not, with what raters said of it; of several runs, mixed.
+    """Return all outputs of some sets, sorted or not, with the raters' opinions.
 
-    A rater sees what was written and what counted. Neither shows whose it is: the name of an output is a
-    hash of the episode's id, which holds the run's name, which may be the model's.
+    A rater sees the text and the salient feature, but not the model. The name of an output is therefore a
+    hash of the episode's id, which contains the run's name.
 
     Raises:
         InputError: if there is no such set.
@@ -165,7 +166,7 @@ def outputs(reader: LogReader, keys: str) -> list[Case[Mark]]:
             opinions=opinions.get(episode, Opinions()),
         )
         for run in runs
-        for episode, text, feature in _of_run(reader, run)
+        for episode, text, feature in _outputs_of_run(reader, run)
     ]
 
 
@@ -180,7 +181,7 @@ def _show(text: str, feature: Feature) -> list[Block]:
     ]
 
 
-def _of_run(reader: LogReader, run_id: str) -> Iterator[tuple[str, str, Feature]]:
+def _outputs_of_run(reader: LogReader, run_id: str) -> Iterator[tuple[str, str, Feature]]:
     for episode, item, turns, _ in played_items(reader, run_id, item_from_row):
         texts = [turn.text for turn in turns if turn.payload.get("kind") == "text"]
         if isinstance(item, Prompt) and item.setting == "verbalise" and texts:

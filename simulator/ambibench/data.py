@@ -1,4 +1,4 @@
-"""AmbiBench's items: generated from a seed, registered data, or files of them."""
+"""Loading of AmbiBench's items: generated from a seed, registered, or read from files."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ DRAWS: Final[Mapping[str, tuple[Setting, ...]]] = {
     "spelling": ("verbalise",),
     "second_name": ("aws",),
 }
-"""How items are drawn: an option -> the settings that it concerns."""
-# The same of what tells the items of a setting apart.
-_TELLS: Final[Mapping[str, tuple[Setting, ...]]] = {
+"""Option of drawing items -> the settings that it applies to."""
+# The same for the filters of `generate_items`.
+_FILTERS: Final[Mapping[str, tuple[Setting, ...]]] = {
     "kind": _LABELLED,
     "format": _LABELLED,
     "fold": ("ft_train", "ft_eval"),
@@ -80,37 +80,38 @@ _KINDS: Final[Mapping[Setting, tuple[Kind, ...]]] = {
 
 
 class Drawing(Fields):
-    """Options of how built-in items are drawn; every one has the default of the spec.
+    """Options for drawing built-in items, with the defaults of the spec.
 
     Attributes:
-        per_cell: None for the paper's numbers; finetuning sets have a size of their own.
+        per_cell: None for the paper's numbers; not for finetuning sets, whose size is fixed.
     """
 
     per_cell: Limit = Field(
         default=None,
-        description=f"per feature and format: {PER_CELL} (verbalise {PER_TASK}); aws: per name, {PER_NAME}",
+        description=f"items per feature and format ({PER_CELL}; verbalise {PER_TASK}) "
+        f"or name (aws: {PER_NAME})",
     )
-    design: Design = Field(default="stratified", description="stratified by feature, or free coins")
+    design: Design = Field(default="stratified", description="features balanced, or drawn by coin flips")
     location_word: LocationWord = Field(
-        default="setting", description="of informative instructions: as sent, or as App. G.2 prints"
+        default="setting", description="word in informative instructions: as sent, or as printed in App. G.2"
     )
-    question: Question = Field(default="best_guess", description="verbalise: which question")
-    spelling: Spelling = Field(default="as_printed", description="verbalise: with the paper's slip?")
+    question: Question = Field(default="best_guess", description="verbalise: the question asked")
+    spelling: Spelling = Field(default="as_printed", description="verbalise: keep the paper's misspelling?")
 
 
 class Draw(Drawing):
-    """A way of drawing built-in items."""
+    """All options for drawing built-in items."""
 
     length: int = Field(default=LENGTH, ge=1, description="examples per episode (multiple, wug)")
     control: Control = Field(
-        default="paper", description="constant in the control: the other feature, or (reference) the salient"
+        default="paper", description="constant feature of the control: the other (paper) or the salient one"
     )
-    second_name: bool = Field(default=False, description="aws: with a second name of the origin")
-    seed: int = Field(default=0, description="everything descends from it")
+    second_name: bool = Field(default=False, description="aws: add an example with a name of the same origin")
+    seed: int = Field(default=0, description="seed of all random choices")
 
     @property
     def usual(self) -> bool:
-        """Return True if nothing but the seed differs from the defaults."""
+        """True if only the seed differs from the defaults."""
         return self == Draw(seed=self.seed)
 
 
@@ -123,33 +124,34 @@ def load_items(
     draw: Draw | None = None,
     duplicates: Duplicates = "refuse",
 ) -> tuple[Item, ...]:
-    """Return the items to play, in the order in which they were drawn or stand in their files.
+    """Return the items to play, in the order of drawing or of their files.
 
     Args:
         data: ``builtin`` (drawn from a seed), the name of registered data, or a file or folder of items.
-        setting: which; None for whatever a file holds.
-        fold: the pair held out (settings ft_train, ft_eval); all three if None.
-        variant: of finetuning; both if None.
-        draw: how built-in items are drawn; None for the defaults. Of a file's only the seed may be given.
-        duplicates: what becomes of items without an id that a file holds twice.
+        setting: the setting to load; None for all settings in a file.
+        fold: the held-out pair (settings ft_train, ft_eval); all three if None.
+        variant: the variant of finetuning data; both if None.
+        draw: how built-in items are drawn; defaults if None. For other data only the seed may differ.
+        duplicates: how to treat repeated items without an id.
 
     Raises:
-        InputError: if the data do not exist or are faulty, an option is wrong, or nothing is left to play.
+        InputError: if the data do not exist or are faulty, an option is wrong, or no item is left.
     """
     draw = draw or Draw()
     if data == BUILTIN:
         if setting is None:
-            raise InputError(f"data {BUILTIN!r}: say which setting; known are {', '.join(SETTINGS)}")
+            raise InputError(f"data {BUILTIN!r}: choose a setting: {', '.join(SETTINGS)}")
         return generate_items(setting, fold=fold, variant=variant, draw=draw)
     if not draw.usual:
-        raise InputError(f"data {str(data)!r} are there already: how items are drawn is for {BUILTIN!r}")
+        raise InputError(f"data {str(data)!r} are not drawn: drawing options are for {BUILTIN!r} data")
     items = _read(data, duplicates)
-    held = tuple(item for item in items if setting in (None, item.setting) and _is_part(item, fold, variant))
-    if not held:
+    of_setting = (item for item in items if setting in (None, item.setting))
+    chosen = tuple(item for item in of_setting if _matches(item, fold, variant))
+    if not chosen:
         by_setting = Counter(item.setting for item in items)
         counts = ", ".join(f"{name} {count}" for name, count in by_setting.items())
-        raise InputError(f"data {str(data)!r} hold no item of what was asked for; by setting: {counts}")
-    return held
+        raise InputError(f"data {str(data)!r} contain no such items; items by setting: {counts}")
+    return chosen
 
 
 def generate_items(
@@ -163,16 +165,15 @@ def generate_items(
 ) -> tuple[Item, ...]:
     """Return all items of a setting, drawn from a seed.
 
-    `kind` is of instruction (None for uninformative, or ``wug`` in the setting of that name), `format` of
-    examples (None for both), `fold` of the settings ft_train and ft_eval (None for all three), `variant` of
-    ft_train (None for both).
+    By default they have uninformative instructions (in the setting wug those of that name), both formats, all
+    three held-out pairs (`fold`: ft_train, ft_eval) and both variants (ft_train).
 
     Raises:
         InputError: if an option does not fit the setting.
     """
     for name, level in (("kind", kind), ("format", format), ("fold", fold), ("variant", variant)):
-        if level is not None and setting not in _TELLS[name]:
-            raise InputError(f"{name}: the items of the setting {setting} do not differ in that")
+        if level is not None and setting not in _FILTERS[name]:
+            raise InputError(f"{name} {level!r}: the setting {setting} has no such option")
     kinds = _KINDS.get(setting, ("uninformative",))
     if kind is not None and kind not in kinds:
         raise InputError(f"kind {kind!r}: must be one of {', '.join(kinds)}")
@@ -184,10 +185,10 @@ def generate_items(
         raise InputError(f"per_cell {draw.per_cell}: a name has {MAX_PER_NAME} prompts at most")
     folds = PAIR_NAMES if fold is None else (fold,)
     variants: tuple[Variant, ...] = get_args(Variant) if variant is None else (variant,)
-    return of_format(_drawn(setting, kind or kinds[0], folds, variants, draw), format)
+    return filter_format(_draw(setting, kind or kinds[0], folds, variants, draw), format)
 
 
-def _drawn(
+def _draw(
     setting: Setting, kind: Kind, folds: Sequence[Pair], variants: Sequence[Variant], draw: Draw
 ) -> Iterable[Item]:
     seed = draw.seed
@@ -204,36 +205,35 @@ def _drawn(
         case "ft_eval":
             return chain.from_iterable(generate_evaluation(seed, fold, per_cell=per_cell) for fold in folds)
         case "verbalise":
-            asked: dict[str, Any] = {"question": draw.question, "spelling": draw.spelling}
-            return generate_verbalise(seed, per_cell=per_cell, **asked)
+            return generate_verbalise(seed, per_cell=per_cell, question=draw.question, spelling=draw.spelling)
         case "aws":
             return generate_aws(seed, followup=draw.second_name, per_name=per_cell)
 
 
-def of_format(items: Iterable[Item], format: str | None) -> tuple[Item, ...]:
-    """Return the items whose examples have a format, or (None) either; buckets have none."""
+def filter_format(items: Iterable[Item], format: str | None) -> tuple[Item, ...]:
+    """Return the items in a format; all items if it is None. Items of the setting aws are always kept."""
     return tuple(item for item in items if isinstance(item, AwsPrompt) or format in (None, item.format))
 
 
 def item_files(path: Path) -> tuple[Path, ...]:
-    """Return the files of items in a folder and the folders below, sorted; a file itself if it is one."""
+    """Return the files of items below a folder, sorted; or the file itself, if it is one."""
     return tuple(file for file in files_below(path) if looks_like_items(file))
 
 
 def duplicates_of(data: str | Path) -> tuple[Fault, ...]:
-    """Return the items without an id that files hold twice; built-in ones are drawn."""
+    """Return the faults of repeated items without an id; none for built-in data."""
     if data == BUILTIN:
         return ()
     path, _ = datasets.locate(data, BENCHMARK, BUILTIN)
     return tuple(fault for file in _files(path) for fault in read_file(file)[1] if fault.code == CODE)
 
 
-def _is_part(item: Item, fold: Pair | None, variant: Variant | None) -> bool:
-    """Return True if an item is of a fold and variant; where a file says no fold, its pair tells."""
+def _matches(item: Item, fold: Pair | None, variant: Variant | None) -> bool:
+    """Return True if an item belongs to a fold and variant; an item without a fold is judged by its pair."""
     if isinstance(item, AwsPrompt):
         return fold is None and variant is None
-    of_fold = item.fold == fold if item.fold else (item.pair == fold) == (item.setting == "ft_eval")
-    return (fold is None or of_fold) and (variant is None or item.variant in (None, variant))
+    in_fold = item.fold == fold if item.fold else (item.pair == fold) == (item.setting == "ft_eval")
+    return (fold is None or in_fold) and (variant is None or item.variant in (None, variant))
 
 
 def _read(data: str | Path, duplicates: Duplicates) -> tuple[Item, ...]:
@@ -243,13 +243,13 @@ def _read(data: str | Path, duplicates: Duplicates) -> tuple[Item, ...]:
 
 @lru_cache(maxsize=4)
 def _read_registered(folder: Path, duplicates: Duplicates) -> tuple[Item, ...]:
-    """Read a registered folder once: these are named by content and never change."""
+    """Return the items of a registered folder, cached: it is named by its content and never changes."""
     return _read_path(folder, duplicates)
 
 
 def _read_path(path: Path, duplicates: Duplicates) -> tuple[Item, ...]:
     places: dict[str, Path] = {}
-    held: list[Item] = []
+    items: list[Item] = []
     for file in _files(path):
         pieces, warnings = read_file(file, duplicates)
         faults = [fault for fault in warnings if fault.code != CODE]
@@ -257,13 +257,13 @@ def _read_path(path: Path, duplicates: Duplicates) -> tuple[Item, ...]:
             raise InputError(first_and_more(faults))
         for item, _ in pieces:
             if places.setdefault(item.id, file) != file:
-                raise InputError(f"item {item.id} stands both in {places[item.id]} and in {file}")
-            held.append(item)
-    return tuple(held)
+                raise InputError(f"item {item.id} is both in {places[item.id]} and in {file}")
+            items.append(item)
+    return tuple(items)
 
 
 def _files(path: Path) -> tuple[Path, ...]:
     files = (path,) if path.is_file() else item_files(path)
     if not files:
-        raise InputError(f"{path}: holds no file of AmbiBench items")
+        raise InputError(f"{path}: contains no file of AmbiBench items")
     return files

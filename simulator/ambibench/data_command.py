@@ -1,7 +1,4 @@
-"""AmbiBench's part of `askback check` and `askback data add`, and `askback generate ambibench`.
-
-`setting_findings` says what each setting asks of its prompts.
-"""
+"""AmbiBench's part of `askback check` and `askback data add`, and `askback generate ambibench`."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from rich.table import Table
 
 from simulator import datasets
 from simulator.ambibench.aws import CONTROL, AwsPrompt, names, origins
-from simulator.ambibench.data import Draw, generate_items, item_files, of_format
+from simulator.ambibench.data import Draw, filter_format, generate_items, item_files
 from simulator.ambibench.features import BRACKETED, PAIRS, SETTINGS, Format, Kind, Pair, Variant
 from simulator.ambibench.files import finetuning_line, item_line, item_text, read_file
 from simulator.ambibench.generation import LENGTH, LENGTHS
@@ -34,20 +31,20 @@ from simulator.tables.registering import refuse_faulty, source_of
 from trees.faults import Fault, Severity
 
 _LEFT_OUT: Final = ("id", "ambiguous")
-"""Warnings on items that would be missing."""
-KIND: Final = "AmbiBench items (.jsonl, .json or .txt whose prompts say so)"
+"""Codes of warnings on items that would be left out."""
+KIND: Final = "AmbiBench items (.jsonl, .json or .txt)"
 Finding = tuple[Severity, str]
 
 
 def checker() -> Checker:
-    """Return what `askback check` does with AmbiBench's items."""
+    """Return the checker of AmbiBench's items for `askback check`."""
     return Checker(KIND, item_files, check_items, greedy=True)
 
 
 def check_items(files: Sequence[Path]) -> tuple[Fault, ...]:
-    """Return all faults of such files: what cannot be read, a setting does not allow, or is not balanced.
+    """Return all faults of files of items: unreadable, not allowed by the setting, or not balanced.
 
-    An error is an item that contradicts itself or its setting; a warning deserves a look.
+    An error is an item that contradicts itself or its setting; a warning is an oddity.
     """
     faults: list[Fault] = []
     places: dict[str, Path] = {}
@@ -72,17 +69,17 @@ def check_items(files: Sequence[Path]) -> tuple[Fault, ...]:
 
 
 def register(path: str | Path, name: str = BENCHMARK, partial: bool = False) -> Added:
-    """Register a file of items, a folder of such files, or a zip of one; any number of them will do.
+    """Register a file of items, a folder of such files, or a zipped folder.
 
     Raises:
-        InputError: if there are none, or one is faulty.
+        InputError: if there are no items, or one is faulty.
     """
     path, source, single = source_of(path)
 
     def select(folder: Path) -> Mapping[str, Path]:
         files = item_files(single or folder)
         if not files:
-            raise InputError(f"{path}: holds no file of AmbiBench items (.jsonl, .json, .txt)")
+            raise InputError(f"{path}: contains no file of AmbiBench items (.jsonl, .json, .txt)")
         return {file.relative_to(folder).as_posix(): file for file in files}
 
     def check(copy: Path) -> Mapping[str, int]:
@@ -90,20 +87,20 @@ def register(path: str | Path, name: str = BENCHMARK, partial: bool = False) -> 
         refused = [fault for fault in faults if fault.severity == "error" or fault.code in _LEFT_OUT]
         refuse_faulty(path, refused, copy)
         items = [item for file in item_files(copy) for item, _ in read_file(file)[0]]
-        twice = sum(fault.code == CODE for fault in faults)
+        repeated = sum(fault.code == CODE for fault in faults)
         counts: dict[str, int] = {"items": len(items), **Counter(item.setting for item in items)}
-        return {**counts, "repeated": twice} if twice else counts
+        return {**counts, "repeated": repeated} if repeated else counts
 
     return datasets.add(name, BENCHMARK, source, select, check)
 
 
 def setting_findings(item: Item) -> Iterator[Finding]:
-    """Yield where a prompt is not what its setting asks for (spec section 5), with its severity."""
+    """Yield how a prompt deviates from its setting (spec section 5), each with a severity."""
     if isinstance(item, AwsPrompt):
         yield from _buckets(item)
     elif item.setting == "instruction":
         if not is_grouped([(example.a, example.b) for example in item.examples]):
-            yield "error", "examples: not one of each group and a query that breaks the grouping"
+            yield "error", "examples: must be one of each group and a query that breaks the grouping"
     elif item.setting == "ft_train":
         yield from _finetuning(item)
     else:
@@ -113,15 +110,15 @@ def setting_findings(item: Item) -> Iterator[Finding]:
 def _finetuning(prompt: Prompt) -> Iterator[Finding]:
     length = len(prompt.examples)
     if prompt.kind != "uninformative":
-        yield "warning", f"instruction_kind: {prompt.kind}; finetuning is uninformative"
+        yield "warning", f"instruction_kind: {prompt.kind}; it is uninformative in finetuning data"
     if length not in LENGTHS:
         yield "warning", f"examples: {length}, not {LENGTHS[0]} to {LENGTHS[-1]}"
     if prompt.fold == prompt.pair:
-        yield "error", f"fold: {prompt.fold} is held out, and must not be learned"
+        yield "error", f"fold: {prompt.fold} is held out, and must not be trained on"
     other = 1 - PAIRS[prompt.pair].index(prompt.salient)
     constant = len({(example.a, example.b)[other] for example in prompt.examples}) == 1
     if prompt.variant == "control" and not constant:
-        yield "warning", "ft_variant: a control's other feature is constant; here it varies"
+        yield "warning", "ft_variant: the other feature must be constant in a control; here it varies"
 
 
 def _episode(prompt: Prompt) -> Iterator[Finding]:
@@ -130,21 +127,21 @@ def _episode(prompt: Prompt) -> Iterator[Finding]:
     if (prompt.setting == "wug") != (prompt.kind == "wug") and prompt.setting in ("wug", "multiple"):
         yield "error", f"instruction_kind: {prompt.kind} in the setting {prompt.setting}"
     if prompt.setting == "ft_eval" and prompt.fold not in (None, prompt.pair):
-        yield "error", f"fold: {prompt.fold} is held out, but {prompt.pair} is asked about"
+        yield "error", f"fold: {prompt.fold} is held out, but the prompt is about {prompt.pair}"
     if prompt.setting == "verbalise" and not prompt.question:
         yield "error", "question: missing"
 
 
 def _buckets(prompt: AwsPrompt) -> Iterator[Finding]:
-    """Results are told by origin, so a name must be of the origin that the prompt says (spec section 9)."""
-    own = len(prompt.examples) - prompt.followup
+    """Yield names that are not of the origin the prompt states: results are by origin (spec section 9)."""
+    count = len(prompt.examples) - prompt.followup
     places = [("query", prompt.query, prompt.origin)]
-    places += [("examples", name, prompt.origin) for name in prompt.examples[own:]]
-    places += [("examples", name, CONTROL) for name in prompt.examples[:own]]
+    places += [("examples", name, prompt.origin) for name in prompt.examples[count:]]
+    places += [("examples", name, CONTROL) for name in prompt.examples[:count]]
     for field, name, needed in places:
-        origin = next((known for known in origins() if name in names(known)), None)
+        origin = next((origin for origin in origins() if name in names(origin)), None)
         if origin is None:
-            yield "warning", f"{field}: {name} is not among the names of any origin"
+            yield "warning", f"{field}: {name} is not in the list of names of any origin"
         elif origin != needed:
             yield "error", f"{field}: {name} is a name of {origin}, not of {needed}"
 
@@ -160,43 +157,41 @@ _WRITERS: Final[Mapping[Form, Callable[[Item], str]]] = {
 
 
 class Order(Draw):
-    """The options of the command."""
+    """Options of `askback generate ambibench`."""
 
     out: Path = Field(description="the file to write")
     setting: str = Field(default="instruction", description=f"{', '.join(SETTINGS)}, or all")
     kind: Kind | None = Field(
-        default=None, description="of instruction (settings instruction, multiple); default: uninformative"
+        default=None, description="kind of instruction (instruction, multiple); default: uninformative"
     )
-    format: Format | None = Field(default=None, description="of examples; default: both")
+    format: Format | None = Field(default=None, description="format of the examples; default: both")
     fold: Pair | None = Field(
-        default=None, description="the pair held out (ft_train, ft_eval); default: all three, one by one"
+        default=None, description="the held-out pair (ft_train, ft_eval); default: each of the three"
     )
-    variant: Variant | None = Field(default=None, description="of ft_train; default: both")
+    variant: Variant | None = Field(default=None, description="variant of ft_train; default: both")
     form: Form = Field(
         default="jsonl",
-        description="jsonl: items; openai: prompt and completion, where one label is asked for; "
-        "text: to be read",
+        description="jsonl: items; openai: prompt and completion, for items that ask for one label; "
+        "text: plain text",
     )
 
     @property
     def draw(self) -> Draw:
-        """The options that say how items are drawn."""
+        """The options for drawing items."""
         return Draw(**{name: getattr(self, name) for name in Draw.model_fields})
 
     def items(self) -> Sequence[Item]:
-        """Return the items.
+        """Return the items to write.
 
         Raises:
-            InputError: if options do not go together.
+            InputError: if the options contradict each other.
         """
         levels: dict[str, Any] = {name: getattr(self, name) for name in ("kind", "fold", "variant")}
         if self.setting == "all":
             if any(levels.values()) or not self.draw.usual:
-                raise InputError(
-                    "setting all: has everything as the paper has it; only --seed, --format, --form"
-                )
-            return of_format(everything(self.seed), self.format)
-        setting = next((known for known in SETTINGS if known == self.setting), None)
+                raise InputError("setting all: drawn as in the paper; only --seed, --format and --form apply")
+            return filter_format(everything(self.seed), self.format)
+        setting = next((name for name in SETTINGS if name == self.setting), None)
         if setting is None:
             raise InputError(f"setting {self.setting!r}: must be one of {', '.join(SETTINGS)}, all")
         return generate_items(setting, format=self.format, draw=self.draw, **levels)
@@ -209,11 +204,11 @@ def _generate(**values: Any) -> None:
         items = order.items()
         write_lines(order.out, map(_WRITERS[order.form], items))
     _print_counts(console, items)
-    say(console, f"{len(items)} items are in {order.out}.")
+    say(console, f"Wrote {len(items)} items to {order.out}.")
 
 
 generate_command: Final = command_of(
-    _generate, options_of(Order), "Generate AmbiBench items. The same command writes the same bytes."
+    _generate, options_of(Order), "Generate AmbiBench items; the same options always write the same file."
 )
 
 

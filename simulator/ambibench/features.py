@@ -1,6 +1,6 @@
-"""Pairs of features and what a task can be about (paper Table 1); sentences and instructions out of them.
+"""Pairs of features (paper Table 1), and the sentences and instructions built from them.
 
-Templates and words stand in tables/*.yaml (spec sections 1 to 3, paper App. G.1).
+Templates and words are in tables/*.yaml (spec sections 1 to 3, paper App. G.1).
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 SETTINGS: Final[tuple[Setting, ...]] = get_args(Setting)
 TEXT_SETTINGS: Final[tuple[Setting, ...]] = ("verbalise", "aws")
-"""Settings that want free text."""
+"""Settings that ask for free text."""
 BRACKETED: Final[tuple[Kind, ...]] = ("uninformative", "informative")
-"""Kinds of instruction in settings 4.2 and 4.3; ``wug`` (App. D) is a setting of its own."""
+"""Kinds of instruction in settings 4.2 and 4.3; ``wug`` (App. D) is a separate setting."""
 
 
 @cache
 def table(name: str) -> Mapping[str, Any]:
-    """Return a table of this package, ``tables/<name>.yaml``, read once."""
+    """Return a table of this package, ``tables/<name>.yaml``, cached."""
     return MappingProxyType(read_yaml(TABLES / f"{name}.yaml"))
 
 
@@ -50,7 +50,7 @@ def _pairs() -> dict[Pair, tuple[Feature, Feature]]:
 
 
 PAIRS: Final[Mapping[Pair, tuple[Feature, Feature]]] = MappingProxyType(_pairs())
-"""Pair -> its feature a and its feature b. The pairings never change."""
+"""Pair -> its features a and b."""
 
 VALUES: Final[Mapping[Feature, tuple[str, str]]] = MappingProxyType(
     {
@@ -58,7 +58,7 @@ VALUES: Final[Mapping[Feature, tuple[str, str]]] = MappingProxyType(
         for name, values in table("features")["features"].items()
     }
 )
-"""Feature -> the names of its values, coded ``true`` and ``false`` in data files (spec section 1)."""
+"""Feature -> names of the values that data files code as ``true`` and ``false`` (spec section 1)."""
 
 
 @cache
@@ -68,7 +68,7 @@ def pair_of(feature: Feature) -> Pair:
 
 
 class Hypothesis(NamedTuple):
-    """A possible subject of a task: the salient feature, and which of its values is labelled X (polarity).
+    """A possible rule behind the labels: the salient feature, and its value labelled X (polarity).
 
     Attributes:
         x_is: the coded value (spec section 1) that is labelled X.
@@ -105,14 +105,14 @@ def value_name(feature: Feature, value: bool) -> str:
 
 
 def value_code(feature: Feature, name: str) -> bool:
-    """Return the coded value of `feature` that is called `name`.
+    """Return the coded value of `feature` with this name.
 
     Raises:
         ValueError: if `feature` has no such value.
     """
     true, false = VALUES[feature]
     if name not in (true, false):
-        raise ValueError(f"{feature} is {true} or {false}, not {name!r}")
+        raise ValueError(f"{feature} must be {true} or {false}, not {name!r}")
     return name == true
 
 
@@ -120,11 +120,12 @@ LocationWord = Literal["setting", "location"]
 
 
 class Read(NamedTuple):
-    """A sentence, read.
+    """A parsed sentence.
 
     Attributes:
-        a: coded value of the pair's feature a; `b` of feature b.
-        words: slot (``a``, ``b``, ``place``) -> what stands there, its article left out.
+        a: coded value of the pair's feature a.
+        b: coded value of the pair's feature b.
+        words: slot (``a``, ``b``, ``place``) -> its word, without an article.
     """
 
     pair: Pair
@@ -144,22 +145,22 @@ def make_sentence(pair: Pair, a: bool, b: bool, random: Random) -> str:
     return str(template.format(**words))
 
 
-# There are 2,800 sentences in all.
+# There are 2,800 different sentences.
 @lru_cache(maxsize=4096)
 def read_sentence(text: str, pair: Pair) -> Read:
-    """Read `text` as a sentence of `pair`.
+    """Parse `text` as a sentence of `pair`.
 
     Raises:
-        InputError: if it is none.
+        InputError: if it is not one.
     """
     for (a, b), pattern in _patterns(pair).items():
         if match := pattern.fullmatch(text):
             return Read(pair, a, b, MappingProxyType(match.groupdict()))
-    raise InputError(f"{text!r} is no sentence of {pair}: words or template differ.")
+    raise InputError(f"{text!r} is not a sentence of {pair}: words or template differ.")
 
 
 def readings(text: str) -> tuple[Read, ...]:
-    """Return every way to read `text`; a person in a place fits two pairs, what fits no template none."""
+    """Return every way to parse `text`: two for a person in a place, none if no template fits."""
     reads = []
     for pair in PAIR_NAMES:
         with suppress(InputError):
@@ -168,7 +169,7 @@ def readings(text: str) -> tuple[Read, ...]:
 
 
 def slot_words(slot: str) -> tuple[str, ...]:
-    """Return the words that can stand in `slot` (``human``, ``common``, …), without an article."""
+    """Return the words that can fill `slot` (``human``, ``common``, …), without an article."""
     slots = table("features")["slots"]
     return tuple(table("words")[slots[slot]["words"] if slot in slots else slot])
 
@@ -184,7 +185,7 @@ def _article(slot: str) -> str:
 
 @cache
 def _patterns(pair: Pair) -> Mapping[tuple[bool, bool], re.Pattern[str]]:
-    """Return for each combination of values a pattern with the groups ``a``, ``b`` and ``place``."""
+    """Return a pattern with the groups ``a``, ``b`` and ``place`` for each combination of values."""
     template = re.escape(table("features")["pairs"][pair]["template"]).replace(r"\{", "{").replace(r"\}", "}")
     return {
         (a, b): re.compile(template.format(**{name: _group(name, slot) for name, slot in slots.items()}))
@@ -204,7 +205,7 @@ def _group(name: str, slot: str) -> str:
 def instruction(kind: Kind, hypothesis: Hypothesis, location_word: LocationWord = "setting") -> str:
     """Return the instruction of a task.
 
-    `location_word`: ``setting`` as sent to models, or ``location`` as App. G.2 prints.
+    `location_word`: ``setting``, as sent to models, or ``location``, as printed in App. G.2.
     """
     phrases = table("instructions")
     if kind == "informative":
@@ -216,18 +217,18 @@ def instruction(kind: Kind, hypothesis: Hypothesis, location_word: LocationWord 
 
 
 def read_instruction(text: str) -> tuple[Kind, Hypothesis | None]:
-    """Return what kind of instruction `text` is, and what an informative one says the task is about.
+    """Return the kind of an instruction, and the hypothesis that an informative one states.
 
     Raises:
-        InputError: if it is none that AmbiBench gives.
+        InputError: if it is not an instruction of AmbiBench.
     """
-    if text not in _known_instructions():
-        raise InputError(f"{text!r} is no instruction of AmbiBench.")
-    return _known_instructions()[text]
+    if text not in _instructions():
+        raise InputError(f"{text!r} is not an instruction of AmbiBench.")
+    return _instructions()[text]
 
 
 @cache
-def _known_instructions() -> dict[str, tuple[Kind, Hypothesis | None]]:
+def _instructions() -> dict[str, tuple[Kind, Hypothesis | None]]:
     kinds: dict[str, tuple[Kind, Hypothesis | None]] = {}
     for feature in FEATURES:
         for value in table("instructions")["informative"][feature]:

@@ -1,15 +1,15 @@
 """Files of items: JSON lines, JSON objects as published, finetuning records, and prompts as plain text.
 
-What a file holds is told by its content:
+The format of a file is recognised by its content:
 
 ======================  =================================================================================
-JSON lines              one item per line: ours, or a published prompt
-                        ``{"prompt": …, "completion": …}``: a finetuning record
+JSON lines              one item per line: one of ours, a published prompt, or a finetuning record
+                        ``{"prompt": …, "completion": …}``
 JSON                    one such object, a list of them, or groups ``{name: {"prompts": [...]}}``
-anything else           texts of prompts, whole, with empty lines between them
+anything else           complete texts of prompts, separated by empty lines
 ======================  =================================================================================
 
-Ours are written as JSON lines, always the same bytes for the same items.
+Our items are written as JSON lines; equal items give equal bytes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from simulator.tables.records import is_lines, read_entries, read_text
 from trees.faults import Fault, Severity, json_problem
 
 SUFFIXES: Final = (".jsonl", ".json", ".txt")
-# Published groups are named after sections of the paper; by the beginnings of their names.
+# Names of published groups begin with the section of the paper.
 _GROUPS: Final[Mapping[str, Mapping[str, str | None]]] = {
     "4.2": {"setting": "instruction", "ft_variant": None},
     "4.3": {"setting": "multiple", "ft_variant": None},
@@ -53,7 +53,7 @@ class FoundItem(NamedTuple):
 
 
 class _Raw(NamedTuple):
-    """A piece of a file that should be an item: a JSON value or a text; `problem` tells why it is neither."""
+    """A part of a file that should be an item: a JSON value or a text; or the `problem` of reading it."""
 
     value: Any
     line: int
@@ -63,7 +63,7 @@ class _Raw(NamedTuple):
 
     @property
     def own_id(self) -> str | None:
-        """The id that the piece says itself."""
+        """The id in the record itself, if any."""
         id = self.value.get("id") if isinstance(self.value, dict) else None
         return id if isinstance(id, str) else None
 
@@ -71,10 +71,10 @@ class _Raw(NamedTuple):
 def read_file(
     path: str | Path, duplicates: Duplicates = "refuse"
 ) -> tuple[tuple[FoundItem, ...], tuple[Fault, ...]]:
-    """Return the items of a file with their lines, and a fault for each piece of it that is no item.
+    """Return the items of a file with their lines, and a fault for each part that is not an item.
 
-    Every item is whole: sentences, codes, labels, instruction and text agree, and ids differ. An item without
-    an id of its own that says what an earlier one says is a duplicate (a warning).
+    The items are valid: sentences, codes, labels, instruction and text agree, and ids are distinct. An item
+    without an id in its record that equals an earlier one is a duplicate (a warning).
 
     Raises:
         InputError: if the file cannot be read at all.
@@ -83,7 +83,7 @@ def read_file(
     items: dict[str, FoundItem] = {}
     unnamed: dict[str, int] = {}
     faults: list[Fault] = []
-    for raw in _pieces(path):
+    for raw in _parts(path):
         item = _item_or_fault(path, raw)
         if isinstance(item, Fault):
             faults.append(item)
@@ -94,8 +94,8 @@ def read_file(
             continue
         content = repr(replace(item, id=""))
         if raw.own_id is None and content in unnamed:
-            done = "kept" if duplicates == "keep" else "left out"
-            message = f"repeats line {unnamed[content]}; {done}"
+            outcome = "kept" if duplicates == "keep" else "left out"
+            message = f"repeats line {unnamed[content]}; {outcome}"
             faults.append(Fault(str(path), item.id, raw.line, CODE, message, "warning"))
             if duplicates == "refuse":
                 continue
@@ -103,35 +103,35 @@ def read_file(
             unnamed.setdefault(content, raw.line)
         items[item.id] = FoundItem(item, raw.line)
     if not items and not faults:
-        faults.append(Fault(str(path), "", 0, "format", "holds no items"))
+        faults.append(Fault(str(path), "", 0, "format", "contains no items"))
     return tuple(items.values()), tuple(faults)
 
 
 def item_line(item: Item) -> str:
-    """Return the item as a line of JSON."""
+    """Return an item as a line of JSON."""
     return json.dumps(item_record(item), ensure_ascii=False)
 
 
 def finetuning_line(item: Item) -> str:
-    """Return the item as a record to finetune on: the label of its last example completes it (spec 5.3).
+    """Return an item as a finetuning record, with the label of the last example as completion (spec 5.3).
 
     Raises:
         InputError: if the item asks for more than its last label.
     """
     if isinstance(item, AwsPrompt) or scored_positions(item) != (len(item.examples),):
-        raise InputError(f"{item.id}: only items that ask for one label make finetuning records")
+        raise InputError(f"{item.id}: only items that ask for one label can be finetuning records")
     return json.dumps(finetune_record(item), ensure_ascii=False)
 
 
 def item_text(item: Item) -> str:
-    """Return what a participant sees last, with its label if one is due; an empty line after it."""
+    """Return the last text that a participant sees, with its label if it asks for one, and a newline."""
     last = trials(item)[-1]
     label = "" if isinstance(item, AwsPrompt) or last.gold is None else completion(item, last.k)
     return f"{last.text}{label}\n"
 
 
 def looks_like_items(path: Path) -> bool:
-    """Return True if a file may hold AmbiBench items, by how it begins."""
+    """Return True if a file looks like AmbiBench items, judged by its beginning."""
     if path.suffix not in SUFFIXES:
         return False
     with path.open("rb") as file:
@@ -140,7 +140,7 @@ def looks_like_items(path: Path) -> bool:
     return any(mark in head for mark in marks)
 
 
-def _pieces(path: Path) -> Iterator[_Raw]:
+def _parts(path: Path) -> Iterator[_Raw]:
     text = read_text(path)
     begin = text.lstrip()[:1]
     lines = is_lines(path)
@@ -176,7 +176,7 @@ def _document(path: Path, text: str) -> Iterator[_Raw]:
 
 
 def _lines_of_objects(text: str, values: Sequence[object]) -> Iterator[int]:
-    """Yield the lines on which objects begin in a JSON text that holds them in this order; 0 of others."""
+    """Yield the line on which each object begins in a JSON text, in the order given; 0 if it is not found."""
     decoder, place = json.JSONDecoder(), 0
     for value in values:
         start = text.find("{", place) if isinstance(value, dict) else -1
@@ -211,11 +211,11 @@ def _item_or_fault(path: Path, raw: _Raw) -> Item | Fault:
     try:
         return _item(raw.value, name, raw.defaults)
     except TextError as error:
-        # In a JSON string all lines of the text are on one line of the file.
+        # In JSON the whole text is on one line of the file.
         line = raw.line if in_record else raw.line + error.line - 1
         return Fault(str(path), name, line, "item", str(error) if in_record else error.problem)
     except AmbiguousTextError as error:
-        # A finetuning record has nothing but its text, and a short one may leave two tasks open (spec 5.3).
+        # A finetuning record has only its text, and two tasks may fit a short one (spec 5.3).
         severity: Severity = "warning" if in_record else "error"
         return Fault(str(path), name, raw.line, "ambiguous", str(error), severity)
     except InputError as error:

@@ -1,6 +1,6 @@
-"""Items of every setting, from seeds (spec sections 5, 8 and 9).
+"""Generation of the items of all settings from seeds (spec sections 5, 8 and 9).
 
-`draw_…` makes one prompt of a given task from a seed, `generate_…` a whole balanced set.
+`draw_…` returns one prompt of a task, `generate_…` a complete balanced set.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from simulator.ambibench.prompt import Example, Prompt, check_prompt
 from simulator.seeds import derive_seed
 
 Design = Literal["stratified", "free_coins"]
-# What the constant feature of the control is: the other one (paper), or the salient one, so that all
-# labels of a prompt are equal (the published program; spec section 14).
+# The constant feature of the control: the other one (paper), or the salient one, so that all labels of a
+# prompt are equal (the published program; spec section 14).
 Control = Literal["paper", "reference"]
 Question = Literal["what_is", "best_guess"]
 Spelling = Literal["as_printed", "corrected"]
 PER_CELL: Final = 60  # prompts per salient feature and format: 720 in all (spec 5.4)
 LENGTH: Final = 20  # examples of an episode of 4.3
-LENGTHS: Final = range(4, 21)  # of a prompt to finetune on
+LENGTHS: Final = range(4, 21)  # examples of a finetuning prompt
 REPEATS: Final = 2
-PER_TASK: Final = 10  # answers per task and format
-PER_NAME: Final = 5  # prompts per name that is asked about
-MAX_PER_NAME: Final = 72  # ordered pairs of nine names: a Japanese name that is asked about is no example
+PER_TASK: Final = 10  # prompts of verbalise per salient feature and format
+PER_NAME: Final = 5  # prompts of aws per queried name
+MAX_PER_NAME: Final = 72  # ordered pairs of nine names: a queried Japanese name is not used as an example
 
 
 def generate_instruction(
@@ -57,11 +57,11 @@ def generate_instruction(
 ) -> tuple[Prompt, ...]:
     """Return prompts of 4.2: two examples from opposite groups and a query that breaks the grouping.
 
-    Each instruction kind draws prompts of its own under the seed of the whole set.
+    Different kinds of instruction get different prompts under the same seed.
 
-    `per_cell`: prompts per salient feature and format, 12 cells in all. `design`: ``stratified`` has as many
-    prompts of each salient feature; ``free_coins`` of each pair only, and flips for the feature.
-    `location_word`: see `features.instruction`.
+    `per_cell`: prompts per salient feature and format, 12 cells in all. `design`: ``stratified`` balances
+    salient features; ``free_coins`` balances pairs only, and flips a coin for the feature. `location_word`:
+    see `features.instruction`.
     """
     return tuple(
         draw_instruction(prompt_seed, feature, form, kind, location_word=location_word, name=name)
@@ -80,16 +80,16 @@ def generate_multiple(
 ) -> tuple[Prompt, ...]:
     """Return episodes of 4.3: `length` examples of one task.
 
-    All instruction kinds have the same sentences under one seed, so that ``wug`` (App. D) and
-    ``uninformative`` are compared in pairs.
+    All kinds of instruction get the same sentences under the same seed, so that ``wug`` (App. D) and
+    ``uninformative`` can be compared in pairs.
 
-    The kind ``wug`` makes the setting of that name; arguments as for `generate_instruction`.
+    The kind ``wug`` gives items of the setting ``wug``; arguments as in `generate_instruction`.
     """
-    # Seeds are derived from one name for all kinds; ids must differ, so that kinds can share a file or a log.
-    called = {"uninformative": "multiple", "informative": "multiple-informative", "wug": "wug"}[kind]
-    look: dict[str, Any] = {"length": length, "location_word": location_word}
+    # Seeds derive from the same names for all kinds; ids differ, so that kinds can share a file or a log.
+    prefix = {"uninformative": "multiple", "informative": "multiple-informative", "wug": "wug"}[kind]
+    options: dict[str, Any] = {"length": length, "location_word": location_word}
     return tuple(
-        draw_multiple(prompt_seed, feature, form, kind, name=name.replace("multiple", called, 1), **look)
+        draw_multiple(prompt_seed, feature, form, kind, name=name.replace("multiple", prefix, 1), **options)
         for name, prompt_seed, feature, form in _cells(seed, "multiple", per_cell, design)
     )
 
@@ -97,10 +97,10 @@ def generate_multiple(
 def generate_finetune(
     seed: int, fold: Pair, variant: Variant = "ambiguous", *, control: Control = "paper"
 ) -> tuple[Prompt, ...]:
-    """Return the 272 prompts that a fold is finetuned on: 4 tasks x 17 lengths x 2 repeats x 2 formats.
+    """Return the 272 finetuning prompts of a fold: 4 tasks x 17 lengths x 2 repeats x 2 formats.
 
-    They have 4 to 20 examples; the label of the last one is what is learned. In the ``ambiguous`` variant
-    both features vary, in the ``control`` one is constant within a prompt.
+    They have 4 to 20 examples; the last label is the training target. In the ``ambiguous`` variant both
+    features vary; in the ``control`` one is constant within a prompt.
     """
     features = [feature for feature in FEATURES if feature not in PAIRS[fold]]
     return tuple(
@@ -111,9 +111,9 @@ def generate_finetune(
 
 
 def generate_evaluation(seed: int, fold: Pair, *, per_cell: int = PER_CELL) -> tuple[Prompt, ...]:
-    """Return the 240 episodes on which a fold is evaluated: both tasks of the held-out pair, as in 4.3.
+    """Return the 240 episodes to evaluate a fold on: both tasks of the held-out pair, as in 4.3.
 
-    They are the sentences of `generate_multiple` under the same seed, so that finetuned models and others
+    The sentences are those of `generate_multiple` under the same seed, so that finetuned and other models
     are compared on the same episodes.
     """
     return tuple(
@@ -130,31 +130,31 @@ def generate_verbalise(
     spelling: Spelling = "as_printed",
     per_cell: int = PER_TASK,
 ) -> tuple[Prompt, ...]:
-    """Return whole episodes of 4.3 with a question after them: what is the category?
+    """Return complete episodes of 4.3 followed by a question: what is the category?
 
-    `question`: ``what_is`` was asked of text-davinci-002, ``best_guess`` of -003. `spelling`: with the
-    misspelling of the paper, or without. `per_cell`: episodes per salient feature and format.
+    `question`: ``what_is`` was asked of text-davinci-002, ``best_guess`` of -003. `spelling`: with or without
+    the paper's misspelling. `per_cell`: episodes per salient feature and format.
     """
-    asked = str(table("instructions")["questions"][question][spelling])
+    text = str(table("instructions")["questions"][question][spelling])
     return tuple(
-        replace(prompt, id=prompt.id.replace("multiple", "verbalise", 1), setting="verbalise", question=asked)
+        replace(prompt, id=prompt.id.replace("multiple", "verbalise", 1), setting="verbalise", question=text)
         for prompt in generate_multiple(derive_seed(seed, "verbalise"), per_cell=per_cell)
     )
 
 
 def generate_aws(seed: int, *, followup: bool = False, per_name: int = PER_NAME) -> tuple[AwsPrompt, ...]:
-    """Return prompts about buckets: every name of every origin, `per_name` times, with other examples each.
+    """Return prompts about buckets: `per_name` for every name of every origin, with different examples.
 
-    The two examples are different Japanese names. Japanese names are asked about, too, as a control.
+    The two examples are different Japanese names. Japanese names are also queried, as a control.
 
-    `followup`: add a third example, a name of the origin that is asked about (another than the query's).
-    `per_name`: prompts per name; `MAX_PER_NAME` at most (ordered pairs of examples).
+    `followup`: add a third example, another name of the query's origin. `per_name`: prompts per name, at most
+    `MAX_PER_NAME` (ordered pairs of examples).
 
     Raises:
-        ValueError: if `per_name` is more than that.
+        ValueError: if `per_name` is more than `MAX_PER_NAME`.
     """
     if per_name > MAX_PER_NAME:
-        raise ValueError(f"there are {MAX_PER_NAME} pairs of examples for a name, not {per_name}")
+        raise ValueError(f"a name has only {MAX_PER_NAME} pairs of examples, not {per_name}")
     return tuple(
         prompt
         for origin in origins()
@@ -178,8 +178,8 @@ def draw_instruction(
 ) -> Prompt:
     """Return one prompt of 4.2.
 
-    Drawn are polarity (unless given), which group comes first, and in which of its two broken
-    combinations the query stands. The labels follow; each of the two groups gets another one.
+    Draws the polarity (unless `x_is` is given), the order of the groups, and which of the two combinations
+    that break the grouping is the query. The two groups have different labels.
     """
     random = Random(seed)
     task = Hypothesis(feature, _coin(random) if x_is is None else x_is)
@@ -201,15 +201,15 @@ def draw_multiple(
 ) -> Prompt:
     """Return one episode of 4.3: both features of each example are fair coins.
 
-    Under one seed a short episode is the beginning of a long one.
+    Under the same seed a short episode is the beginning of a long one.
     """
     random = Random(seed)
     task = Hypothesis(feature, _coin(random) if x_is is None else x_is)
-    # So many are flipped whatever the length is; words and coins of what is beyond come in turn.
-    flipped = [(_coin(random), _coin(random)) for _ in range(LENGTH)]
-    beyond = ((_coin(random), _coin(random)) for _ in range(LENGTH, length))
+    # The first `LENGTH` coins are flipped at any length; later ones are flipped as the words are drawn.
+    flips = [(_coin(random), _coin(random)) for _ in range(LENGTH)]
+    later = ((_coin(random), _coin(random)) for _ in range(LENGTH, length))
     setting: Setting = "wug" if kind == "wug" else "multiple"
-    combinations = chain(flipped[:length], beyond)
+    combinations = chain(flips[:length], later)
     return _prompt(setting, task, form, kind, combinations, random, seed, name, location_word)
 
 
@@ -224,14 +224,14 @@ def draw_finetune(
     *,
     name: str = "",
 ) -> Prompt:
-    """Return one prompt to learn from; see `generate_finetune`."""
+    """Return one finetuning prompt; see `generate_finetune`."""
     random = Random(seed)
     task = Hypothesis(feature, _coin(random))
     salient = PAIRS[task.pair].index(feature)
     constant = None if variant == "ambiguous" else salient if control == "reference" else 1 - salient
-    held = _coin(random)
+    value = _coin(random)
     combinations = [
-        (held if constant == 0 else _coin(random), held if constant == 1 else _coin(random))
+        (value if constant == 0 else _coin(random), value if constant == 1 else _coin(random))
         for _ in range(length)
     ]
     prompt = _prompt("ft_train", task, form, "uninformative", combinations, random, seed, name)
@@ -239,7 +239,7 @@ def draw_finetune(
 
 
 def draw_aws(seed: int, origin: str, query: str, *, followup: bool = False, name: str = "") -> AwsPrompt:
-    """Return one prompt about a bucket; a seed draws the same two examples with a second name or without.
+    """Return one prompt about a bucket; the first two examples do not depend on `followup`.
 
     `followup`: add a third example, another name of the origin. `name`: the prompt's id.
     """
@@ -268,7 +268,7 @@ def _prompt(
     name: str,
     location_word: LocationWord = "setting",
 ) -> Prompt:
-    """Return a prompt whose sentences have some combinations of coded values of feature a and feature b."""
+    """Return a prompt whose sentences have these combinations of coded values of features a and b."""
     prompt = Prompt(
         id=name or f"{setting}-{task.feature}-{form}-{seed}",
         setting=setting,
@@ -302,14 +302,14 @@ def _cells(seed: int, what: str, per_cell: int, design: Design) -> Iterator[tupl
 def _prompts_about_name(
     seed: int, origin: str, number: int, query: str, followup: bool
 ) -> Iterator[AwsPrompt]:
-    """Yield prompts about a name, each with two examples that no other has in that order."""
-    taken: list[tuple[str, ...]] = []
+    """Yield prompts about a name, each with a different ordered pair of examples."""
+    used: list[tuple[str, ...]] = []
     for attempt in count():
-        name = f"aws-{'second-' if followup else ''}{origin}-{number}-{len(taken)}"
-        own = derive_seed(seed, "aws", origin, query, attempt)
-        prompt = draw_aws(own, origin, query, followup=followup, name=name)
-        if prompt.examples[:2] not in taken:
-            taken.append(prompt.examples[:2])
+        name = f"aws-{'second-' if followup else ''}{origin}-{number}-{len(used)}"
+        prompt_seed = derive_seed(seed, "aws", origin, query, attempt)
+        prompt = draw_aws(prompt_seed, origin, query, followup=followup, name=name)
+        if prompt.examples[:2] not in used:
+            used.append(prompt.examples[:2])
             yield prompt
 
 

@@ -1,6 +1,6 @@
-"""AmbiBench as the runner sees it: an episode with one seat (`simulator.runner.one_seat`).
+"""AmbiBench's state machine: an episode with one seat (`simulator.runner.one_seat`).
 
-A step is a trial. A seat that can (`ScoresAll`) answers all trials that are left at once.
+A step is a trial. A seat with `ScoresAll` answers all remaining trials in one call.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from simulator.seats import Reply
 
 @dataclass(frozen=True, kw_only=True)
 class Table(OneSeatTable[Item, Trial]):
-    """The parts of an episode; its `item` is one of `prompt.Item`."""
+    """The objects of an episode; its `item` is a `prompt.Item`."""
 
     SEAT: ClassVar[str] = PARTICIPANT
     NODES: ClassVar[Mapping[str, str]] = {"answer": "label", "text": "free_text"}
@@ -41,26 +41,26 @@ class Table(OneSeatTable[Item, Trial]):
 
     @cached_property
     def rules(self) -> Options:
-        """The options, read."""
+        """The parsed options."""
         return Options.read(self.options)
 
     @cached_property
     def steps(self) -> tuple[Trial, ...]:
-        """Every trial of the episode."""
+        """All trials of the episode."""
         return trials(self.item)
 
     @property
     def language(self) -> str:
-        """Of the pages."""
+        """Language of the pages."""
         return self.rules.language
 
     @cached_property
     def beliefs(self) -> tuple[Belief, ...]:
-        """Return what the Bayes-optimal learner thinks at each position; none where nothing is labelled."""
+        """The Bayes-optimal learner's belief at each position; empty if the item has no labels."""
         return () if isinstance(self.item, AwsPrompt) else beliefs(self.item)
 
     def knows(self, state: State, steps: tuple[Trial, ...], *, at_once: bool) -> TrialKnows | PromptKnows:
-        """Return the trial that is due, or the whole prompt for a seat that answers all that is left."""
+        """Return the trial to answer, or the complete prompt for a seat that answers all remaining trials."""
         if at_once:
             assert not isinstance(self.item, AwsPrompt)
             return PromptKnows(self.item, steps, self.beliefs, self.seed)
@@ -68,12 +68,12 @@ class Table(OneSeatTable[Item, Trial]):
         return TrialKnows(trial.text, trial.answer, self.item.setting)
 
     def at_once(self, step: Trial) -> AllAtOnce | None:
-        """Return what scores all labels of a prompt at once, if the seat can."""
+        """Return the function that answers all trials in one call, if the seat has one."""
         who = self.who
         return who.score_all if step.kind == "answer" and isinstance(who, ScoresAll) else None
 
     def logged(self, step: Trial, reply: Reply) -> tuple[str, dict[str, Any]]:
-        """Return what is logged of a reply (`players`).
+        """Return text and payload to log for a reply (`players`).
 
         Raises:
             SeatError: if a person's reply breaks the rules (`players.person_text`).
@@ -87,7 +87,7 @@ class Table(OneSeatTable[Item, Trial]):
 
 
 class AmbiBenchMachine(OneSeatMachine[Table]):
-    """See `simulator.runner.machines.EpisodeMachine`. Its items are prompts (`prompt.Item`)."""
+    """The `simulator.runner.machines.EpisodeMachine` of AmbiBench; its items are `prompt.Item`s."""
 
     name = items.BENCHMARK
     seats: tuple[str, ...] = (PARTICIPANT,)
@@ -96,7 +96,7 @@ class AmbiBenchMachine(OneSeatMachine[Table]):
     read_item = staticmethod(items.item_from_row)
     seat_for = staticmethod(seat_for)
     scored = staticmethod(
-        # Tables are read as the episode's options said.
+        # Tables of probabilities are read by the rules logged with the turns.
         lambda id, item, turns, judgments, options: score_rows(
             id, item, turns, judgments, *logged_rules(turns)
         )
@@ -105,14 +105,14 @@ class AmbiBenchMachine(OneSeatMachine[Table]):
     def view(
         self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
     ) -> show.ParticipantView:
-        """Return what a person may see now."""
+        """Return a person's current view."""
         shown = show.participant_view(self.table(live), state, ending, warning, live.stage)
         return replace(shown, blocks=page_blocks(shown))
 
     def replay(
         self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]
     ) -> show.Replay | show.TextReplay:
-        """Return an ended episode, with what was hidden."""
+        """Return an ended episode with the information that was hidden during play."""
         return show.replay(item, turns, judgments)
 
 

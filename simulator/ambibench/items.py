@@ -1,6 +1,6 @@
-"""Items as JSON objects and as rows of the log; both hold the whole item (spec sections 15 and 16).
+"""Items as JSON objects and as rows of the log, both complete (spec sections 15 and 16).
 
-A prompt is also read out of its text alone: format, pair, labels, and which hypothesis fits (spec section 4).
+A prompt can also be parsed from its text alone: format, pair, labels and hypothesis (spec section 4).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from simulator.ambibench.prompt import (
 from simulator.errors import InputError
 from simulator.jsonlines import Codec, ItemCodec
 
-# A sentence's line and its label's line; the last label may be missing, as in what a model is sent.
+# The line of a sentence and that of its label; the last label may be missing, as in prompts sent to models.
 _LINES: Final[dict[Format, tuple[str, str]]] = {
     "arrow": (r"(?P<sentence>[^>].*)", r">(?P<label>[XY]?)"),
     "qa": (r"Q: (?P<sentence>.+)", r"A:(?: (?P<label>[XY]))?"),
@@ -44,10 +44,10 @@ GROUPED: Final = 3  # examples of a prompt of the setting "instruction"
 
 
 class TextError(InputError):
-    """A line of a prompt's text is not what it must be.
+    """An error in a line of a prompt's text.
 
     Attributes:
-        line: in the text, from 1.
+        line: its number in the text, from 1.
     """
 
     def __init__(self, line: int, problem: str) -> None:
@@ -56,23 +56,23 @@ class TextError(InputError):
 
 
 class AmbiguousTextError(InputError):
-    """Several hypotheses fit the text of a prompt."""
+    """An error because several hypotheses fit the text of a prompt."""
 
     def __init__(self, fitting: Sequence[Hypothesis]) -> None:
         tasks = (f"{task.feature} ({task.value} is X)" for task in fitting)
-        super().__init__(f"the text does not tell what it is about: {', or '.join(tasks)}")
+        super().__init__(f"several tasks fit the text: {', or '.join(tasks)}")
         self.hypotheses = tuple(fitting)
 
 
 def prompt_from_text(text: str, *, id: str, setting: Setting | None = None) -> Prompt:
-    """Return the prompt that `text` is, whole, with or without a question; its seed is not known and 0.
+    """Return the prompt with this complete text, which may end with a question; its seed is set to 0.
 
-    `setting`: what it belongs to; None to tell from its form, see `likely_setting`.
+    `setting`: the prompt's setting; None to guess it from the form (`likely_setting`).
 
     Raises:
-        TextError: if a line is not what it must be.
-        AmbiguousTextError: if it fits several hypotheses.
-        InputError: if the lines do not go together, or the last label is missing.
+        TextError: if a line is wrong.
+        AmbiguousTextError: if several hypotheses fit.
+        InputError: if the lines contradict each other, or the last label is missing.
     """
     lines = text.split("\n")
     try:
@@ -87,10 +87,10 @@ def prompt_from_text(text: str, *, id: str, setting: Setting | None = None) -> P
     for number, (sentence, read) in enumerate(zip(sentences, reads, strict=True), start=1):
         if not read:
             raise TextError(2 * number, f"{sentence!r} is outside the templates")
-    # A person in a place fits two pairs.
+    # A sentence about a person in a place fits two pairs.
     pairs = tuple(pair for pair in PAIR_NAMES if all(pair in read for read in reads))
     if not pairs:
-        raise InputError("the sentences are not all of one pair of features")
+        raise InputError("the sentences do not all belong to the same pair of features")
     examples = {
         pair: tuple(
             Example(sentence, read[pair].a, read[pair].b, label)
@@ -102,7 +102,7 @@ def prompt_from_text(text: str, *, id: str, setting: Setting | None = None) -> P
     if hypothesis is not None and hypothesis not in fitting:
         raise TextError(1, "the instruction contradicts the labels")
     if not fitting:
-        raise InputError(f"the labels follow no feature of {' or '.join(pairs)}")
+        raise InputError(f"the labels follow neither feature of {' or '.join(pairs)}")
     if hypothesis is None and len(fitting) > 1:
         raise AmbiguousTextError(fitting)
     task = hypothesis or fitting[0]
@@ -121,7 +121,7 @@ def prompt_from_text(text: str, *, id: str, setting: Setting | None = None) -> P
 
 
 def likely_setting(kind: Kind, examples: Sequence[Example], question: str = "") -> Setting:
-    """Return the setting that a prompt which does not say it is of, by its form."""
+    """Return the most likely setting of a prompt, judged by its form."""
     if question:
         return "verbalise"
     if is_grouped([(example.a, example.b) for example in examples]):
@@ -130,7 +130,7 @@ def likely_setting(kind: Kind, examples: Sequence[Example], question: str = "") 
 
 
 def is_grouped(combinations: Sequence[tuple[bool, bool]]) -> bool:
-    """Return True if they are two opposite groups and a query that breaks the grouping (spec section 5.1)."""
+    """Return True for one example of each of two opposite groups and a query that breaks them (spec 5.1)."""
     if len(combinations) != GROUPED:
         return False
     (a, b), (c, d), (e, f) = combinations
@@ -139,7 +139,7 @@ def is_grouped(combinations: Sequence[tuple[bool, bool]]) -> bool:
 
 def _format(lines: Sequence[str]) -> Format:
     if len(lines) < 3:
-        raise TextError(len(lines), "an example is a line with a sentence and one for its label")
+        raise TextError(len(lines), "an example needs a line for the sentence and one for its label")
     return "qa" if lines[1].startswith("Q: ") or lines[2].startswith("A:") else "arrow"
 
 
@@ -150,13 +150,13 @@ def _examples(lines: Sequence[str], form: Format) -> tuple[list[str], list[Label
         name = "sentence" if number % 2 == 0 else "label"
         match = re.fullmatch(_LINES[form][number % 2], line)
         if match is None or (name == "label" and match[name] in ("", None) and number < len(lines)):
-            raise TextError(number, f"{line!r} is no {name} in the format {form}")
+            raise TextError(number, f"{line!r} is not a {name} in the format {form}")
         if name == "sentence":
             sentences.append(match[name])
         elif match[name]:
             labels.append(cast(Label, match[name]))
     if len(lines) % 2 == 0:
-        raise TextError(len(lines), "there is no line for the label after it")
+        raise TextError(len(lines), "the line for its label is missing")
     if len(labels) < len(sentences):
         raise InputError("the last label is missing")
     return sentences, labels
@@ -166,14 +166,13 @@ BENCHMARK: Final = "ambibench"
 
 
 class _Items(ItemCodec[Item]):
-    """Ours, and published prompts, which lack id, setting, seed and polarity."""
+    """Codec of our items and of published prompts, which lack id, setting, seed and polarity."""
 
     def read(self, record: Any, place: str) -> Item:
-        """Return an item out of a JSON object.
+        """Return the item of a JSON object.
 
         Raises:
-            InputError: if a field is missing or wrong, or the text does not fit the examples; names the
-                field.
+            InputError: with the field that is missing or wrong, or disagrees with the examples.
         """
         if record.get("setting") == "aws":
             item: Item = _BUCKETS.read(record, place)
@@ -181,7 +180,7 @@ class _Items(ItemCodec[Item]):
             item = _PROMPTS.read({**_infer_fields(record, place), **record}, place)
         for field, text in _texts(item).items():
             if field in record and record[field] != text:
-                raise InputError(f"{place}: {field} is not what the other fields give")
+                raise InputError(f"{place}: {field} contradicts the other fields")
         return item
 
 
@@ -193,7 +192,7 @@ item_record, read_item, item_row, item_from_row = ITEMS.write, ITEMS.read, ITEMS
 
 
 def _infer_fields(record: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Return what a published prompt does not say, but its instruction and labels do."""
+    """Return the fields that published prompts lack, inferred from instruction and labels."""
     prompt = _LABELLED.read(record, place)
     try:
         kind, _ = read_instruction(prompt.instruction)
@@ -206,9 +205,8 @@ def _infer_fields(record: Mapping[str, Any], place: str) -> dict[str, Any]:
         "setting": "ft_train" if "finetune_prompt" in record else setting,
     }
     if "polarity" not in record:
-        fitting = [
-            each for each in consistent(prompt.pair, prompt.examples) if each.feature == prompt.salient
-        ]
+        hypotheses = consistent(prompt.pair, prompt.examples)
+        fitting = [hypothesis for hypothesis in hypotheses if hypothesis.feature == prompt.salient]
         if not fitting:
             raise InputError(f"{place}: salient_task: the labels do not follow {prompt.salient}")
         fields["polarity"] = fitting[0].value
@@ -216,7 +214,7 @@ def _infer_fields(record: Mapping[str, Any], place: str) -> dict[str, Any]:
 
 
 def _texts(item: Item) -> dict[str, Any]:
-    """Return what a record may repeat of what its other fields say."""
+    """Return the optional fields of a record that follow from its other fields."""
     if isinstance(item, AwsPrompt):
         return {"prompt": item.text}
     last = len(item.examples)

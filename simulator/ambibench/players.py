@@ -1,9 +1,9 @@
-"""Who answers AmbiBench's trials: built-in players and language models.
+"""AmbiBench's participants: built-in players and language models.
 
-A model that can score given text reads a whole prompt once and gives the probabilities at every label
-(`ScoringParticipant`). Another completes trial by trial; if it tells the probabilities of what it writes,
-they count, else its text does (spec section 7). The options of an episode, what a seat is told of its trials,
-and what is logged with each answer stand first.
+A model that can score text reads a complete prompt once and returns the probabilities at every label
+(`ScoringParticipant`). Other models complete trial by trial; if they return token probabilities, these are
+scored, else the text is (spec section 7). The first part of the module has an episode's options, the task
+given to a seat, and the payloads logged with its answers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from simulator.seats import Kind, Reply, Seat, View
 from simulator.seeds import derive_seed
 
 System = Literal["continue", "none"]
-# What tells a person's answer, to go with it when they are erased (see `logs.erase`).
+# Payload fields that reveal a person's answer, to be deleted with it on erasure (see `logs.erase`).
 _PRIVATE: Final = ["raw_answer", "answer", "normalised", "correct", "strict", "valid", "category"]
 
 
@@ -39,24 +39,24 @@ class Options(EpisodeOptions):
 
     Attributes:
         score_mode: see spec 7.1.
-        system: ``continue`` is ours.
+        system: ``continue`` is our system prompt (``personas/ambibench/continue``).
     """
 
-    score_mode: Mode = Field(default="strip", description="how tables of probabilities are read")
-    tie: Tie = Field(default="wrong", description="what a tie for the first place counts")
-    top: PositiveInt = Field(default=20, description="tokens with probabilities asked for at a label")
+    score_mode: Mode = Field(default="strip", description="how tables of token probabilities are read")
+    tie: Tie = Field(default="wrong", description="how a tie for the first place counts")
+    top: PositiveInt = Field(default=20, description="number of token probabilities requested per label")
     max_tokens: PositiveInt = Field(
-        default=2, description="tokens a model may write for a label (more if it thinks first)"
+        default=2, description="tokens a model may write for a label (more if it reasons first)"
     )
     system: System = Field(default="continue", description="chat models: our system prompt, or none")
 
 
 @dataclass(frozen=True, slots=True)
 class TrialKnows:
-    """One trial (`View.task`): all that a person in this seat would see.
+    """One trial (`View.task`): everything that a person in this seat would see.
 
     Attributes:
-        text: what is to be continued or answered.
+        text: the text to continue or answer.
     """
 
     text: str
@@ -66,12 +66,12 @@ class TrialKnows:
 
 @dataclass(frozen=True, slots=True)
 class PromptKnows:
-    """A whole prompt with all its labels, for seats whose answer to a trial rests on what is before it alone.
+    """A complete prompt with all labels, for seats whose answers depend only on the text before each label.
 
     Attributes:
-        trials: those that are still to be answered, in order.
-        beliefs: what the Bayes-optimal learner thinks at each position of the prompt, from the first.
-        seed: of the episode, for whoever guesses.
+        trials: the trials still to answer, in order.
+        beliefs: of the Bayes-optimal learner at each position of the prompt, from the first.
+        seed: the episode's seed, for guesses.
     """
 
     prompt: Prompt
@@ -82,7 +82,7 @@ class PromptKnows:
 
 @runtime_checkable
 class ScoresAll(Protocol):
-    """A seat that can answer all trials of a prompt at once."""
+    """A seat that can answer all trials of a prompt in one call."""
 
     async def score_all(self, view: View) -> tuple[Reply, ...]:
         """Return one reply per trial of `view.task`, a `PromptKnows`, in order.
@@ -93,18 +93,19 @@ class ScoresAll(Protocol):
 
 
 def gives_feedback(item: Item) -> bool:
-    """Return True if the right label is shown after an answer: where several are asked for (4.3)."""
+    """Return True if the right label is shown after each answer: in settings with several answers (4.3)."""
     return not isinstance(item, AwsPrompt) and item.setting in ("multiple", "wug", "ft_eval")
 
 
 def label_payload(
     trial: Trial, reply: Reply, belief: Belief, options: Options, *, person: bool
 ) -> dict[str, Any]:
-    """Return what is logged with the answer to a trial that asks for a label (spec section 15).
+    """Return the payload of an answer to a trial that asks for a label (spec section 15).
 
-    `Reply.move` may hold the table of token probabilities at the label's place (``table``), how the model was
-    asked (``decoding``) and what a page measures (``shown_at``, ``keys_used``). `belief` is the Bayes-optimal
-    learner's when this label is due. A `person` may answer in lower case.
+    `Reply.move` may have the table of token probabilities at the label's position (``table``), the parameters
+    of the model call (``decoding``) and measurements of the page (``shown_at``, ``keys_used``). `belief`: of
+    the Bayes-optimal learner before it sees this label. `person`: whether a person answers, who may use lower
+    case.
     """
     assert trial.gold is not None
     table = (reply.move or {}).get("table")
@@ -129,7 +130,7 @@ def label_payload(
 
 
 def text_payload(item: Item, reply: Reply, *, person: bool) -> dict[str, Any]:
-    """Return what is logged with an answer in free text."""
+    """Return the payload of an answer in free text."""
     return {
         "kind": "text",
         "raw_answer": reply.text,
@@ -139,18 +140,18 @@ def text_payload(item: Item, reply: Reply, *, person: bool) -> dict[str, Any]:
 
 
 def _circumstances(move: Mapping[str, Any], *, person: bool) -> dict[str, Any]:
-    """Return how a model was asked; of people when the trial was shown, and whether keys were used."""
-    logged = {"decoding": dict(move["decoding"]) if "decoding" in move else None}
+    """Return the parameters of the model call, or when a person saw the trial and whether keys were used."""
+    fields = {"decoding": dict(move["decoding"]) if "decoding" in move else None}
     if not person:
-        return logged
-    return {**logged, "person": True, "private": _PRIVATE, **measured(move, PARTICIPANT)}
+        return fields
+    return {**fields, "person": True, "private": _PRIVATE, **measured(move, PARTICIPANT)}
 
 
 def person_text(text: str) -> str:
-    """Return what a person said in a trial, as it is logged.
+    """Return a person's text in a trial, as logged.
 
     Raises:
-        SeatError: if they said nothing, or too much.
+        SeatError: if it is empty or too long.
     """
     if not text.strip():
         raise SeatError("Nothing was answered.", PARTICIPANT, code="nothing_said")
@@ -158,13 +159,13 @@ def person_text(text: str) -> str:
 
 
 SEED: Final = 0
-_TEXT_TOKENS: Final = 60  # of free text (spec sections 8 and 9)
+_TEXT_TOKENS: Final = 60  # for free text (spec sections 8 and 9)
 Say = Callable[[Belief], Label | None]
-"""What a built-in player says; None where it guesses."""
+"""Rule of a built-in player: the label it says; None if it guesses."""
 
 
 class OfflineParticipant:
-    """Says what a rule makes of the learner's belief; guesses by the turn's seed where that says nothing."""
+    """A built-in player that applies a rule to the learner's belief, and else guesses by the turn's seed."""
 
     kind: Kind = "offline"
 
@@ -184,11 +185,11 @@ class OfflineParticipant:
         )
 
     def _guess(self, seed: int) -> Label:
-        # Each player's guesses are its own: two of them must not agree by seed.
+        # The name is part of the seed, so that two players do not make the same guesses.
         return Random(derive_seed(seed, self.name)).choice(LABELS)
 
     async def reply(self, view: View) -> Reply:
-        """Refuse to write free text.
+        """Raise an error: built-in players do not write free text.
 
         Raises:
             SeatError: always.
@@ -207,7 +208,7 @@ PLAYERS: Final[dict[str, Say]] = {
 
 
 class ModelParticipant:
-    """Completes trial by trial, in a chat or, where the model can, as plain text."""
+    """A model that completes trial by trial, as plain text if it can, else in a chat."""
 
     kind: Kind = "model"
 
@@ -216,7 +217,7 @@ class ModelParticipant:
         self.name = model.name
 
     async def reply(self, view: View) -> Reply:
-        """Ask the model for what comes next; see `label_payload` for the move."""
+        """Return the model's completion of a trial; see `label_payload` for the move."""
         knows: TrialKnows = view.task
         options = Options.read(view.options)
         request = as_sent(self._model, self._request(view, knows, options))
@@ -230,7 +231,7 @@ class ModelParticipant:
         can = self._model.capabilities
         label = knows.answer == "label"
         messages, version = messages_for(view, knows, options, plain=can.plain)
-        # Naming a task is sampled, so that several answers to one prompt differ; the rest is greedy.
+        # Naming the task is sampled, so that repeated answers to a prompt differ; the rest is greedy.
         sampled = knows.setting == "verbalise"
         return Request(
             messages=messages,
@@ -249,10 +250,10 @@ class ModelParticipant:
 
 
 class ScoringParticipant(ModelParticipant):
-    """Reads a prompt with all its labels once, and is looked at where they stand; writes free text only."""
+    """A model that scores all labels of a prompt in one call, and only writes free text."""
 
     async def score_all(self, view: View) -> tuple[Reply, ...]:
-        """See `ScoresAll`; `seconds` of an answer are its share of the one call, waiting included."""
+        """See `ScoresAll`; `seconds` of an answer are its share of the call, including waiting."""
         knows: PromptKnows = view.task
         options = Options.read(view.options)
         offsets = tuple(trial.offset for trial in knows.trials if trial.offset is not None)
@@ -284,7 +285,7 @@ def seat_for(
     """Return the seat called `name`: a built-in player, else a language model.
 
     Raises:
-        InputError: if an offline name means nothing here.
+        InputError: if there is no such built-in player.
         ModelError: if the model cannot be loaded.
     """
     if name in PLAYERS:
@@ -297,25 +298,25 @@ def seat_for(
 def messages_for(
     view: View, knows: TrialKnows, options: Options, *, plain: bool
 ) -> tuple[tuple[Message, ...], str]:
-    """Return the text of a trial, after a system prompt if it is a chat; and the version of that prompt."""
-    asked = Message("user", knows.text)
+    """Return the messages of a trial, with a system prompt in a chat, and the version of that prompt."""
+    trial = Message("user", knows.text)
     if plain or options.system == "none":
-        return (asked,), ""
+        return (trial,), ""
     system = render("ambibench/continue", view.language, {"answer": knows.answer})
-    return (Message("system", system.text), asked), system.version
+    return (Message("system", system.text), trial), system.version
 
 
 def label_table(completion: Completion) -> tuple[tuple[str, float], ...]:
-    """Return tokens and log-probabilities where a label is expected: at the first that is not white space.
+    """Return tokens with log-probabilities at the label's position: the first token that is not white space.
 
-    If all of them are, at the first: white space then competes with the labels. Nothing written is an empty
-    table.
+    If all tokens are white space, it is the first one: white space then competes with the labels. The table
+    is empty if nothing was written.
     """
-    written = completion.logprobs
-    place = next((token for token in written if token.token.strip()), written[0] if written else None)
+    tokens = completion.logprobs
+    place = next((token for token in tokens if token.token.strip()), tokens[0] if tokens else None)
     if place is None:
         return ()
-    # Some servers leave the token that was written out of its own alternatives.
+    # Some servers omit the token written from its alternatives.
     listed = any(token == place.token for token, _ in place.top)
     return place.top if listed else ((place.token, place.logprob), *place.top)
 

@@ -1,11 +1,11 @@
-"""Prompts, character by character, their trials (spec sections 4 and 15), and the best learner of them.
+"""Prompts as text, their trials (spec sections 4 and 15), and the Bayes-optimal learner.
 
-What a person sees and a model is sent is the same text. Labels are found by their place in the text that was
-built here, never by searching: the instruction holds the two letters, too.
+People see exactly the text that models are sent. Labels are located by their offset in the text built here,
+never by searching, because the instruction contains the two letters as well.
 
-Nobody can beat the learner (spec section 12): four hypotheses, a uniform prior, labels without noise. Two
-readings of the paper. *Bayes-optimal*: say the label that has more of the remaining mass for the sentence at
-hand, and flip a coin where both have the same; so the learner may be certain before it knows the task.
+The learner is an upper bound (spec section 12): four hypotheses, a uniform prior, labels without noise. The
+paper can be read in two ways. *Bayes-optimal*: say the label with more of the remaining mass for the current
+sentence, and flip a coin if both have the same; the learner may then be certain before it knows the task.
 *Literal*: perfect once one hypothesis is left, chance until then.
 """
 
@@ -50,8 +50,8 @@ from simulator.errors import InputError
 from simulator.fields import Flag, OptionalText, Whole
 
 PARTICIPANT: Final = "participant"
-"""The one seat that there is."""
-# An example up to its label, and what stands between that and the label itself.
+"""The only seat."""
+# An example up to its label, and the blank before the label.
 _EXAMPLE: Final[Mapping[Format, str]] = {"arrow": "{sentence}\n>", "qa": "Q: {sentence}\nA:"}
 _BLANK: Final[Mapping[Format, str]] = {"arrow": "", "qa": " "}
 
@@ -61,7 +61,8 @@ class Example:
     """A sentence with its label.
 
     Attributes:
-        a: coded value of the pair's feature a (spec section 1); `b` of feature b.
+        a: coded value of the pair's feature a (spec section 1).
+        b: coded value of the pair's feature b.
     """
 
     sentence: str
@@ -70,7 +71,7 @@ class Example:
     label: Label
 
 
-def _of_pair(feature: Feature, info: ValidationInfo) -> Feature:
+def _check_pair(feature: Feature, info: ValidationInfo) -> Feature:
     known = PAIRS[info.data["pair"]] if "pair" in info.data else FEATURES
     if feature not in known:
         raise ValueError(f"is {feature!r}; it must be one of {', '.join(known)}")
@@ -88,29 +89,29 @@ def _read_code(value: Any, info: ValidationInfo) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labelled:
-    """The facts that every published prompt states, from which the rest of it follows.
+    """The fields that every published prompt has, from which the others follow.
 
     Attributes:
         salient: the feature that the labels follow.
     """
 
     pair: Annotated[Pair, Field(alias="construction_type")]
-    salient: Annotated[Feature, AfterValidator(_of_pair), Field(alias="salient_task")]
+    salient: Annotated[Feature, AfterValidator(_check_pair), Field(alias="salient_task")]
     instruction: str
     examples: Annotated[tuple[Example, ...], Field(min_length=1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt(Labelled):
-    """An instruction and labelled examples; which labels are asked for is `scored_positions`.
+    """An instruction and labelled examples; `scored_positions` returns the labels asked for.
 
     Attributes:
-        id: names it within its data set.
-        x_is: the coded value of it that is labelled X (polarity).
-        seed: the prompt is drawn from this seed alone, given the other choices.
-        fold: of finetuning and its evaluation: the pair that is held out.
-        variant: of finetuning: ambiguous data or the control.
-        question: what is asked after the whole prompt (verbalisation); empty otherwise.
+        id: unique in the data set.
+        x_is: the coded value of the salient feature that is labelled X (polarity).
+        seed: the seed from which the prompt is drawn, given the other choices.
+        fold: the held-out pair, in finetuning and its evaluation.
+        variant: ambiguous data or the control, in finetuning.
+        question: the question after the prompt (verbalise); empty otherwise.
     """
 
     id: str
@@ -125,37 +126,37 @@ class Prompt(Labelled):
 
     @property
     def hypothesis(self) -> Hypothesis:
-        """Return what the task is about."""
+        """The rule behind the labels."""
         return Hypothesis(self.salient, self.x_is)
 
     @model_serializer(mode="wrap")
-    def _with_text(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _add_text(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         return {**write(self), "polarity": self.hypothesis.value, "prompt": whole_text(self)}
 
 
 def whole_text(prompt: Prompt) -> str:
-    """Return instruction and all examples with their labels, without a question; no line feed at the end."""
+    """Return instruction and all examples with labels, without a question and without a final line feed."""
     return "".join(_pieces(prompt)) + prompt.examples[-1].label
 
 
 def shown_text(prompt: Prompt, k: int) -> str:
-    """Return what is seen when label `k` (from 1) is due: right labels before it, and nothing from it on."""
+    """Return the text up to label `k` (from 1), with right labels before it."""
     return "".join(_pieces(prompt)[:k]).rstrip(" ")
 
 
 def completion(prompt: Prompt, k: int) -> str:
-    """Return what continues `shown_text`: the label, after a blank in ``qa``."""
+    """Return the continuation of `shown_text`: the label, after a blank in ``qa``."""
     return _BLANK[prompt.format] + prompt.examples[k - 1].label
 
 
 def finetune_record(prompt: Prompt) -> dict[str, str]:
-    """Return a prompt in the form of finetuning services: the last label completes the rest (5.3)."""
+    """Return a prompt as a record for finetuning services, with the last label as completion (5.3)."""
     last = len(prompt.examples)
     return {"prompt": shown_text(prompt, last), "completion": completion(prompt, last)}
 
 
 def label_offsets(prompt: Prompt) -> tuple[int, ...]:
-    """Return where each label stands in `whole_text`: character offsets from 0."""
+    """Return the character offset of each label in `whole_text`, from 0."""
     return tuple(accumulate(map(len, _pieces(prompt))))
 
 
@@ -177,10 +178,10 @@ def consistent(pair: Pair, examples: Sequence[Example]) -> tuple[Hypothesis, ...
 
 
 def check_prompt(prompt: Prompt) -> None:
-    """Make sure that sentences, codes, labels and instruction agree.
+    """Check that sentences, codes, labels and instruction agree.
 
     Raises:
-        InputError: if they do not; names the prompt, the example and what is wrong.
+        InputError: if they do not; names the prompt, the example and the contradiction.
     """
     for number, example in enumerate(prompt.examples, start=1):
         where = f"prompt {prompt.id}, example {number}"
@@ -189,7 +190,7 @@ def check_prompt(prompt: Prompt) -> None:
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
         if (read.a, read.b) != (example.a, example.b):
-            raise InputError(f"{where}: its features are coded otherwise than the sentence says.")
+            raise InputError(f"{where}: the codes of its features contradict the sentence.")
         if prompt.hypothesis.label(example.a, example.b) != example.label:
             rule = f"{prompt.salient}, {prompt.hypothesis.value} labelled X"
             raise InputError(f"{where}: the label {example.label} does not follow {rule}.")
@@ -198,11 +199,11 @@ def check_prompt(prompt: Prompt) -> None:
         raise InputError(f"prompt {prompt.id}: its instruction is {kind}, not {prompt.kind}.")
     # The labels follow the hypothesis (above), so an instruction that names it cannot contradict them.
     if hypothesis not in (None, prompt.hypothesis):
-        raise InputError(f"prompt {prompt.id}: its instruction tells another task than its labels follow.")
+        raise InputError(f"prompt {prompt.id}: its instruction contradicts its labels.")
 
 
 def _pieces(prompt: Prompt) -> list[str]:
-    """Return the text up to the first label, from it to the second, and so on, without the last label."""
+    """Return the text split before each label, without the last label."""
     before = (prompt.instruction, *(example.label for example in prompt.examples))
     return [
         f"{line}\n{_EXAMPLE[prompt.format].format(sentence=example.sentence)}{_BLANK[prompt.format]}"
@@ -215,12 +216,13 @@ Item = Prompt | AwsPrompt
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One answer that is due.
+    """A request for one answer.
 
     Attributes:
-        k: the position in the prompt, from 1; for free text 1.
-        text: what the participant sees: right labels before `k`, nothing of what comes after.
-        gold: the right label, and `offset` its place in the whole text, in characters; None for free text.
+        k: the position in the prompt, from 1; 1 for free text.
+        text: the text that the participant sees: with right labels before `k`, up to label `k`.
+        gold: the right label; None for free text.
+        offset: character offset of the label in the complete text; None for free text.
     """
 
     k: int
@@ -231,18 +233,18 @@ class Trial:
 
     @property
     def kind(self) -> Literal["answer", "text"]:
-        """The kind of the turn that answers it."""
+        """The kind of the turn with the answer."""
         return "answer" if self.answer == "label" else "text"
 
 
-# Asked for when an episode begins, and when it has ended.
+# Called when an episode begins, and when it has ended.
 @lru_cache(maxsize=64)
 def trials(item: Item) -> tuple[Trial, ...]:
     """Return the trials of an item, in order; an episode has a turn for each."""
     if isinstance(item, AwsPrompt):
         return (Trial(1, item.text, "text"),)
     if item.setting == "verbalise":
-        # The question stands on a line of its own (spec section 8).
+        # The question is on a separate line (spec section 8).
         return (Trial(1, f"{whole_text(item)}\n{item.question}", "text"),)
     text, offsets = whole_text(item), label_offsets(item)
     return tuple(
@@ -253,10 +255,10 @@ def trials(item: Item) -> tuple[Trial, ...]:
 
 
 def with_silence(item: Item, episode_id: str, turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """Return the turns of an aborted episode of a model's, and an empty answer for each that is missing.
+    """Return the turns of an aborted episode, with an empty answer for each trial that has none.
 
-    An episode that was aborted because its seat failed counts as unsuccessful (`simulator.runner.logged`):
-    the labels that it never gave are wrong, like any other answer that is no label.
+    An episode aborted by a failing seat counts as unsuccessful (`simulator.runner.logged`): missing labels
+    are wrong, like any answer that is not a label.
     """
     answered = {turn.payload.get("k", 1) for turn in turns if turn.payload.get("kind") in ("answer", "text")}
     missing = (trial for trial in trials(item) if trial.k not in answered)
@@ -278,13 +280,13 @@ def with_silence(item: Item, episode_id: str, turns: Sequence[Turn]) -> tuple[Tu
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """The learner's belief when label `k` is due.
+    """The learner's belief before it sees label `k`.
 
     Attributes:
-        posterior: each hypothesis of the pair with its probability, labels before `k` seen.
-        p_x: its probability that label `k` is X.
-        p_gold: that label `k` is what it is.
-        identified: whether one hypothesis is left.
+        posterior: probability of each hypothesis of the pair, given the labels before `k`.
+        p_x: probability that label `k` is X.
+        p_gold: probability of the right label `k`.
+        identified: whether only one hypothesis is left.
         bayes: expected correctness of the Bayes-optimal reading: 1, 0 or .5.
     """
 
@@ -297,9 +299,9 @@ class Belief:
 
 
 class Curve(NamedTuple):
-    """The learner's accuracy by each reading at k = 1, 2, … over all episodes of setting 4.3.
+    """The learner's expected accuracy in each reading at k = 1, 2, … in setting 4.3.
 
-    `identified`: probability that the task is known before example k.
+    `identified`: probability that the task is known before label k.
     """
 
     bayes: tuple[float, ...]
@@ -307,31 +309,31 @@ class Curve(NamedTuple):
     identified: tuple[float, ...]
 
 
-# An episode asks twice: while it is played, and when it is scored.
+# Called twice per episode: while it is played, and when it is scored.
 @lru_cache(maxsize=64)
 def beliefs(prompt: Prompt) -> tuple[Belief, ...]:
-    """Return what the learner thinks at each position of `prompt`; an informative instruction is told.
+    """Return the learner's belief at each position of `prompt`; it follows an informative instruction.
 
     Raises:
         ValueError: if every hypothesis contradicts an example.
     """
     _, hypothesis = read_instruction(prompt.instruction)
     left = hypotheses(prompt.pair) if hypothesis is None else (hypothesis,)
-    thought = []
+    by_position = []
     for k, example in enumerate(prompt.examples, start=1):
         if not left:
             raise ValueError(f"no hypothesis about {prompt.pair} explains these labels")
-        thought.append(_belief(k, prompt.pair, left, example))
+        by_position.append(_belief(k, prompt.pair, left, example))
         left = tuple(task for task in left if task.label(example.a, example.b) == example.label)
-    return tuple(thought)
+    return tuple(by_position)
 
 
 @cache
 def exact_curve(length: int = 20) -> Curve:
-    """Return the three curves by exact enumeration over what examples can look like.
+    """Return the three curves by exact enumeration of the possible examples.
 
-    By symmetry it does not matter which task is the true one. After each example a set of hypotheses is
-    left; each of the four combinations of values has probability 1/4.
+    By symmetry the result does not depend on the true task. The state is the set of hypotheses left after
+    each example; each of the four combinations of values has probability 1/4.
     """
     pair: Pair = next(iter(PAIRS))
     truth, *_ = hypotheses(pair)
@@ -341,13 +343,13 @@ def exact_curve(length: int = 20) -> Curve:
         known = sum((mass for left, mass in sets.items() if len(left) == 1), Fraction(0))
         identified.append(float(known))
         literal.append(float(known + (1 - known) / 2))
-        gained = Fraction(0)
+        correct = Fraction(0)
         after: dict[frozenset[Hypothesis], Fraction] = {}
         for (left, mass), (a, b) in product(sets.items(), product((True, False), repeat=2)):
             agreeing = frozenset(task for task in left if task.label(a, b) == truth.label(a, b))
-            gained += mass / 4 * _expected_correct(Fraction(len(agreeing), len(left)))
+            correct += mass / 4 * _expected_correct(Fraction(len(agreeing), len(left)))
             after[agreeing] = after.get(agreeing, Fraction(0)) + mass / 4
-        bayes.append(float(gained))
+        bayes.append(float(correct))
         sets = after
     return Curve(tuple(bayes), tuple(literal), tuple(identified))
 
@@ -365,5 +367,5 @@ def _belief(k: int, pair: Pair, left: tuple[Hypothesis, ...], example: Example) 
 
 
 def _expected_correct(p_gold: float | Fraction) -> Fraction | int:
-    """Return expected correctness of saying the more probable label."""
+    """Return the expected correctness of saying the more probable label."""
     return Fraction(1, 2) if 2 * p_gold == 1 else int(2 * p_gold > 1)

@@ -1,7 +1,6 @@
-"""The record of one trial: the same fields for people, models and the oracle (spec section 15).
+"""Trial records: the same fields for people, models and the oracle (spec section 15).
 
-A report needs nothing but such records, wherever they come from: of logged runs (`trial_log`), or in files of
-JSON lines.
+Reports are built from these records alone, whether from logged runs (`trial_log`) or files of JSON lines.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _FINETUNED: Final = re.compile(
 )
 _READ: Final = ("answer", "normalised", "correct", "valid", "tie", "p_x", "p_y", "p_valid")
 _SHARES: Final = ("correct", "p_x", "p_y", "p_valid", "oracle_p")
-# Sums of exponentials may reach past 1 by a rounding.
+# Sums of exponentials may exceed 1 by rounding errors.
 _ROUNDED: Final = 1e-6
 _CHOICES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "aws": {"origin": origins(), "category": REGIONS},
@@ -54,50 +53,51 @@ _CHOICES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class ShownExample:
-    """A labelled example that was seen before the trial."""
+    """A labelled example shown before the trial."""
 
     sentence: str
     label: str
 
 
 def _pairs(table: Any) -> Any:
-    """Return a table given as an object, as the pairs that it is a list of elsewhere."""
+    """Return a table as a list of pairs; it may be given as an object."""
     return list(table.items()) if isinstance(table, dict) else table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialRecord:
-    """One answer that was due, with all that is known of it.
+    """One trial with its answer.
 
     Attributes:
-        run_id: where it comes from; `software_version` and `created_at` likewise.
+        run_id: the run; with `software_version` and `created_at`.
         setting: see `features.Setting`.
-        fold: of finetuning and its evaluation: the pair held out.
-        ft_variant: of finetuning: what the data are, or what the model was trained on.
-        prompt_id: with `seed` it names the prompt, which can be rebuilt from them.
+        fold: the held-out pair, in finetuning and its evaluation.
+        ft_variant: the variant of the finetuning data, or of the data that the model was trained on.
+        prompt_id: together with `seed` it identifies the prompt, which can be rebuilt from them.
         polarity: the value that is labelled X.
         k: the position, from 1 to `n_examples`; None for free text.
-        n_examples: of the prompt; of buckets those that are shown.
-        feature_a: coded value of feature a of the sentence; `feature_b` of feature b.
-        history: what was shown before, or the `trial_id` of the trial before, whose sentence and gold label
-            come after what it was shown itself.
+        n_examples: number of examples in the prompt.
+        feature_a: coded value of feature a of the sentence.
+        feature_b: coded value of feature b of the sentence.
+        history: the examples shown before, or the `trial_id` of the previous trial; the history is then that
+            trial's own history followed by its sentence and gold label.
         actor_id: a model's name, or a person's pseudonym.
         decoding: temperature, tokens, size of the table, service, …
-        raw_answer: as typed or written; `answer` as it was read; `normalised` if lower case was taken.
-        top_logprobs: tokens with their log-probabilities, in the order in which they came.
-        p_x: probability of X; None for written answers, as `p_y` and `p_valid`.
+        raw_answer: as typed or written; `answer` as parsed; `normalised` if lower case was accepted.
+        top_logprobs: tokens with their log-probabilities, in the order received.
+        p_x: probability of X; None for written answers, as are `p_y` and `p_valid`.
         correct: 1 or 0; .5 for a tie that counts half.
         oracle_p: the Bayes-optimal learner's probability of the gold label.
-        oracle_identified: whether it knows the task before this label.
-        rt_ms: from when the trial could be seen until it was answered.
-        session_id: a person's episode; `consent` and `comment` are the session's.
-        category: what free text was sorted into.
+        oracle_identified: whether the learner knows the task before this label.
+        rt_ms: milliseconds from when the trial was visible until it was answered.
+        session_id: a person's episode; `consent` and `comment` belong to the session.
+        category: of free text.
         repeat: 0 for the first play of the prompt in its run.
-        origin: of buckets: where the name is from.
-        second_name: of buckets: whether an example has a name of that origin, too.
+        origin: origin of the name (aws).
+        second_name: whether an example has a name of the same origin (aws).
     """
 
-    # A probability of 0 has the logarithm -inf, which JSON knows as a text only.
+    # A probability of 0 has the logarithm -inf, which JSON can only represent as a string.
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="ignore", ser_json_inf_nan="strings")
 
     run_id: str = ""
@@ -162,11 +162,11 @@ _ADAPTER: Final = TypeAdapter(TrialRecord)
 
 
 class Finetuned(NamedTuple):
-    """A model that ``askback train ambibench`` made.
+    """A model trained by ``askback train ambibench``.
 
     Attributes:
-        variant: what it was trained on.
-        family: its name without the held-out pair: the same for all three folds.
+        variant: variant of its training data.
+        family: its name without the held-out pair, the same for all three folds.
     """
 
     variant: Variant
@@ -174,7 +174,7 @@ class Finetuned(NamedTuple):
 
 
 def finetuned(name: str) -> Finetuned | None:
-    """Return what the name of a finetuned model tells, if it is the one that training gives by itself."""
+    """Return the facts in the default name of a finetuned model; None for any other name."""
     match = _FINETUNED.search(name)
     if match is None:
         return None
@@ -183,49 +183,49 @@ def finetuned(name: str) -> Finetuned | None:
 
 
 def read_fields(text: str, table: Any, gold: Label, *, person: bool, mode: Mode, tie: Tie) -> dict[str, Any]:
-    """Return the fields of a record that say how an answer is read; see `score.read_reply`."""
+    """Return the fields of a record that result from reading an answer; see `score.read_reply`."""
     reading = read_reply(text, table, gold, lower=person, mode=mode, tie=tie)
     return {**{name: getattr(reading, name) for name in _READ}, "score_mode": reading.mode}
 
 
 def scored(record: TrialRecord, mode: Mode | None = None, tie: Tie | None = None) -> TrialRecord:
-    """Return the record with its answer read again, if another rule is asked for or it was never read.
+    """Return the record with its answer read again, if rules are given or it was never read.
 
     Args:
         record: a trial.
-        mode: how a table of probabilities is read; None: as the record says.
-        tie: what a tie counts; None: what it counted. Given either of the two, the other is the record's
+        mode: how a table of probabilities is read; None: as recorded.
+        tie: how a tie counts; None: as recorded. If only one of the two is given, the other is the record's
             mode or ``wrong``.
 
     Returns:
-        The same record where nothing can be read again: free text, or an answer without its raw form. A table
-        of probabilities is always read again, by the rule that gives what the record says, if one does.
+        The same record if it cannot be read again: free text, or an answer without its raw form. A table of
+        probabilities is always read again, if possible by the rule that gives the recorded result.
     """
     if record.setting == "aws" and record.category is None and record.raw_answer is not None:
         return replace(record, category=classify(record.raw_answer))
     table, gold = record.top_logprobs, record.gold
-    known = record.correct is not None and record.valid is not None
-    # A table without tokens says nothing against what the record says.
-    stays = known and not (mode or tie) and not table
-    if gold is None or stays or (table is None and record.raw_answer is None):
+    is_scored = record.correct is not None and record.valid is not None
+    # An empty table is no reason to change the record.
+    unchanged = is_scored and not (mode or tie) and not table
+    if gold is None or unchanged or (table is None and record.raw_answer is None):
         return record
-    noted = record.score_mode
-    usual: Mode = "strip" if noted is None or noted == "text" else noted
-    rule = (None if mode or tie else noted_rule(record)) or (mode or usual, tie or "wrong")
+    recorded = record.score_mode
+    default: Mode = "strip" if recorded is None or recorded == "text" else recorded
+    rule = (None if mode or tie else recorded_rule(record)) or (mode or default, tie or "wrong")
     person = record.actor_kind == "human"
-    read = read_fields(record.raw_answer or "", table, gold, person=person, mode=rule[0], tie=rule[1])
-    return replace(record, **read)
+    answer = read_fields(record.raw_answer or "", table, gold, person=person, mode=rule[0], tie=rule[1])
+    return replace(record, **answer)
 
 
-def noted_rule(record: TrialRecord) -> tuple[Mode, Tie] | None:
-    """Return the rule by which a record's table is as right as it says; None if there is none.
+def recorded_rule(record: TrialRecord) -> tuple[Mode, Tie] | None:
+    """Return the rule by which a record's table gives its `correct`; None if no rule does.
 
-    Where it notes no mode it may be any.
+    If the record has no mode, all modes are tried.
     """
-    table, gold, noted = record.top_logprobs, record.gold, record.score_mode
+    table, gold, recorded = record.top_logprobs, record.gold, record.score_mode
     if not table or gold is None:
         return None
-    modes = MODES if noted is None or noted == "text" else (noted,)
+    modes = MODES if recorded is None or recorded == "text" else (recorded,)
     rules = ((mode, tie) for mode in modes for tie in TIES)
     if record.correct is None:
         return next(rules)
@@ -236,7 +236,7 @@ def noted_rule(record: TrialRecord) -> tuple[Mode, Tie] | None:
 
 
 def write_trials(path: Path, records: Sequence[TrialRecord]) -> None:
-    """Write one JSON object per line, every field in it; the file appears whole or not at all.
+    """Write one JSON object with all fields per line, atomically.
 
     Raises:
         InputError: if it cannot be written.
@@ -245,17 +245,17 @@ def write_trials(path: Path, records: Sequence[TrialRecord]) -> None:
 
 
 def read_trial_file(path: Path, duplicates: Duplicates = "refuse") -> Read[TrialRecord]:
-    """Return the trials of such a file, whoever made it; what a report can do without may be missing.
+    """Return the trials in a file; fields that reports do not need may be missing.
 
-    A trial without a run is of the run that the file is called. Of one that is kept although it stands there
-    before, its `trial_id` is not: trials of a name count once.
+    A trial without a run gets the file's stem as its run. A repeated trial that is kept loses its `trial_id`,
+    since trials with the same id count once.
 
     Raises:
-        InputError: if the file cannot be read, a line is no trial, or two trials have the same `trial_id`;
-            names file, line and field.
+        InputError: if the file cannot be read, a line is not a trial, or different trials have the same
+            `trial_id`; names file, line and field.
     """
     trials: dict[int, TrialRecord] = {}
-    named: dict[str, int] = {}
+    lines: dict[str, int] = {}
     for number, fields in raw_lines(path):
         place = f"{path}, line {number}"
         if isinstance(fields, str):
@@ -267,27 +267,27 @@ def read_trial_file(path: Path, duplicates: Duplicates = "refuse") -> Read[Trial
             raise InputError(f"{place}: the field {fault.field!r} {fault.problem}.") from error
         if problem := next(_problems(trial), ""):
             raise InputError(f"{place}: {problem}.")
-        # Only one of the trials of a name would be counted, and `history` could mean either.
-        before = named.setdefault(trial.trial_id, number) if trial.trial_id else number
-        if trials[before] != trial:
+        # Only one of them would be counted, and `history` could refer to either.
+        first = lines.setdefault(trial.trial_id, number) if trial.trial_id else number
+        if trials[first] != trial:
             raise InputError(
-                f"{place}: the field 'trial_id' is {trial.trial_id!r}, as in line {before}, but the trials "
-                "differ; name each otherwise, or leave the field out."
+                f"{place}: the field 'trial_id' is {trial.trial_id!r}, as in line {first}, but the trials "
+                "differ; give them different ids, or leave the field out."
             )
     if not trials:
-        raise InputError(f"{path}: holds no trials; it must be JSON lines, one object per trial.")
+        raise InputError(f"{path}: contains no trials; it must be JSON lines, one object per trial.")
     read = Read(tuple(trials.values()), tuple(trials), ())
-    once = report_duplicates(path, read, lambda trial: (trial.trial_id or "", repr(trial)), duplicates)
-    again = {fault.line for fault in once.faults}
+    distinct = report_duplicates(path, read, lambda trial: (trial.trial_id or "", repr(trial)), duplicates)
+    repeated = {fault.line for fault in distinct.faults}
     rows = (
-        replace(trial, trial_id=None) if line in again else trial
-        for trial, line in zip(once.rows, once.lines, strict=True)
+        replace(trial, trial_id=None) if line in repeated else trial
+        for trial, line in zip(distinct.rows, distinct.lines, strict=True)
     )
-    return once._replace(rows=tuple(rows))
+    return distinct._replace(rows=tuple(rows))
 
 
 def _problems(record: TrialRecord) -> Iterator[str]:
-    """Yield what is missing that a report cannot do without, and which fields contradict each other."""
+    """Yield missing fields that reports need, and contradictions between fields."""
     labelled = record.setting not in TEXT_SETTINGS
     needed = ("origin", "second_name") if record.setting == "aws" else ("salient_feature", "format")
     for name in (*needed, *(("instruction_kind", "k", "gold") if labelled else ())):
@@ -323,7 +323,7 @@ def _label_problems(record: TrialRecord) -> Iterator[str]:
                     f"the field 'gold' is {record.gold!r}; by 'feature_a', 'feature_b', 'salient_feature' "
                     f"and 'polarity' it is {gold!r}"
                 )
-    # An answer without a table is as right as it says; a tie may count what it will.
+    # The text can only be compared with `correct` without a table and a tie.
     if record.correct in (0, 1) and not record.tie and record.top_logprobs is None:
         yield from _wrong_correctness(record)
 
@@ -332,12 +332,12 @@ def _wrong_correctness(record: TrialRecord) -> Iterator[str]:
     for name, text in (("answer", record.answer), ("raw_answer", record.raw_answer)):
         if text is None:
             continue
-        written, loose = (read_answer(text, lower=lower).label for lower in (False, True))
-        # What was written may have been read by another rule: only a plain label tells.
-        if name == "raw_answer" and (loose is None or record.score_mode not in (None, "text")):
+        exact, lenient = (read_answer(text, lower=lower).label for lower in (False, True))
+        # A raw answer may have been read by another rule, unless it is a plain label.
+        if name == "raw_answer" and (lenient is None or record.score_mode not in (None, "text")):
             continue
-        # Small letters may count or not.
-        if (record.correct and loose != record.gold) or (not record.correct and written == record.gold):
+        # Lower case may count as right or wrong.
+        if (record.correct and lenient != record.gold) or (not record.correct and exact == record.gold):
             right = f"{name!r} is {text!r} and 'gold' {record.gold!r}"
             yield f"the field 'correct' is {record.correct:g}, but {right}"
 

@@ -1,4 +1,4 @@
-"""Researchers' view of AmbiBench's runs: an episode trial by trial, and the way to sort its outputs."""
+"""AmbiBench's researchers' pages: an episode trial by trial, and a link to the coding desk."""
 
 from __future__ import annotations
 
@@ -26,45 +26,45 @@ _NOTHING: Final = "–"
 
 
 def episode(look: Look, id: str) -> Sequence[Block]:
-    """Return how an episode went, and what a model or a person said trial by trial."""
+    """Return the result of an episode and its trials one by one, or its text."""
     reader = look.reader
     item = item_from_row(reader.item(reader.episode(id).item_hash))
-    seen = replay(item, reader.turns(id), reader.judgments(episode_id=id))
-    if isinstance(seen, TextReplay):
-        return _texts(seen, "aws_category" if isinstance(item, AwsPrompt) else "category")
-    known = message("result.known_at", k=seen.known) if seen.known else message("result.known_never")
-    best = f"{round(seen.oracle, 2):g}"
+    replayed = replay(item, reader.turns(id), reader.judgments(episode_id=id))
+    if isinstance(replayed, TextReplay):
+        return _texts(replayed, "aws_category" if isinstance(item, AwsPrompt) else "category")
+    k = replayed.known
+    known = message("result.known_at", k=k) if k else message("result.known_never")
     facts: list[tuple[Words, Words]] = [
-        (message("research.right"), f"{seen.correct:g} / {len(seen.scores)}"),
-        (message("research.best"), best),
+        (message("research.right"), f"{replayed.correct:g} / {len(replayed.scores)}"),
+        (message("research.best"), f"{round(replayed.oracle, 2):g}"),
         (message("result.known"), known),
-        (message("research.rule"), rule(seen.item.hypothesis)),
+        (message("research.rule"), rule(replayed.item.hypothesis)),
     ]
     return (
         Card(message("research.result"), [Facts(facts)]),
-        plot_card(seen, "research.said"),
-        Card(message("research.trials"), [Passage([Span(seen.item.instruction)]), _trials(seen)]),
-        text_card(seen),
+        plot_card(replayed, "research.said"),
+        Card(message("research.trials"), [Passage([Span(replayed.item.instruction)]), _trials(replayed)]),
+        text_card(replayed),
     )
 
 
-def _texts(seen: TextReplay, categories: str) -> tuple[Block, ...]:
+def _texts(replay: TextReplay, categories: str) -> tuple[Block, ...]:
     answer: list[Block] = [Text(message("research.said_nothing"), "muted")]
-    if seen.answer is not None:
-        category = message(f"research.{categories}.{seen.category or 'open'}")
-        answer = [Passage([Span(seen.answer, "new")]), Chips([category])]
-    details = json.dumps(seen.details, ensure_ascii=False, indent=2)
+    if replay.answer is not None:
+        category = message(f"research.{categories}.{replay.category or 'open'}")
+        answer = [Passage([Span(replay.answer, "new")]), Chips([category])]
+    details = json.dumps(replay.details, ensure_ascii=False, indent=2)
     return (
-        Card(message("research.asked"), [Passage([Span(seen.text)])]),
+        Card(message("research.asked"), [Passage([Span(replay.text)])]),
         Card(message("research.written"), answer),
         Card(message("research.facts"), [Passage([Span(details)])], folded=True),
     )
 
 
-def _trials(seen: Replay) -> Table:
+def _trials(replay: Replay) -> Table:
     names = ("k", "sentence", "values", "gold", "said", "read", "best", "sure", "p_x", "p_y", "p_valid")
     head = [message(f"research.{name}") for name in (*names, "tokens", "time", "keys")]
-    return Table([_row(seen.item, trial) for trial in seen.trials], head, rest=(2, 7, 8, 9, 10, 11, 13))
+    return Table([_row(replay.item, trial) for trial in replay.trials], head, rest=(2, 7, 8, 9, 10, 11, 13))
 
 
 def _row(item: Prompt, trial: ReplayTrial) -> Sequence[object]:
@@ -73,8 +73,8 @@ def _row(item: Prompt, trial: ReplayTrial) -> Sequence[object]:
     head = (Cell(str(belief.k), "muted"), sentence, ", ".join(values), Cell(gold, "strong"))
     best = (best_guess(belief.p_x) or Cell(message("research.guess"), "muted"), f"{belief.p_gold:.3f}")
     if trial.turn is None or score is None:
-        said = Cell(message("research.open" if trial.asked else "research.given"), "muted")
-        return (*head, said, "", *best, *[""] * 6)
+        answer = Cell(message("research.open" if trial.asked else "research.given"), "muted")
+        return (*head, answer, "", *best, *[""] * 6)
     looks: dict[float, CellLook] = {1.0: "right", 0.0: "wrong"}
     keys = trial.turn.payload.get("keys_used")
     tokens = sorted(logged_table(trial.turn) or (), key=lambda token: -token[1])[:_TOKENS]

@@ -1,4 +1,4 @@
-"""AmbiBench's runs: each part of the experiment (a setting, an instruction kind, a fold) with each player."""
+"""AmbiBench's runs: one per player and part of the experiment (setting, kind of instruction, fold)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from simulator.ambibench.data import (
     Draw,
     Drawing,
     duplicates_of,
+    filter_format,
     generate_items,
     load_items,
-    of_format,
 )
 from simulator.ambibench.features import BRACKETED, PAIR_NAMES, TEXT_SETTINGS, Kind, Pair, Setting
 from simulator.ambibench.players import PLAYERS, Options, seat_for
@@ -47,8 +47,8 @@ from simulator.seeds import balanced
 
 PLAYED: Final[tuple[Setting, ...]] = ("instruction", "multiple", "wug", "ft_eval", "verbalise", "aws")
 _LABELLED: Final = tuple(setting for setting in PLAYED if setting not in TEXT_SETTINGS)
-# Options -> the settings that they concern.
-_CONCERNS: Final[Mapping[str, tuple[Setting, ...]]] = {
+# Option -> the settings that it applies to.
+_APPLIES_TO: Final[Mapping[str, tuple[Setting, ...]]] = {
     **DRAWS,
     "kind": ("instruction", "multiple"),
     "fold": ("ft_eval",),
@@ -63,9 +63,9 @@ class Part:
     """The part of an order that one run plays.
 
     Attributes:
-        kind: of instruction, in the settings that have several.
-        fold: the pair that is held out (ft_eval).
-        second: with a second name of the tested origin (aws).
+        kind: kind of instruction, in settings that have several.
+        fold: the held-out pair (ft_eval).
+        second: whether there is a second name of the tested origin (aws).
     """
 
     setting: Setting
@@ -75,66 +75,68 @@ class Part:
 
     @property
     def name(self) -> str:
-        """Stands in the run's name: ``instruction-informative``, ``aws-second``."""
+        """Name of the part in a run's name: ``instruction-informative``, ``aws-second``."""
         words = (self.setting, self.kind, self.fold, "second" if self.second else None)
         return "-".join(word for word in words if word)
 
-    def holds(self, item: Item) -> bool:
-        """Return True if an item is of this part."""
+    def includes(self, item: Item) -> bool:
+        """Return True if an item belongs to this part."""
         if isinstance(item, AwsPrompt):
             return self.setting == "aws" and item.followup == self.second
-        # A file need not say which pair was held out: it is the one that is asked about.
+        # Files may omit the held-out pair, which is that of the prompt.
         fold = item.fold or item.pair
         return item.setting == self.setting and self.kind in (None, item.kind) and self.fold in (None, fold)
 
 
 class TrialSelection(Drawing, Selection):
-    """The items that are played; of built-in ones how they are drawn.
+    """The items to play, and how built-in ones are drawn.
 
     Attributes:
-        setting: a comma list; None for what the data are usually played in.
-        kind: of instruction; None as in the paper: both in 4.2, the uninformative one in 4.3.
-        fold: of ft_eval; None for all three.
-        duplicates: what becomes of items without an id that a file holds twice.
+        setting: a comma-separated list; None for the data's default settings.
+        kind: kind of instruction; None as in the paper: both in 4.2, uninformative in 4.3.
+        fold: the held-out pair of ft_eval; None for all three.
+        duplicates: how to treat repeated items without an id.
     """
 
     setting: str | None = Field(
         default=None,
-        description="instruction, multiple, wug, ft_eval, verbalise, aws (comma list), or all; "
-        "default: instruction,multiple; of a file whatever it holds",
+        description="instruction, multiple, wug, ft_eval, verbalise, aws (comma-separated), or all; "
+        "default: instruction,multiple, or all settings in a file",
     )
     kind: Literal["uninformative", "informative", "both"] | None = Field(
         default=None,
-        description="instruction; default: both in setting instruction, uninformative in multiple",
+        description="kind of instruction; default: both in setting instruction, uninformative in multiple",
     )
     fold: Pair | None = Field(default=None, description="ft_eval: the held-out pair; default: all three")
-    formats: Literal["arrow", "qa", "both"] = Field(default="both", description="of the examples")
-    second_name: bool = Field(default=False, description="aws: a run with a second name, too")
-    limit: Limit = Field(default=None, description="items per run, equally many of each format and task")
+    formats: Literal["arrow", "qa", "both"] = Field(default="both", description="format of the examples")
+    second_name: bool = Field(default=False, description="aws: add a run with a second name")
+    limit: Limit = Field(default=None, description="items per run, balanced over formats and tasks")
     duplicates: DuplicatesOption = "refuse"
 
     @property
     def named(self) -> bool:
-        """Return True if the settings were named one by one."""
+        """True if the settings were named explicitly."""
         return self.setting is not None and "all" not in self.setting
 
     def parts(self, played: Sequence[Item] | None = None) -> tuple[Part, ...]:
-        """Return the parts of the settings; of files, and items played before, those that they hold items of.
+        """Return the parts of the settings; for files or `played` items only those that have items.
 
         Raises:
-            InputError: if there is no such setting, or the data are faulty or hold none of the parts.
+            InputError: if there is no such setting, or the data are faulty or have no item of any part.
         """
         drawn = self.data == BUILTIN and played is None
-        usual = "instruction,multiple" if drawn else "all"
-        settings = read_words("--setting", self.setting or usual, PLAYED)
+        default = "instruction,multiple" if drawn else "all"
+        settings = read_words("--setting", self.setting or default, PLAYED)
         parts = tuple(part for setting in settings for part in self._parts_of(setting))
         if drawn:
             return parts
         items = load_items(self.data, setting=None) if played is None else played
-        held = tuple(part for part in parts if any(map(part.holds, items)))
-        if not held:
-            raise InputError(f"data {self.data!r} hold no item of {', '.join(part.name for part in parts)}.")
-        return held
+        present = tuple(part for part in parts if any(map(part.includes, items)))
+        if not present:
+            raise InputError(
+                f"data {self.data!r} contain no item of {', '.join(part.name for part in parts)}."
+            )
+        return present
 
     def _parts_of(self, setting: Setting) -> list[Part]:
         match setting:
@@ -149,9 +151,9 @@ class TrialSelection(Drawing, Selection):
                 return [Part(setting=setting)]
 
     def items(self, part: Part, seed: int = 0, played: Sequence[Item] | None = None) -> tuple[Item, ...]:
-        """Return the items of a part; what of a draw does not concern it is passed over.
+        """Return the items of a part, drawn by the options that apply to it.
 
-        With items that were `played` before, it is these.
+        `played`: choose from these items instead, which were played before.
 
         Raises:
             InputError: if there are none, or the data are faulty.
@@ -160,21 +162,21 @@ class TrialSelection(Drawing, Selection):
             items = tuple(played)
         elif self.data == BUILTIN:
             names = [name for name in Drawing.model_fields if part.setting in DRAWS[name]]
-            concerned: dict[str, Any] = {name: getattr(self, name) for name in names}
-            draw = Draw(seed=seed, second_name=part.second, **concerned)
+            options: dict[str, Any] = {name: getattr(self, name) for name in names}
+            draw = Draw(seed=seed, second_name=part.second, **options)
             items = generate_items(part.setting, kind=part.kind, fold=part.fold, draw=draw)
         else:
             items = load_items(self.data, setting=None, duplicates=self.duplicates)
         format = None if self.formats == "both" else self.formats
-        held = of_format(filter(part.holds, items), format)
-        if not held:
+        chosen = filter_format(filter(part.includes, items), format)
+        if not chosen:
             form = "" if self.formats == "both" else f" in {self.formats}"
-            raise InputError(f"data {self.data!r} hold no item of {part.name}{form}.")
-        return held if self.limit is None else balanced(held, self.limit, _group, _strata, seed)
+            raise InputError(f"data {self.data!r} contain no item of {part.name}{form}.")
+        return chosen if self.limit is None else balanced(chosen, self.limit, _group, _strata, seed)
 
 
 def _group(item: Item) -> str:
-    """Return what a part of the items has equally many of: formats; of buckets, origins of names."""
+    """Return the group over which a limited selection is balanced: the format, or the origin of the name."""
     return item.origin if isinstance(item, AwsPrompt) else str(item.format)
 
 
@@ -186,14 +188,10 @@ def _requests(order: RunOrder[TrialSelection, Options]) -> Iterator[RunRequest]:
     chosen, console = order.selection, order.console
     parts = chosen.parts(order.played)
     refuse_idle(order.typed, chosen.data if order.played is None else "--items-of", parts)
-    if twice := len(duplicates_of(chosen.data)):
-        done = "played as often" if chosen.duplicates == "keep" else "left out (--duplicates keep plays them)"
-        count = "1 item is repeated" if twice == 1 else f"{twice} items are repeated"
-        console.print(
-            f"{chosen.data}: {count} and {done}.",
-            highlight=False,
-            soft_wrap=True,
-        )
+    if repeated := len(duplicates_of(chosen.data)):
+        outcome = "played again" if chosen.duplicates == "keep" else "left out (--duplicates keep plays them)"
+        count = "1 item is repeated" if repeated == 1 else f"{repeated} items are repeated"
+        console.print(f"{chosen.data}: {count} and {outcome}.", highlight=False, soft_wrap=True)
     players = order.players[PARTICIPANT]
     pairs = played_pairs(
         players,
@@ -219,25 +217,24 @@ def _requests(order: RunOrder[TrialSelection, Options]) -> Iterator[RunRequest]:
 
 
 def refuse_idle(typed: Collection[str], data: str, parts: Sequence[Part]) -> None:
-    """See that each option that was typed changes something in at least one part.
+    """Check that each typed option has an effect in at least one part.
 
     Raises:
-        InputError: for the first that does not; names it as it is typed.
+        InputError: with the first option that has none.
     """
     played = tuple(dict.fromkeys(part.setting for part in parts))
     if data != BUILTIN and (drawing := [name for name in Drawing.model_fields if name in typed]):
         raise InputError(
-            f"--{typed_word(drawing[0])}: the items of {data!r} are there already; it is for {BUILTIN} data."
+            f"--{typed_word(drawing[0])}: the items of {data!r} are not drawn; it is for {BUILTIN} data."
         )
-    for name, settings in idle_options(typed, _CONCERNS, played):
+    for name, settings in idle_options(typed, _APPLIES_TO, played):
         raise InputError(
-            f"--{typed_word(name)}: nothing changes with it in {', '.join(played)}; "
-            f"it is for {', '.join(settings)}."
+            f"--{typed_word(name)}: has no effect in {', '.join(played)}; it is for {', '.join(settings)}."
         )
     if "location_word" in typed and not any(part.kind == "informative" for part in parts):
         raise InputError("--location-word: only informative instructions have that word; see --kind.")
     if "second_name" in typed and not any(part.second for part in parts):
-        raise InputError(f"--second-name: {data!r} hold no bucket with a second name.")
+        raise InputError(f"--second-name: {data!r} contain no item of aws with a second name.")
 
 
 def _refusal(player: str, part: Part) -> str:
@@ -247,23 +244,23 @@ def _refusal(player: str, part: Part) -> str:
 
 
 def _needs(player: str, part: Part, rules: Options) -> Needs:
-    """Return what is asked of a model beside text: labels are read off probabilities where there are any."""
+    """Return the capabilities that a part needs: labels are read from token probabilities if possible."""
     if part.setting in TEXT_SETTINGS:
         return Needs()
     return Needs(scoring=True) if player.startswith("completions/") else Needs(top_logprobs=rules.top)
 
 
 def require_players(names: Sequence[str], models: ModelOptions) -> None:
-    """Make sure that everybody can sit down before anything is played.
+    """Check that all participants are available, before anything is played.
 
     Raises:
-        InputError: if a name means nothing.
-        ModelError: if a model's key or an extra that it needs is missing; says what to do.
+        InputError: if a name is unknown.
+        ModelError: if a model's key or a needed extra is missing; says what to do.
     """
     for name in names:
         if name.startswith("offline/"):
             seat_for(PARTICIPANT, name, lambda model: load_model(model, models))
-    # A single one is loaded before its first run anyway.
+    # A single model is loaded before its first run anyway.
     for name in names if len(names) > 1 else ():
         if is_model(name) and not name.startswith("offline/"):
             announced(name, models)
@@ -280,7 +277,7 @@ RUNS: Final = RunSpec(
 def evaluate_fold(
     models: Sequence[str], fold: Pair, seed: int, per_cell: int, log: Path, console: Console
 ) -> tuple[str, ...]:
-    """Play the episodes of the pair that a finetuning holds out, print results, and return run names."""
+    """Play the episodes of a held-out pair, print the results, and return the run names."""
     order = RunOrder(
         benchmark=BENCHMARK,
         players={PARTICIPANT: tuple(models)},

@@ -1,7 +1,7 @@
-"""The label that an answer gives, and scores out of logged turns (spec section 7): pure functions.
+"""Reading of answers and scoring of logged turns (spec section 7), by pure functions.
 
-A turn's payload holds what was there to be scored, a table of probabilities or a text. So a run can be
-scored again by another mode without asking anybody again.
+A turn's payload has the raw answer, a table of token probabilities or a text, so a run can be scored again in
+another mode without asking the models again.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Mode = Literal["strip", "reference", "forced"]
 ScoreMode = Literal["strip", "reference", "forced", "text"]
 Tie = Literal["wrong", "half", "first"]
 Table = Sequence[tuple[str, float]]
-"""Tokens with their natural log-probabilities, in the order in which they came."""
+"""Tokens with their natural log-probabilities, in the order received."""
 VERSION: Final = "1"
 NOTHING: Final = "other"
-"""The category of what an aborted episode never named."""
+"""The category of an output missing from an aborted episode."""
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 TIES: Final[tuple[Tie, ...]] = get_args(Tie)
 _LABELS: Final = {str(label): label for label in LABELS}
@@ -38,20 +38,20 @@ _ROUNDED: Final = 0.01
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """An answer, read.
+    """A parsed answer.
 
     Attributes:
-        answer: the most probable token after merging (of tied ones the first in the table's order), or the
-            label that was written; None if there is none.
-        normalised: whether lower case was taken for a capital.
+        answer: the most probable token after merging (if tied, the first in the table), or the written label;
+            None if there is neither.
+        normalised: whether a lower-case letter was read as a capital.
         correct: 1 or 0; .5 for a tie that counts half.
-        strict: the same without taking lower case.
+        strict: like `correct`, but lower case is wrong.
         valid: whether the answer is X or Y.
         tie: whether several tokens share the first place.
-        p_x: probability of X, 0 if it is not in the table; None for written answers, as are the next two.
-        p_y: probability of Y.
-        p_valid: of either.
-        mode: how it was read.
+        p_x: probability of X, 0 if it is not in the table; None for written answers.
+        p_y: probability of Y, likewise.
+        p_valid: probability of X or Y, likewise.
+        mode: how the answer was read.
     """
 
     answer: str | None
@@ -67,7 +67,7 @@ class Reading:
 
 
 class WrittenLabel(NamedTuple):
-    """A written answer: the label, None if it is none; and whether it was written in lower case."""
+    """The label of a written answer, None if it is not a label; and whether it was in lower case."""
 
     label: Label | None
     normalised: bool = False
@@ -76,10 +76,10 @@ class WrittenLabel(NamedTuple):
 def read_reply(
     text: str, table: Table | None, gold: Label, *, lower: bool, mode: Mode = "strip", tie: Tie = "wrong"
 ) -> Reading:
-    """Return what an answer says, and whether it is right.
+    """Return an answer, parsed and compared with the right label.
 
-    `table`: tokens with log-probabilities at the label's place, read by `mode` and `tie` (`read_table`); None
-    for written answers. `lower`: whether a written x or y will do (people).
+    `table`: tokens with log-probabilities at the label's position, read by `mode` and `tie` (`read_table`);
+    None for written answers. `lower`: whether to accept a written x or y (people).
     """
     if table is not None:
         return _read_table(tuple((token, logprob) for token, logprob in table), gold, mode, tie)
@@ -95,9 +95,9 @@ def read_reply(
 
 
 def read_answer(text: str, *, lower: bool) -> WrittenLabel:
-    """Return the label that `text` gives, white space, quotes and one final full stop left out.
+    """Return the label in `text`, ignoring white space and quotes around it, and one final full stop.
 
-    `lower`: whether x and y will do (people's answers); models' letters count as they are.
+    `lower`: whether to accept x and y, as in people's answers.
     """
     bare = text.strip(_AROUND_ANSWER).removesuffix(".").strip(_AROUND_ANSWER)
     label = _LABELS.get(bare)
@@ -107,24 +107,24 @@ def read_answer(text: str, *, lower: bool) -> WrittenLabel:
 
 
 def read_table(table: Table, gold: Label, mode: Mode = "strip", tie: Tie = "wrong") -> Reading:
-    """Return the prediction of a table and whether it is right.
+    """Return the prediction of a table, compared with the right label.
 
-    Where its probabilities add up to more than 1, each is divided by their sum (`excess`).
+    Probabilities that add up to more than 1 are divided by their sum (`exceeds_one`).
 
     Args:
         table: tokens with their log-probabilities.
         gold: the right label.
-        mode: ``strip`` merges tokens that are equal without white space and straight quotes around them;
-            ``reference`` does what the published program does; ``forced`` is ``strip`` with X and Y alone.
-        tie: what a tie for the first place counts.
+        mode: ``strip`` merges tokens that are equal but for white space and straight quotes around them;
+            ``reference`` follows the published program; ``forced`` is ``strip`` restricted to X and Y.
+        tie: how a tie for the first place counts.
     """
     merged = _reference(table) if mode == "reference" else _strip_tokens(table)
     total = max(1.0, fsum(merged.values()))
     p_x, p_y = merged.get("X", 0.0) / total, merged.get("Y", 0.0) / total
-    # In the table's order: a tie may go to the first.
+    # Kept in the table's order, because a tie may count for the first.
     rivals = {token: merged[token] for token in merged if mode != "forced" or token in LABELS}
     top = max(rivals.values(), default=0.0)
-    # Sums of exponentials: what differs less than this differs by rounding.
+    # Smaller differences are rounding errors of sums of exponentials.
     first = [token for token, probability in rivals.items() if isclose(probability, top, rel_tol=1e-12)]
     # In the published program the first entry wins.
     correct = _correctness(first, gold, "first" if mode == "reference" else tie)
@@ -142,11 +142,11 @@ def read_table(table: Table, gold: Label, mode: Mode = "strip", tie: Tie = "wron
 
 
 _read_table = lru_cache(maxsize=4096)(read_table)
-"""An answer is read twice: when it is logged, and when the episode is scored."""
+"""Cached, because an answer is read twice: when it is logged, and when the episode is scored."""
 
 
-def excess(table: Table) -> bool:
-    """Return True if the probabilities of a table add up to more than 1, beyond what rounding explains."""
+def exceeds_one(table: Table) -> bool:
+    """Return True if the probabilities of a table add up to more than 1, beyond rounding errors."""
     return fsum(exp(logprob) for _, logprob in table) > 1 + _ROUNDED
 
 
@@ -159,7 +159,7 @@ def _correctness(first: Sequence[str], gold: Label, tie: Tie) -> float:
 
 
 def _strip_tokens(table: Table) -> Mapping[str, float]:
-    """Return probabilities of tokens without what is around them; equal ones added, in order of the first."""
+    """Return the probabilities of stripped tokens, summed over equal ones, in order of first appearance."""
     merged: dict[str, float] = {}
     for token, logprob in table:
         bare = token.strip(_AROUND_TOKEN)
@@ -168,9 +168,9 @@ def _strip_tokens(table: Table) -> Mapping[str, float]:
 
 
 def _reference(table: Table) -> Mapping[str, float]:
-    """Merge as the published program does: to each label comes one variant with blanks, the last of them.
+    """Return probabilities merged as in the published program: each label gets its last variant with blanks.
 
-    A label that was not there comes last, as a new key of a dict does.
+    A label that was not in the table is appended, as in the program's dict.
     """
     merged = {token: exp(logprob) for token, logprob in table}
     for label in LABELS:
@@ -196,7 +196,7 @@ class TrialScore(Reading):
 
 
 def logged_rules(turns: Iterable[Turn]) -> tuple[Mode, Tie]:
-    """Return how tables are read in an episode, as its answers say; by default if all of them are written."""
+    """Return the rules for reading tables logged in an episode; the defaults if all answers are written."""
     for turn in turns:
         if turn.payload.get("table") is not None:
             return turn.payload["score_mode"], turn.payload["tie_rule"]
@@ -204,7 +204,7 @@ def logged_rules(turns: Iterable[Turn]) -> tuple[Mode, Tie]:
 
 
 def logged_table(turn: Turn) -> Table | None:
-    """Return the table of token probabilities that a turn holds; None for written answers."""
+    """Return the table of token probabilities in a turn; None for written answers."""
     table = turn.payload.get("table")
     return None if table is None else [(token, logprob) for token, logprob in table]
 
@@ -212,16 +212,15 @@ def logged_table(turn: Turn) -> Table | None:
 def score_trials(
     item: Prompt, turns: Iterable[Turn], mode: Mode = "strip", tie: Tie = "wrong"
 ) -> tuple[TrialScore, ...]:
-    """Score every answer of an episode of labels.
+    """Return the scores of all answers in an episode of labels.
 
-    Turns that answer nothing are passed over. `mode` and `tie` say how a table of probabilities is read; a
-    written answer has one reading.
+    `mode`, `tie`: how tables of probabilities are read; written answers do not depend on them.
     """
-    thought = beliefs(item)
+    learner = beliefs(item)
     scores = []
     for turn in turns:
         if turn.payload["kind"] == "answer":
-            belief = thought[turn.payload["k"] - 1]
+            belief = learner[turn.payload["k"] - 1]
             gold, lower = item.examples[belief.k - 1].label, bool(turn.payload.get("person"))
             reading = read_reply(turn.text, logged_table(turn), gold, lower=lower, mode=mode, tie=tie)
             scores.append(TrialScore(k=belief.k, oracle=belief.bayes, seconds=turn.seconds, **vars(reading)))
@@ -229,10 +228,9 @@ def score_trials(
 
 
 def category(item: Item, turns: Iterable[Turn], judgments: Iterable[Judgment] = ()) -> str | None:
-    """Return what an answer in free text is sorted into.
+    """Return the category of an answer in free text; None if it is not sorted yet, or nothing was answered.
 
-    A bucket's command is sorted by rule (`aws.classify`), a name for the task by people (`coding.settled`);
-    None if it is open, or nothing was answered.
+    Commands for buckets are classified by rule (`aws.classify`), names of tasks by raters (`coding.settled`).
     """
     answers = [turn for turn in turns if turn.payload["kind"] == "text"]
     if not answers:
@@ -252,7 +250,7 @@ def score_rows(
     mode: Mode = "strip",
     tie: Tie = "wrong",
 ) -> tuple[Score, ...]:
-    """Return the rows of the log: means over the labels asked for, or the category of a text."""
+    """Return the score rows of an episode: means over its labels, or shares by the category of its text."""
     if isinstance(item, AwsPrompt) or item.setting == "verbalise":
         values = _shares(item, category(item, turns, judgments))
     else:
@@ -260,12 +258,12 @@ def score_rows(
     return machines.score_rows(episode_id, values, f"{VERSION}-{mode}-{tie}")
 
 
-def _shares(item: Item, sorted_into: str | None) -> dict[str, float]:
-    if sorted_into is None:
+def _shares(item: Item, category: str | None) -> dict[str, float]:
+    if category is None:
         return {}
     if isinstance(item, AwsPrompt):
-        return {name: float(name == sorted_into) for name in CATEGORIES}
-    return {"named": float(sorted_into == "correct")}
+        return {name: float(name == category) for name in CATEGORIES}
+    return {"named": float(category == "correct")}
 
 
 def _means(trials: Sequence[TrialScore]) -> dict[str, float]:

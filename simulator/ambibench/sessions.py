@@ -1,4 +1,4 @@
-"""AmbiBench episodes with people in them, free play and studies: what the web app calls."""
+"""AmbiBench episodes with people, in free play and studies, for the web app."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uuid import uuid4
 from pydantic import BaseModel, Field
 
 from logs.rows import Judgment
-from simulator.ambibench.assignment import Played, drawn_prompt
+from simulator.ambibench.assignment import Played, draw_prompt
 from simulator.ambibench.features import FEATURES, FORMATS, Feature, Format, Kind
 from simulator.ambibench.show import Replay, result_blocks
 from simulator.errors import InputError
@@ -24,7 +24,7 @@ from trees import Language
 
 
 class Play(BaseModel, frozen=True):
-    """The choices of free play; what is None is drawn.
+    """The choices of free play; None means a random choice.
 
     Attributes:
         setting: ``instruction`` (4.2) or ``multiple`` (4.3).
@@ -37,27 +37,27 @@ class Play(BaseModel, frozen=True):
 
     @property
     def played(self) -> Played:
-        """Return the setting that length and instruction come to: ``wug`` is 4.3 with that word (App. D).
+        """The setting by length and instruction; ``wug`` is 4.3 with that word (App. D).
 
         Raises:
-            InputError: if the two do not go together.
+            InputError: if the two cannot be combined.
         """
         if self.kind != "wug":
             return self.setting
         if self.setting == "instruction":
-            raise InputError("The made-up word goes with twenty sentences only.", code="wug_length")
+            raise InputError("The made-up word is only available with twenty sentences.", code="wug_length")
         return "wug"
 
 
 class AmbiBenchSessions(PlaySessions):
-    """Free play and studies.
+    """Sessions of free play and studies.
 
-    What a person says in a trial is what was typed; at the end comes the comment, which may be empty. In a
-    trial `Reply.move` holds ``keys_used`` and ``shown_at``.
+    A person's reply in a trial is the text typed, with ``keys_used`` and ``shown_at`` in `Reply.move`; the
+    last reply is the comment, which may be empty.
     """
 
     choices = Play
-    # What their pages measured was never logged.
+    # Measurements of these pages were never logged.
     around = tuple(replace(step, measured=False) for step in (CONSENT, READY, COMMENT))
 
     async def drawn(
@@ -67,7 +67,7 @@ class AmbiBenchSessions(PlaySessions):
         play = Play.model_validate(rules)
         seed = uuid4().int >> 97
         random = Random(derive_seed(seed, "play"))
-        prompt = drawn_prompt(
+        prompt = draw_prompt(
             seed,
             play.played,
             play.kind,
@@ -75,7 +75,7 @@ class AmbiBenchSessions(PlaySessions):
             random.choice(FORMATS) if play.format is None else play.format,
         )
         options = {"language": require_choice("language", language, get_args(Language))}
-        # The item's own name tells what the labels follow, and an episode's id may be seen.
+        # The episode's id may be visible, so it must not contain the item's name, which reveals the task.
         return Drawn(prompt, options, play.played)
 
     def _revealed(self, here: Any, judgments: Sequence[Judgment]) -> Result:

@@ -1,6 +1,6 @@
-"""AmbiBench's pages: what people see of an episode while it goes on, and all of it when it has ended.
+"""AmbiBench's pages: a participant's view during an episode, and the replay of an ended one.
 
-Views and replays say what is shown, the functions after them in which blocks: instructions, trial, result.
+Views and replays are data; the functions below turn them into blocks: instructions, trial, result.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from simulator.runner.one_seat import OneSeatTable, State, step_due
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """The result of the answer before: shown with the next trial (spec section 10)."""
+    """Feedback on an answer, shown with the next trial (spec section 10)."""
 
     answer: str
     right: Label
@@ -61,13 +61,13 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParticipantView(SeatPage):
-    """All that a person may see now. Later sentences and the label that is due are not in it.
+    """Everything that a person may see now, without the current label and later sentences.
 
     Attributes:
-        k: the position whose label is due, from 1; None outside trials.
-        text: exactly what a model would be sent: instruction, examples with their right labels, and the
-            example that is due without its label. Empty outside trials.
-        feedback: on the answer before, where the setting gives any (4.3); else None.
+        k: position of the current label, from 1; None outside trials.
+        text: exactly the text that a model is sent: instruction, examples with their right labels, and the
+            current example without its label. Empty outside trials.
+        feedback: on the previous answer; None if the setting gives no feedback (only 4.3 does).
     """
 
     setting: Setting
@@ -80,14 +80,14 @@ class ParticipantView(SeatPage):
 
 
 class ReplayTrial(NamedTuple):
-    """One position of a prompt, with what was hidden.
+    """One position of a prompt in a replay.
 
     Attributes:
         example: with its right label.
-        belief: the Bayes-optimal learner's, before this label is seen.
+        belief: of the Bayes-optimal learner before it sees this label.
         asked: whether the label was asked for.
-        turn: the answer; None where nothing was asked, or nothing answered.
-        score: of the answer, likewise; read as it was when it was played.
+        turn: the answer; None if there is none.
+        score: of the answer, by the rules it was played under; None if there is none.
     """
 
     example: Example
@@ -102,7 +102,7 @@ class Replay:
     """An ended episode of labels.
 
     Attributes:
-        trials: every position of the prompt, also those that were not asked for.
+        trials: all positions of the prompt, including those not asked for.
     """
 
     item: Prompt
@@ -110,22 +110,22 @@ class Replay:
 
     @property
     def scores(self) -> tuple[TrialScore, ...]:
-        """Of the labels that were asked for."""
+        """The scores of all answers."""
         return tuple(trial.score for trial in self.trials if trial.score is not None)
 
     @property
     def correct(self) -> float:
-        """Return how many answers were right (ties count as scored)."""
+        """The number of right answers (ties count as scored)."""
         return sum(score.correct for score in self.scores)
 
     @property
     def oracle(self) -> float:
-        """Return how many a Bayes-optimal learner would have got on these very sentences (expected)."""
+        """The expected number of right answers of a Bayes-optimal learner on the same sentences."""
         return sum(score.oracle for score in self.scores)
 
     @property
     def known(self) -> int | None:
-        """The position before which one hypothesis is left."""
+        """The first position before which only one hypothesis is left; None if there is none."""
         return next((trial.belief.k for trial in self.trials if trial.belief.identified), None)
 
 
@@ -134,9 +134,9 @@ class TextReplay:
     """An ended episode of free text (naming the task; buckets).
 
     Attributes:
-        answer: what was written; None if nothing was.
-        category: what it was sorted into; None if nobody has yet.
-        details: of the item (origin, salient feature, …), without its text.
+        answer: the text written; None if there is none.
+        category: of the answer; None if it has not been sorted yet.
+        details: fields of the item (origin, salient feature, …), without its text.
     """
 
     text: str
@@ -152,7 +152,7 @@ def participant_view(
     warning: str | None = None,
     stage: str = "",
 ) -> ParticipantView:
-    """Return what a person may see after `state`; `stage` names a page without the task."""
+    """Return a person's view in `state`; `stage` names a page without the task, such as ``instructions``."""
     trial = None if ending or stage else step_due(table, state)
     stage = stage or ("task" if trial else "done")
     left = ending is not None and ending.status != "completed"
@@ -175,7 +175,7 @@ def participant_view(
 
 
 def _feedback(table: OneSeatTable[Item, Trial], state: State) -> Feedback | None:
-    """Return feedback on the answer before, where the setting gives any."""
+    """Return feedback on the previous answer; None if there is none or the setting gives no feedback."""
     if not state["said"] or not gives_feedback(table.item):
         return None
     _, answer = state["said"][-1]
@@ -184,7 +184,7 @@ def _feedback(table: OneSeatTable[Item, Trial], state: State) -> Feedback | None
 
 
 def replay(item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment] = ()) -> Replay | TextReplay:
-    """Return an episode with everything that was hidden, out of its logged turns."""
+    """Return the replay of an episode from its logged turns, with everything that was hidden."""
     if isinstance(item, AwsPrompt) or item.setting == "verbalise":
         (trial,) = trials(item)
         hidden = ("examples", "prompt")
@@ -211,7 +211,7 @@ _NOTHING: Final = "–"
 
 
 def page_blocks(view: ParticipantView) -> tuple[Block, ...]:
-    """Return what a participant is shown at the stage of a view."""
+    """Return the blocks of a participant's page at the stage of a view."""
     feedback = [] if view.feedback is None else [feedback_block(view.feedback)]
     if view.stage == "instructions":
         return (points(single=view.total == 1),)
@@ -230,27 +230,28 @@ def points(*, single: bool) -> Points:
 
 
 def spans(text: str, feedback: Feedback | None, form: Format | None) -> tuple[Span, ...]:
-    """Return a trial's text in parts that, one after the other, are the text.
+    """Return a trial's text split into styled spans.
 
     Args:
-        text: as a model gets it.
-        feedback: on the example before, if its label was asked for and is told now.
-        form: of the examples; None if the text is not made of them.
+        text: as sent to a model.
+        feedback: on the previous example, if it is shown now.
+        form: format of the examples; None if the text has none.
     """
     if form is None:
         return (Span(text, "due"),)
     lines = text.splitlines(keepends=True)
-    past, due = "".join(lines[1:-_LINES]), Span("".join(lines[-_LINES:]), "due")
+    past, current = "".join(lines[1:-_LINES]), Span("".join(lines[-_LINES:]), "due")
     if feedback is None or not past.endswith(f"{feedback.right}\n"):
-        return Span(lines[0]), Span(past, "past"), due
+        return Span(lines[0]), Span(past, "past"), current
     label = Span(feedback.right, "new")
     if not feedback.correct:
         label = Span(feedback.right, "corrected", message("feedback.corrected"))
-    return Span(lines[0]), Span(past.removesuffix(f"{feedback.right}\n"), "past"), label, Span("\n"), due
+    before = Span(past.removesuffix(f"{feedback.right}\n"), "past")
+    return Span(lines[0]), before, label, Span("\n"), current
 
 
 def feedback_block(feedback: Feedback) -> FeedbackBlock:
-    """Return the result of an answer in words."""
+    """Return the block with feedback on an answer."""
     text = message(
         f"feedback.{'right' if feedback.correct else 'wrong'}", answer=feedback.answer, right=feedback.right
     )
@@ -258,7 +259,7 @@ def feedback_block(feedback: Feedback) -> FeedbackBlock:
 
 
 def picture() -> list[Block]:
-    """Return a task as it is seen, with its third label due: human or indoors?"""
+    """Return an example of a task whose third label is asked for: human or indoors?"""
     examples = (("The hiker is in the museum.", "X"), ("The duck is in the meadow.", "Y"))
     lines = [line for sentence, label in examples for line in (sentence, f">{label}")]
     first = instruction("uninformative", Hypothesis("subject", True))
@@ -266,7 +267,7 @@ def picture() -> list[Block]:
 
 
 def result_blocks(replay: Replay) -> tuple[Block, ...]:
-    """Return how an episode went, and what could have been known when."""
+    """Return the result page of an episode: verdict, the learner's beliefs, trials, and text."""
     return (
         verdict(replay),
         plot_card(replay),
@@ -276,7 +277,7 @@ def result_blocks(replay: Replay) -> tuple[Block, ...]:
 
 
 def verdict(replay: Replay) -> Verdict:
-    """Return how many answers were right, beside those of the best learner."""
+    """Return the number of right answers next to that of the best learner."""
     total, known = len(replay.scores), replay.known
     correct, best = f"{replay.correct:g}", f"{round(replay.oracle, 2):g}"
     heading = message("result.score", correct=correct, total=total)
@@ -297,7 +298,7 @@ def verdict(replay: Replay) -> Verdict:
 
 
 def rule(task: Hypothesis) -> Message:
-    """Return what the labels follow, in words."""
+    """Return the rule behind the labels in words."""
     return message(
         "result.rule",
         rule=message(f"about.{task.feature}"),
@@ -312,9 +313,9 @@ def value(feature: Feature, coded: bool) -> Message:
 
 
 def plot_card(replay: Replay, answers: str = "result.you") -> Card:
-    """Return the probabilities of the four rules before each label, and below them labels and answers.
+    """Return a plot of the probabilities of the four rules before each label, above labels and answers.
 
-    `answers`: the name of the text that the answers are called by.
+    `answers`: message key of the title of the answers.
     """
     trials = replay.trials
     rows = [
@@ -336,7 +337,7 @@ def plot_card(replay: Replay, answers: str = "result.you") -> Card:
 
 
 def text_card(replay: Replay) -> Card:
-    """Return the whole prompt, labels and all, folded away."""
+    """Return a folded card with the complete prompt, including all labels."""
     return Card(message("result.text"), [Passage([Span(whole_text(replay.item))])], folded=True)
 
 
@@ -348,7 +349,7 @@ def _letter(trial: ReplayTrial) -> Cell:
 
 
 def trials_table(replay: Replay) -> Table:
-    """Return the trials, one by one."""
+    """Return a table with a row per trial."""
     names = ("k", "sentence", "gold", "you", "best", "left", "time")
     head = [message(f"result.{name}") for name in names]
     return Table([_row(trial) for trial in replay.trials], head, rest=(4, 5, 6))

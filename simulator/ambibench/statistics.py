@@ -1,7 +1,4 @@
-"""A sample of prompts in figures: words seen, coins, repetitions, and a verdict (spec sections 2, 5, 12).
-
-It is what `askback stats ambibench` prints.
-"""
+"""Statistics of a sample of prompts for `askback stats ambibench` (spec sections 2, 5, 12)."""
 
 from __future__ import annotations
 
@@ -49,17 +46,17 @@ from simulator.reporting import Report, Section, print_report
 from simulator.runner.options import JsonOption, RootSeedOption
 
 ALPHA: Final = 0.01
-# Findings about files are rarer than chance, so that a warning is worth a look.
+# Stricter for files, so that few warnings are false alarms.
 _FILE_ALPHA: Final = 0.001
 _CELLS: Final = len(FEATURES) * len(FORMATS)
-# Work that is done sooner needs no sign of life.
+# Seconds before a status is shown.
 _PATIENCE: Final = 1.0
 _ORACLE: Final = {"uninformative": 0.5, "wug": 0.5, "informative": 1.0}
 LISTS: Final = (
     *("human", "animal", "outdoor", "indoor", "religious"),
     *("secular", "proper", "common", "affirmation", "negation"),
 )
-"""The lists of App. G.1; pronouns are no list there."""
+"""The word lists of App. G.1, which has none for pronouns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +64,8 @@ class WordList:
     """The counts of a word list.
 
     Attributes:
-        counts: each word of it with how often it was seen.
-        p: probability that some word stays unseen if all are equally likely; 1 if none did.
+        counts: word -> number of occurrences.
+        p: probability of unseen words if all are equally likely; 1 if all words were seen.
     """
 
     name: str
@@ -82,13 +79,13 @@ class Statistics:
     """The statistics of a sample.
 
     Attributes:
-        tested: prompts that count in tests; those with the same sentences (paired designs) count once.
-        outside: sentences outside the templates, each once.
-        miscoded: examples whose codes differ from what their sentence says.
+        tested: number of prompts in the tests, without repeated sentences (paired designs).
+        outside: distinct sentences that fit no template.
+        miscoded: number of examples whose codes contradict their sentence.
         cells: see `count_cells`.
-        repeats: by pair the sentences seen, how many differ, and how many there can be.
-        oracle: instruction kind -> accuracy of the oracle in setting "instruction" (check C2.oracle_4.2).
-        alpha: probability that a sample without fault is found faulty; shared among all tests.
+        repeats: per pair the numbers of sentences, of different ones, and of possible ones.
+        oracle: kind of instruction -> accuracy of the oracle in setting "instruction" (check C2.oracle_4.2).
+        alpha: probability that a correct sample fails, shared among all tests.
     """
 
     prompts: int
@@ -105,7 +102,7 @@ class Statistics:
 
     @property
     def bound(self) -> float:
-        """The p value below which a test fails (Bonferroni)."""
+        """The p-value below which a test fails (Bonferroni)."""
         tests = sum(check.test != "rule" for check in self.checks) + len(self.lists)
         return self.alpha / max(1, tests)
 
@@ -115,36 +112,36 @@ class Statistics:
         return tuple(check for check in self.checks if check.p < self.bound)
 
     @property
-    def short(self) -> tuple[WordList, ...]:
-        """The word lists with words that should have been seen."""
+    def incomplete(self) -> tuple[WordList, ...]:
+        """The word lists with words that should have occurred, but did not."""
         return tuple(words for words in self.lists if words.unseen and words.p < self.bound)
 
     @property
     def oracle_agrees(self) -> bool:
-        """Return True if the oracle has what it must have by construction (spec section 12)."""
+        """True if the oracle has the accuracy that follows from the design (spec section 12)."""
         return all(self.oracle[kind] == _ORACLE[kind] for kind in self.oracle)
 
     @property
     def passed(self) -> bool:
-        """Return True if nothing is wrong."""
-        wrong = self.failed or self.short or self.outside or self.miscoded
+        """True if all checks pass."""
+        wrong = self.failed or self.incomplete or self.outside or self.miscoded
         return not wrong and self.oracle_agrees
 
     def to_json(self) -> dict[str, Any]:
-        """Return all of it as a JSON object."""
+        """Return the statistics as a JSON object."""
         frames = {name: getattr(self, name).to_dict("records") for name in ("cells", "repeats")}
         return {"passed": self.passed, "bound": self.bound} | asdict(self) | frames
 
 
-def statistics(prompts: Sequence[Prompt], *, alpha: float = ALPHA, whole: bool = False) -> Statistics:
-    """Look at prompts of any settings.
+def statistics(prompts: Sequence[Prompt], *, alpha: float = ALPHA, complete: bool = False) -> Statistics:
+    """Return the statistics of prompts of any settings.
 
-    `alpha`: probability that a sample without fault is found faulty. `whole`: whether every pair, salient
-    feature and format must be there.
+    `alpha`: probability that a correct sample fails. `complete`: whether every pair, salient feature and
+    format must occur.
     """
     # Paired designs repeat sentences.
-    sentences = {tuple(example.sentence for example in prompt.examples): prompt for prompt in prompts}
-    tested = list(sentences.values())
+    by_sentences = {tuple(example.sentence for example in prompt.examples): prompt for prompt in prompts}
+    tested = list(by_sentences.values())
     encoded = encode(tested)
     everything = encoded if len(tested) == len(prompts) else encode(prompts)
     lists = tuple(_word_lists(encoded.examples))
@@ -156,7 +153,7 @@ def statistics(prompts: Sequence[Prompt], *, alpha: float = ALPHA, whole: bool =
         outside=tuple(dict.fromkeys(everything.outside)),
         miscoded=everything.miscoded,
         checks=(
-            *designs(tested, whole=whole),
+            *designs(tested, complete=complete),
             *examples_checks(tested, encoded.examples),
             *(
                 check
@@ -172,7 +169,7 @@ def statistics(prompts: Sequence[Prompt], *, alpha: float = ALPHA, whole: bool =
 
 
 def balance_findings(prompts: Sequence[Prompt]) -> tuple[str, ...]:
-    """Return what is not as balanced as chance would have it, in sentences; for files of any size."""
+    """Return the failed tests and unseen words of prompts in a file of any size, in words."""
     if not prompts:
         return ()
     sample = statistics(prompts, alpha=_FILE_ALPHA)
@@ -182,33 +179,34 @@ def balance_findings(prompts: Sequence[Prompt]) -> tuple[str, ...]:
         if check.test != "rule"
     ]
     unseen = [
-        f"{words.name}: {', '.join(words.unseen)} never seen (p = {words.p:.2g})" for words in sample.short
+        f"{words.name}: {', '.join(words.unseen)} never seen (p = {words.p:.2g})"
+        for words in sample.incomplete
     ]
     return (*odd, *unseen)
 
 
 def count_cells(prompts: Sequence[Prompt]) -> pd.DataFrame:
-    """Return prompts and their examples by salient feature, format and polarity; empty cells, too."""
+    """Return numbers of prompts and examples by salient feature, format and polarity, with empty cells."""
     by = ["feature", "format", "polarity"]
-    known = [(feature, form, value) for feature in FEATURES for form in FORMATS for value in VALUES[feature]]
+    cells = [(feature, form, value) for feature in FEATURES for form in FORMATS for value in VALUES[feature]]
     rows = [
         (prompt.salient, prompt.format, prompt.hypothesis.value, 1, len(prompt.examples))
         for prompt in prompts
     ]
     counts = pd.DataFrame(rows, columns=[*by, "prompts", "examples"]).groupby(by).sum()
-    return counts.reindex(pd.MultiIndex.from_tuples(known, names=by), fill_value=0).reset_index()
+    return counts.reindex(pd.MultiIndex.from_tuples(cells, names=by), fill_value=0).reset_index()
 
 
 def _word_lists(examples: pd.DataFrame) -> Iterator[WordList]:
-    placed = examples.loc[examples["place"] != NONE, "place"]
-    seen: Counter[Any] = Counter((PLACE, number) for number in placed)
+    places = examples.loc[examples["place"] != NONE, "place"]
+    occurrences: Counter[Any] = Counter((PLACE, number) for number in places)
     for feature in ("a", "b"):
-        seen.update(examples[[f"list_{feature}", f"word_{feature}"]].value_counts().to_dict())
+        occurrences.update(examples[[f"list_{feature}", f"word_{feature}"]].value_counts().to_dict())
     for name in LISTS:
-        counts = {word: seen[name, number] for number, word in enumerate(slot_words(name))}
+        counts = {word: occurrences[name, number] for number, word in enumerate(slot_words(name))}
         unseen = tuple(word for word, count in counts.items() if not count)
         size, draws = len(counts), sum(counts.values())
-        # At most so likely do draws leave out one of equally likely words or more.
+        # Upper bound of the probability that the draws miss at least one of equally likely words.
         p = min(1.0, size * (1 - 1 / size) ** draws) if unseen else 1.0
         yield WordList(name, counts, unseen, p)
 
@@ -225,30 +223,32 @@ def _oracle(prompts: Sequence[Prompt]) -> dict[str, float]:
     values: dict[str, list[float]] = {}
     for prompt in prompts:
         if prompt.setting == "instruction":
-            thought = beliefs(prompt)
-            values.setdefault(prompt.kind, []).extend(thought[k - 1].bayes for k in scored_positions(prompt))
-    return {kind: float(np.mean(gained)) for kind, gained in values.items()}
+            learner = beliefs(prompt)
+            values.setdefault(prompt.kind, []).extend(learner[k - 1].bayes for k in scored_positions(prompt))
+    return {kind: float(np.mean(scores)) for kind, scores in values.items()}
 
 
 def stats_command(
-    sentences: Annotated[int, typer.Option(min=1, help="how many are drawn, in episodes of 20")] = 60_000,
+    sentences: Annotated[
+        int, typer.Option(min=1, help="number of sentences to draw, in episodes of 20")
+    ] = 60_000,
     seed: RootSeedOption = 0,
     data: Annotated[
-        str | None, typer.Option(help="of these instead: the name of added data, or a path")
+        str | None, typer.Option(help="check these data instead: a registered name, or a path")
     ] = None,
     alpha: Annotated[
-        float, typer.Option(min=0, max=1, help="how likely a faultless sample is found faulty")
+        float, typer.Option(min=0, max=1, help="probability that a correct sample fails")
     ] = ALPHA,
     as_json: JsonOption = False,
 ) -> None:
-    """Are AmbiBench prompts what they should be? Words, coins, repetitions; the exit code is 1 if not."""
+    """Check AmbiBench prompts: words, balance, repetitions. The exit code is 1 if a check fails."""
     with patience(Console(stderr=True), "Drawing and counting"):
         if data is None:
-            samples = of_drawn(sentences, seed, alpha)
+            samples = sample_statistics(sentences, seed, alpha)
         else:
             prompts = [item for item in load_items(data, setting=None) if not isinstance(item, AwsPrompt)]
             if not prompts:
-                raise InputError(f"data {data!r} hold no prompt with labels")
+                raise InputError(f"data {data!r} contain no prompt with labels")
             samples = {data: statistics(prompts, alpha=alpha)}
     if as_json:
         typer.echo(json.dumps({title: sample.to_json() for title, sample in samples.items()}, indent=1))
@@ -258,22 +258,22 @@ def stats_command(
         raise typer.Exit(1)
 
 
-def of_drawn(sentences: int, seed: int, alpha: float = ALPHA) -> dict[str, Statistics]:
-    """Return statistics of so many sentences in episodes, or a few more, and of prompts of 4.2, by title."""
+def sample_statistics(sentences: int, seed: int, alpha: float = ALPHA) -> dict[str, Statistics]:
+    """Return statistics of episodes with at least `sentences` sentences, and of prompts of 4.2, by title."""
     per_cell = -(-sentences // (_CELLS * LENGTH))
     episodes = _draw_prompts("multiple", None, seed, per_cell)
     queries = [
         prompt for kind in BRACKETED for prompt in _draw_prompts("instruction", kind, seed, -(-per_cell // 2))
     ]
     return {
-        f"Setting 4.3, multiple examples, seed {seed}": statistics(episodes, alpha=alpha, whole=True),
-        f"Setting 4.2, instruction, seed {seed}": statistics(queries, alpha=alpha, whole=True),
+        f"Setting 4.3, multiple examples, seed {seed}": statistics(episodes, alpha=alpha, complete=True),
+        f"Setting 4.2, instruction, seed {seed}": statistics(queries, alpha=alpha, complete=True),
     }
 
 
 @contextmanager
 def patience(console: Console, what: str) -> Iterator[None]:
-    """Show that something is going on, if it takes longer than a second."""
+    """Show a status while the block runs, if that takes longer than a second."""
     status = console.status(f"{what} …")
     timer = Timer(_PATIENCE, status.start)
     timer.start()
@@ -294,7 +294,7 @@ def _draw_prompts(setting: Setting, kind: Kind | None, seed: int, per_cell: int)
 
 
 def statistics_report(samples: dict[str, Statistics]) -> Report:
-    """Return all there is of some samples, by their titles; the verdict stands below each."""
+    """Return a report with a section per sample, by title, each with its verdict below."""
     sections = [
         Section(
             name=f"sample-{number}",
@@ -308,7 +308,7 @@ def statistics_report(samples: dict[str, Statistics]) -> Report:
 
 
 def cells_table(cells: pd.DataFrame) -> Table:
-    """Return prompts by salient feature, value labelled X, and format."""
+    """Return the numbers of prompts by salient feature, value labelled X, and format as a table."""
     groups = cells[cells["prompts"] > 0].groupby(["feature", "polarity"], sort=False)
     rows = []
     for names, group in [*groups, (("all", ""), cells)]:
@@ -344,19 +344,20 @@ def _checks_table(sample: Statistics) -> Table:
 
 
 def _verdict(sample: Statistics) -> Iterator[tuple[bool, str]]:
-    lists, short = len(sample.lists), len(sample.short)
+    lists, incomplete = len(sample.lists), len(sample.incomplete)
     unseen = sum(bool(words.unseen) for words in sample.lists)
-    few = f" ({unseen - short} not whole yet, as may be in so few sentences)" if unseen > short else ""
+    few = unseen - incomplete
+    remark = f" ({few} incomplete, as can be expected of so few sentences)" if few else ""
     outside = f"{len(sample.outside)} sentences outside the templates"
-    equal = f"C3.wordlists: {lists - unseen} of {lists} lists equal{few}; {outside}"
-    yield not short and not sample.outside, equal
+    equal = f"C3.wordlists: {lists - unseen} of {lists} lists equal{remark}; {outside}"
+    yield not incomplete and not sample.outside, equal
     if sample.outside:
         yield False, f"outside: {'; '.join(sample.outside[:3])}"
     if sample.miscoded:
-        yield False, f"{sample.miscoded} examples are coded otherwise than their sentences say"
+        yield False, f"{sample.miscoded} examples have codes that contradict their sentences"
     if sample.oracle:
-        spelled = ", ".join(f"{value:g} {kind}" for kind, value in sample.oracle.items())
-        yield sample.oracle_agrees, f"C2.oracle_4.2: {spelled}"
+        accuracy = ", ".join(f"{value:g} {kind}" for kind, value in sample.oracle.items())
+        yield sample.oracle_agrees, f"C2.oracle_4.2: {accuracy}"
     different = f" ({sample.tested} prompts with different sentences)" * (sample.tested < sample.prompts)
     passed = len(sample.checks) - len(sample.failed)
     yield not sample.failed, f"{passed} of {len(sample.checks)} tests pass{different}"

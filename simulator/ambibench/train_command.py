@@ -1,10 +1,10 @@
-"""`askback train ambibench`: finetune on two pairs of features, see what that does for the third.
+"""`askback train ambibench`: finetune on two pairs of features and evaluate on the third.
 
-How a model is finetuned (paper 4.4, App. G.5, H; spec section 5.3) comes first: by a service with OpenAI's
-interface, or on this machine, where a causal language model learns as an adapter or with all its weights. The
-loss is the weighted mean of the tokens' cross-entropy: 1 for the completion, `prompt_weight` for the prompt.
-Prompt and completion are tokenised apart, so that the completion begins a token of its own, as it does when
-the model is scored. torch is imported when that begins.
+A model is finetuned (paper 4.4, App. G.5, H; spec section 5.3) by a service with OpenAI's interface, or on
+this machine, where either an adapter or all weights of a causal language model are trained. The loss is the
+weighted mean of the tokens' cross-entropy: 1 for the completion, `prompt_weight` for the prompt. Prompt and
+completion are tokenised separately, so that the completion begins a new token, as it does in scoring. torch
+is imported only when training begins.
 """
 
 from __future__ import annotations
@@ -44,28 +44,28 @@ if TYPE_CHECKING:
 
 
 Method = Literal["lora", "full"]
-# AdamW's learning rates with which the small model learns without forgetting how to answer.
+# AdamW's learning rates at which the small model learns without forgetting the answer format.
 RATES: Final[dict[Method, float]] = {"lora": 2e-4, "full": 2e-5}
 
 
 class TrainConfig(Fields):
-    """A finetuning; batch size 1 as in the paper, prompts in a new order in each epoch.
+    """Settings of a finetuning; batch size 1 as in the paper, prompts reshuffled in each epoch.
 
     Attributes:
         method: ``lora`` trains low-rank adapters on all linear layers, ``full`` all weights.
-        rate: AdamW's learning rate at its highest.
-        prompt_weight: where the completion's tokens have 1 (paper: .1).
-        rank: of the adapters.
-        alpha: their scale, divided by the rank.
-        warmup: share of the updates over which the rate rises; it falls to 0 linearly after that.
-        clip: largest norm of a gradient.
+        rate: AdamW's peak learning rate.
+        prompt_weight: weight of the prompt's tokens in the loss; the completion's have 1 (paper: .1).
+        rank: rank of the adapters.
+        alpha: scale of the adapters, divided by the rank.
+        warmup: share of the updates over which the rate rises; after that it falls to 0 linearly.
+        clip: maximum norm of a gradient.
     """
 
-    method: Method = Field(default="lora", description="an adapter, or all weights")
-    epochs: int = Field(default=1, ge=1, description="how often each prompt is seen")
-    rate: float | None = Field(default=None, ge=0, description="learning rate, if not the method's own")
+    method: Method = Field(default="lora", description="train an adapter, or all weights")
+    epochs: int = Field(default=1, ge=1, description="number of passes over the prompts")
+    rate: float | None = Field(default=None, ge=0, description="learning rate; default: the method's")
     prompt_weight: float = Field(default=0.1, ge=0, description="weight of the prompt in the loss")
-    seed: int = Field(default=0, description="of data, order and adapter")
+    seed: int = Field(default=0, description="seed of data, order and adapter")
     rank: Annotated[int, HIDDEN] = 16
     alpha: Annotated[int, HIDDEN] = 32
     warmup: Annotated[float, HIDDEN] = 0.05
@@ -73,19 +73,19 @@ class TrainConfig(Fields):
 
     @property
     def learning_rate(self) -> float:
-        """The rate that is used."""
+        """The learning rate, by default that of the method."""
         return RATES[self.method] if self.rate is None else self.rate
 
 
-# Of the paper's service (spec section 5.3). Its weight of .1 on the prompt's tokens is no longer taken.
+# As in the paper (spec section 5.3). The service no longer accepts the weight of .1 for the prompt's tokens.
 BATCH_SIZE = 1
 RATE_MULTIPLIER = 0.1
 
 
 def submit(model: str, file: Path, config: TrainConfig, client: Any = None) -> str:
-    """Upload `file` and begin a finetuning job.
+    """Upload `file` and start a finetuning job.
 
-    `client`: of the openai package; default: one for ``$OPENAI_API_KEY``.
+    `client`: a client of the openai package; default: one with ``$OPENAI_API_KEY``.
 
     Returns:
         The job's id.
@@ -123,15 +123,15 @@ def submit(model: str, file: Path, config: TrainConfig, client: Any = None) -> s
 
 LOSSES: Final = "curve.json"
 SETTINGS: Final = "askback.json"
-Tell = Callable[[int, float], None]
+Progress = Callable[[int, float], None]
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedRecord:
-    """A record in tokens.
+    """A tokenised record.
 
     Attributes:
-        weights: of each token in the loss; the first, which nothing predicts, has 0.
+        weights: weight of each token in the loss; 0 for the first, which is not predicted.
     """
 
     ids: tuple[int, ...]
@@ -143,8 +143,8 @@ class Curve:
     """The losses of each update, in order (natural log; ln 2 = .69 is a guess between two labels).
 
     Attributes:
-        loss: what was minimised.
-        completion: of the completion's tokens alone.
+        loss: the minimised loss.
+        completion: the loss of the completion's tokens alone.
     """
 
     loss: list[float] = field(default_factory=list)
@@ -158,22 +158,22 @@ def finetune(
     config: TrainConfig,
     *,
     name: str | None = None,
-    told: Mapping[str, Any] | None = None,
-    tell: Tell = lambda done, loss: None,
+    facts: Mapping[str, Any] | None = None,
+    progress: Progress = lambda done, loss: None,
 ) -> Curve:
     """Finetune the model in the folder `base` on `records` and save it in the folder `out`.
 
-    `out` then holds the adapter (which names its base) or the whole model, the tokenizer, the losses
-    (``curve.json``), and how it was made (``askback.json``).
+    `out` then contains the adapter (which names its base) or the complete model, the tokenizer, the losses
+    (``curve.json``), and the settings (``askback.json``).
 
     Args:
         base: a folder, or an id that transformers knows.
-        records: ``prompt`` and ``completion`` each.
-        out: is made; files in it of the same names are replaced.
-        config: how.
-        name: of the base, for an adapter to find it by (``local/smollm2``); default: `base`.
-        told: further facts for ``askback.json`` (fold, variant, data seed).
-        tell: is told the number of updates made and the newest loss of a completion.
+        records: with ``prompt`` and ``completion`` each.
+        out: created if missing; files of the same names are replaced.
+        config: settings of the finetuning.
+        name: name by which an adapter finds its base (``local/smollm2``); default: `base`.
+        facts: further entries of ``askback.json`` (fold, variant, data seed).
+        progress: called with the number of updates made and the latest loss of a completion.
 
     Returns:
         The losses of each update.
@@ -184,29 +184,29 @@ def finetune(
     loaded = load_weights(base, "cuda" if torch.cuda.is_available() else "cpu")
     encoded = [encode(loaded.tokenizer, record, config.prompt_weight) for record in records]
     with warnings.catch_warnings():
-        # peft asks for attributes that transformers has renamed; nothing depends on them here.
+        # peft accesses attributes that transformers has renamed; they do not matter here.
         warnings.simplefilter("ignore", FutureWarning)
         model = _trainable(loaded.model, config)
-        curve = _learn(model, encoded, config, tell)
+        curve = _learn(model, encoded, config, progress)
         model.save_pretrained(out)
     loaded.tokenizer.save_pretrained(out)
     _name_base(out, name or base)
-    facts = {
+    settings = {
         "base": name or base,
         "examples": len(records),
         **config.model_dump(),
         "rate": config.learning_rate,
     }
-    _write(out / SETTINGS, {**facts, **(told or {})})
+    _write(out / SETTINGS, {**settings, **(facts or {})})
     _write(out / LOSSES, asdict(curve))
     return curve
 
 
 def encode(tokenizer: Any, record: Mapping[str, str], prompt_weight: float) -> EncodedRecord:
-    """Return a record as tokens with their weights in the loss."""
+    """Return a record as tokens with weights in the loss."""
     prompt = tokenizer(record["prompt"])["input_ids"]
     completion = tokenizer(record["completion"], add_special_tokens=False)["input_ids"]
-    # A tokenizer that closes every text closes the prompt, too; the completion goes on from it.
+    # Drop an end token after the prompt, which the completion continues.
     if prompt and prompt[-1] == tokenizer.eos_token_id:
         prompt = prompt[:-1]
     weights = (0.0, *[prompt_weight] * (len(prompt) - 1), *[1.0] * len(completion))
@@ -214,7 +214,7 @@ def encode(tokenizer: Any, record: Mapping[str, str], prompt_weight: float) -> E
 
 
 def losses_of(model: Any, encoded: EncodedRecord) -> tuple[torch.Tensor, float]:
-    """Return weighted mean cross-entropy of a record's tokens, and the plain one of its completion."""
+    """Return the weighted mean cross-entropy of a record's tokens, and the plain mean of its completion's."""
     import torch
     from torch.nn.functional import cross_entropy
 
@@ -238,18 +238,18 @@ def _trainable(model: Any, config: TrainConfig) -> Any:
 
 
 def _name_base(folder: Path, name: str) -> None:
-    """Let an adapter say how its base is called rather than where it lay on this machine."""
+    """Replace the base's local path in an adapter's configuration by its name."""
     path = folder / ADAPTER
     if path.is_file():
         _write(path, {**json.loads(path.read_text(encoding="utf-8")), "base_model_name_or_path": name})
 
 
-def _learn(model: Any, encoded: Sequence[EncodedRecord], config: TrainConfig, tell: Tell) -> Curve:
+def _learn(model: Any, encoded: Sequence[EncodedRecord], config: TrainConfig, progress: Progress) -> Curve:
     import torch
     from transformers import get_linear_schedule_with_warmup
 
-    learned = [weight for weight in model.parameters() if weight.requires_grad]
-    optimizer = torch.optim.AdamW(learned, lr=config.learning_rate, weight_decay=0.0)
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.AdamW(weights, lr=config.learning_rate, weight_decay=0.0)
     updates = config.epochs * len(encoded)
     schedule = get_linear_schedule_with_warmup(optimizer, int(config.warmup * updates), updates)
     curve = Curve()
@@ -260,13 +260,13 @@ def _learn(model: Any, encoded: Sequence[EncodedRecord], config: TrainConfig, te
         for record in order:
             loss, completion = losses_of(model, record)
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(learned, config.clip)
+            torch.nn.utils.clip_grad_norm_(weights, config.clip)
             optimizer.step()
             schedule.step()
             optimizer.zero_grad()
             curve.loss.append(loss.item())
             curve.completion.append(completion)
-            tell(len(curve.loss), completion)
+            progress(len(curve.loss), completion)
     return curve
 
 
@@ -280,33 +280,34 @@ _HOSTED: Final = "openai/"
 
 
 class Training(TrainConfig):
-    """The options of the command."""
+    """Options of `askback train ambibench`."""
 
-    fold: Pair = Field(description="the pair of features that is held out")
+    fold: Pair = Field(description="the held-out pair of features")
     model: str = Field(
         default="local/smollm2",
-        description="what is finetuned: local/smollm2, transformers/FOLDER or openai/NAME",
+        description="the model to finetune: local/smollm2, transformers/FOLDER or openai/NAME",
     )
     control: bool = Field(default=False, description="train on the unambiguous control")
     constant: Control = Field(
-        default="paper", description="of the control: constant are the other features, or as published"
+        default="paper",
+        description="constant feature of the control: the other one (paper), or as in the published program",
     )
     data: str = Field(default=BUILTIN, description="builtin, or a file of finetuning prompts")
     threads: ThreadsOption = None
-    evaluate: bool = Field(default=True, description="play the held-out pair, before and after")
-    per_cell: int = Field(default=60, ge=1, description="episodes per feature and format for that")
-    submit: bool = Field(default=False, description="openai/…: upload it, begin the job")
-    out: Path | None = Field(default=None, description="folder of the model, or openai/…: the file")
+    evaluate: bool = Field(default=True, description="play the held-out pair with both models afterwards")
+    per_cell: int = Field(default=60, ge=1, description="episodes per feature and format of the evaluation")
+    submit: bool = Field(default=False, description="openai/…: upload the file and start the job")
+    out: Path | None = Field(default=None, description="folder of the model; openai/…: the file")
     log: LogOption = None
 
     @property
     def variant(self) -> Variant:
-        """The data that are trained on."""
+        """The variant of the training data."""
         return "control" if self.control else "ambiguous"
 
     @property
     def place(self) -> str:
-        """The name of the folder or file, if none is typed."""
+        """Default name of the folder or file."""
         return f"ambibench-{self.fold}-{self.variant}"
 
 
@@ -331,19 +332,19 @@ def _train_ambibench(**values: Any) -> None:
 train_ambibench: Final = command_of(
     _train_ambibench,
     options_of(Training),
-    "Finetune on ambiguous tasks (or the control) and say what it does for the pair that was held out.",
+    "Finetune a model on ambiguous tasks (or the control) and evaluate it on the held-out pair.",
 )
 
 
 def _train_hosted(order: Training, lines: Sequence[str], console: Console) -> None:
     path = order.out or Path(f"{order.place}.jsonl")
     write_lines(path, lines)
-    console.print(f"{len(lines)} prompts in {path}")
+    console.print(f"Wrote {len(lines)} prompts to {path}.")
     if order.submit:
         job = submit(order.model.removeprefix(_HOSTED), path, order)
-        console.print(f"job {job} begun; when it is done, play its model:")
+        console.print(f"Started job {job}. When it is done, play its model:")
     else:
-        console.print("Upload it, or let --submit do that; when the job is done, play its model:")
+        console.print("Upload it (--submit does that); when the job is done, play its model:")
     console.print("  askback run ambibench --setting ft_eval --model openai/NAME --fold …", highlight=False)
 
 
@@ -357,12 +358,12 @@ def _train_here(
 
         torch.set_num_threads(order.threads)
     base = order.model.removeprefix("transformers/")
-    # An adapter calls its base by the folder where it is, or by a built-in model's name anywhere.
+    # An adapter refers to its base by its folder, or by the name of a built-in model.
     name = str(Path(base).resolve()) if Path(base).is_dir() else base
     facts = {field: getattr(order, field) for field in ("fold", "variant", "constant", "data", "model")}
     config = TrainConfig(**{field: getattr(order, field) for field in TrainConfig.model_fields})
-    with updates_bar(console, order.epochs * len(records)) as tell:
-        curve = finetune(weights, records, folder, config, name=name, told=facts, tell=tell)
+    with updates_bar(console, order.epochs * len(records)) as progress:
+        curve = finetune(weights, records, folder, config, name=name, facts=facts, progress=progress)
     tenth = max(1, len(curve.completion) // 10)
     first, last = fmean(curve.completion[:tenth]), fmean(curve.completion[-tenth:])
     console.print(

@@ -1,4 +1,4 @@
-"""The trials of logged runs, one record each (spec section 15)."""
+"""Records of the trials in logged runs (spec section 15)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from simulator.ambibench.score import MODES, NOTHING, Mode, Tie, logged_table
 from simulator.runner.logged import ENDED, PERSON, required_run, seat_failed
 
 _ORACLE: Final = "offline/oracle"
-
-
-_Asked = dict[str, tuple[Item, Mapping[int, Mapping[str, Any]]]]
-"""Hash -> an item, and what is the same of the trial at each position however often it is played."""
+_Items = dict[str, tuple[Item, Mapping[int, Mapping[str, Any]]]]
+"""Hash -> an item, and the fields of the trial at each position that do not depend on the episode."""
 
 
 def trials_of_runs(
@@ -31,50 +29,49 @@ def trials_of_runs(
     *,
     exclude_aborted: bool = False,
 ) -> tuple[TrialRecord, ...]:
-    """Return every answer of some runs, scored from what was logged.
+    """Return all answers in some runs, scored from the log, ordered by prompts and repeats.
 
-    Of models the episodes that have ended, and those that a failing seat aborted, whose missing answers are
-    empty ones (`prompt.with_silence`); of people all that hold an answer, for those who leave early are
-    flagged, not dropped (spec section 10). Who has withdrawn is in none of them.
-    Trials come in the order of prompts and repeats, not of time.
+    Models' episodes count if they have ended or were aborted by a failing seat; missing answers of the latter
+    are empty (`prompt.with_silence`). All of people's episodes with an answer count, because participants who
+    leave early are flagged, not dropped (spec section 10), but not those of people who have withdrawn.
 
-    `mode`: how tables of probabilities are read; None: as each run says.
+    `mode`, `tie`: how tables of probabilities are read; None: as logged.
 
     Raises:
-        InputError: if one is a run of another benchmark.
+        InputError: if a run is of another benchmark.
         NotInLog: if there is no such run.
     """
-    asked: _Asked = {}
+    items: _Items = {}
     return tuple(
         _record(fields, turn, mode, tie)
         for run in dict.fromkeys(runs)
-        for fields, turn in _fields_of_run(reader, run, asked, exclude_aborted)
+        for fields, turn in _fields_of_run(reader, run, items, exclude_aborted)
     )
 
 
 def _fields_of_run(
-    reader: LogReader, run_id: str, asked: _Asked, exclude_aborted: bool
+    reader: LogReader, run_id: str, items: _Items, exclude_aborted: bool
 ) -> Iterator[tuple[dict[str, Any], Turn]]:
-    """Yield what is known of each trial of a run, and its turn; `asked` keeps items for the runs after it."""
+    """Yield the fields of each trial of a run but those of the answer, and its turn; `items` is a cache."""
     run = required_run(reader, run_id, BENCHMARK)
     for row in reader.items(run_id):
-        if row.hash not in asked:
+        if row.hash not in items:
             item = item_from_row(row)
-            asked[row.hash] = item, _fields_by_position(item)
+            items[row.hash] = item, _fields_by_position(item)
     endings = reader.endings(run_id)
     categories = settled(reader.judgments(run_id=run_id, kind=KIND))
-    gone = reader.uncounted_participants(run_id)
-    counting = [
+    uncounted = reader.uncounted_participants(run_id)
+    episodes = [
         played
         for played in reader.turns_of_run(run_id)
-        if played.episode.participant_id not in gone
+        if played.episode.participant_id not in uncounted
         and _counts(played, endings.get(played.episode.id), exclude_aborted)
     ]
-    counting.sort(
-        key=lambda played: (asked[played.episode.item_hash][0].id, played.episode.repeat, played.episode.id)
+    episodes.sort(
+        key=lambda played: (items[played.episode.item_hash][0].id, played.episode.repeat, played.episode.id)
     )
-    for episode, turns in counting:
-        (item, fields), ending = asked[episode.item_hash], endings.get(episode.id)
+    for episode, turns in episodes:
+        (item, fields), ending = items[episode.item_hash], endings.get(episode.id)
         if ending is not None and seat_failed(episode, ending):
             turns = list(with_silence(item, episode.id, turns))
         facts = {
@@ -83,16 +80,16 @@ def _fields_of_run(
             "category": categories.get(episode.id),
             **_session(episode, turns),
         }
-        if item.setting == "ft_eval" and (trained := finetuned(facts["actor_id"])):
-            facts["ft_variant"] = trained.variant
-        before = None
+        if item.setting == "ft_eval" and (model := finetuned(facts["actor_id"])):
+            facts["ft_variant"] = model.variant
+        previous = None
         for turn in turns:
             if turn.payload.get("kind") in ("answer", "text"):
                 k = turn.payload.get("k", 1)
                 trial_id = f"{episode.id}:{k}"
-                history: dict[str, Any] = {} if before is None else {"history": before}
+                history: dict[str, Any] = {} if previous is None else {"history": previous}
                 yield {**fields[k], **facts, **history, "trial_id": trial_id}, turn
-                before = trial_id
+                previous = trial_id
 
 
 def _counts(played: Played, ending: Ending | None, exclude_aborted: bool) -> bool:
@@ -118,11 +115,11 @@ def _record(fields: dict[str, Any], turn: Turn, mode: Mode | None, tie: Tie | No
             "keys_used": payload.get("keys_used"),
         }
     if payload["kind"] == "answer":
-        noted: Mode = payload["score_mode"] if payload.get("score_mode") in MODES else "strip"
-        rules: dict[str, Any] = {"mode": mode or noted, "tie": tie or payload.get("tie_rule", "wrong")}
+        logged_mode: Mode = payload["score_mode"] if payload.get("score_mode") in MODES else "strip"
+        rules: dict[str, Any] = {"mode": mode or logged_mode, "tie": tie or payload.get("tie_rule", "wrong")}
         table = logged_table(turn)
-        read = read_fields(turn.text, table, fields["gold"], person=person, **rules)
-        return TrialRecord(**{**fields, "category": None, "top_logprobs": table, **read})
+        answer = read_fields(turn.text, table, fields["gold"], person=person, **rules)
+        return TrialRecord(**{**fields, "category": None, "top_logprobs": table, **answer})
     if fields["setting"] == "aws":
         fields["category"] = classify(turn.text)
     elif payload.get("silent"):
@@ -131,7 +128,7 @@ def _record(fields: dict[str, Any], turn: Turn, mode: Mode | None, tie: Tie | No
 
 
 def _session(episode: Episode, turns: Iterable[Turn]) -> dict[str, Any]:
-    """Return who took part in an episode; of people also what they said around the trials."""
+    """Return the actor of an episode; for people also the session, with consent and comment."""
     name = episode.seats[PARTICIPANT]
     if name != PERSON:
         kind: ActorKind = "oracle" if name.partition(":")[0] == _ORACLE else "model"
@@ -148,7 +145,7 @@ def _session(episode: Episode, turns: Iterable[Turn]) -> dict[str, Any]:
 
 
 def _fields_by_position(item: Item) -> dict[int, dict[str, Any]]:
-    """Return what is known of the trial at each position; of free text at 1."""
+    """Return the fields that follow from the item for the trial at each position (1 for free text)."""
     shared: dict[str, Any] = {
         "prompt_id": item.id,
         "seed": item.seed,
@@ -157,9 +154,9 @@ def _fields_by_position(item: Item) -> dict[int, dict[str, Any]]:
     }
     if isinstance(item, AwsPrompt):
         task, *lines = item.text.splitlines()
-        seen = list(map(ShownExample, lines[:-2:2], lines[1:-2:2]))
+        examples = list(map(ShownExample, lines[:-2:2], lines[1:-2:2]))
         shared |= {"origin": item.origin, "second_name": item.followup}
-        shared |= {"instruction": task, "history": seen, "sentence": lines[-2]}
+        shared |= {"instruction": task, "history": examples, "sentence": lines[-2]}
     else:
         shared |= {
             "fold": item.fold,
@@ -184,7 +181,7 @@ def _fields_by_position(item: Item) -> dict[int, dict[str, Any]]:
 
 
 def _label_fields(prompt: Prompt, k: int) -> dict[str, Any]:
-    *seen, example = prompt.examples[:k]
+    *earlier, example = prompt.examples[:k]
     belief = beliefs(prompt)[k - 1]
     return {
         "k": k,
@@ -192,7 +189,7 @@ def _label_fields(prompt: Prompt, k: int) -> dict[str, Any]:
         "feature_a": example.a,
         "feature_b": example.b,
         "gold": example.label,
-        "history": [ShownExample(before.sentence, before.label) for before in seen],
+        "history": [ShownExample(before.sentence, before.label) for before in earlier],
         "oracle_p": belief.p_gold,
         "oracle_identified": belief.identified,
     }

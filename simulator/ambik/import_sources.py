@@ -289,7 +289,7 @@ def _problem(path: Path, contents: Mapping[Path, TableSpec[Any]]) -> str:
         usable = any(kind in _DECISIONS for kind in contents.values())
         return "" if usable else f"{path}: contains no AmbiK decisions to import"
     if path not in contents:
-        return f"{path}: {TABLES.why_none(path, 'AmbiK')}"
+        return f"{path}: {TABLES.why_unrecognized(path, 'AmbiK')}"
     kind = contents[path]
     if kind in (*_TEXTS, *_DECISIONS):
         return ""

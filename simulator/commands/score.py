@@ -76,7 +76,7 @@ def score_command(
 ) -> None:
     """Score a run again from its logged turns; the new scores are appended to the log."""
     from simulator.reporting import json_text
-    from simulator.reports import print_whole, require_whole, run_summary  # these bring pandas
+    from simulator.reports import print_whole, require_complete, run_summary  # these bring pandas
 
     path, engine = log or default_path(), engine_of(executor, workers, worth=False)
     with LogReader(path) as reader:
@@ -101,7 +101,7 @@ def score_command(
         typer.echo(json_text(report))
     else:
         print_whole(Console(), report)
-    require_whole(report)
+    require_complete(report)
 
 
 score_app.command(_RUN)(asks_models(score_command))

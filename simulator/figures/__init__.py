@@ -1,4 +1,4 @@
-"""Figures: described once as plain values, drawn for a page by plotly and for print by matplotlib.
+"""Figures: described as plain values, drawn by plotly for pages and by matplotlib for print.
 
 ::
 

@@ -1,4 +1,4 @@
-"""A figure as a file: drawn, interactive, as a table, or as what it was made from."""
+"""Figures as files: drawn for print, interactive, as a table, or as their description in JSON."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from simulator.whole import write_whole
 COLUMN: Final = 8.5
 """Width of one column of a two-column paper, in centimetres."""
 PAGE: Final = 17.0
-"""Width of both."""
+"""Width of both columns, in centimetres."""
 HEADINGS: Final = ("panel", "series", "x", "category", "y", "low", "high", "n")
 
 
 def save(figure: Figure, path: Path | str, *, width: float = PAGE) -> Path:
-    """Write a figure in the format that the path's suffix names; a file is there whole or not at all.
+    """Write a figure atomically, in the format of the path's suffix, and return the path.
 
-    ``.png`` (300 dpi), ``.svg`` and ``.pdf`` for print, ``.html`` interactive and complete in itself,
-    ``.csv`` its numbers, ``.json`` what it was made from.
+    ``.png`` (300 dpi), ``.svg`` and ``.pdf`` are for print, ``.html`` is interactive and self-contained,
+    ``.csv`` has the numbers, ``.json`` the description.
 
-    `width`: of what is printed, in centimetres: `COLUMN` or `PAGE`, or what else is needed.
+    `width`: width in print, in centimetres, such as `COLUMN` or `PAGE`.
 
     Raises:
-        InputError: if the suffix is none of these, or the file cannot be written.
+        InputError: if the suffix is another one, or the file cannot be written.
     """
     path = Path(path)
     writers: dict[str, Callable[[], bytes]] = {
@@ -50,23 +50,23 @@ def save(figure: Figure, path: Path | str, *, width: float = PAGE) -> Path:
     }
     write = writers.get(path.suffix.lower())
     if write is None:
-        raise InputError(f"{path}: a figure is saved as one of {', '.join(writers)}; end the name in one")
+        raise InputError(f"{path}: figures are saved as {', '.join(writers)}; choose one of these suffixes")
     return write_whole(path, write())
 
 
 def rows(figure: Figure) -> list[dict[str, Any]]:
-    """Return every number of a figure in long form, under `HEADINGS`; None where a column does not apply."""
-    written = []
+    """Return all numbers of a figure in long form, with keys `HEADINGS`; None if a key does not apply."""
+    long_form = []
     for panel in figure.panels:
         for mark in panel.marks:
             for values in _points(mark):
                 point = {"panel": panel.title, "series": mark.name, **values}
-                written.append({heading: point.get(heading) for heading in HEADINGS})
-    return written
+                long_form.append({heading: point.get(heading) for heading in HEADINGS})
+    return long_form
 
 
 def csv_text(figure: Figure) -> str:
-    """Return `rows` as CSV, without the columns that are empty throughout."""
+    """Return `rows` as CSV, without empty columns."""
     table = rows(figure)
     used = [heading for heading in HEADINGS if any(row[heading] is not None for row in table)]
     out = io.StringIO()
@@ -82,11 +82,11 @@ def to_json(figure: Figure) -> str:
 
 
 def html_text(figure: Figure) -> str:
-    """Return a page with the figure, its caption and its numbers that needs no other file and no network."""
+    """Return a self-contained page with the figure, its caption and its numbers."""
     table = rows(figure)
     used = [heading for heading in HEADINGS if any(row[heading] is not None for row in table)]
     drawings = {"light": to_plotly(figure), "dark": to_plotly(figure, dark=True)}
-    # Inside of a script element only its end tag and comments mean anything; both start with "<".
+    # In a script element only its end tag and comments have a meaning; both start with "<".
     data = json.dumps(drawings, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
     loader = PackageLoader("simulator.figures", ".")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
@@ -105,17 +105,17 @@ def html_text(figure: Figure) -> str:
 
 
 def svg_address(figure: Figure) -> str:
-    """Return a figure as a ``data:`` address, to be shown in a page by itself."""
+    """Return a figure as an SVG image in a ``data:`` URL."""
     return svg_data(_print_figure(figure, "svg", PAGE))
 
 
 def svg_data(svg: bytes) -> str:
-    """Return an SVG file as a ``data:`` address."""
+    """Return an SVG file as a ``data:`` URL."""
     return "data:image/svg+xml;base64," + b64encode(svg).decode()
 
 
 def _print_figure(figure: Figure, format: Any, width: float) -> bytes:
-    # matplotlib takes most of a second to import; only files for print need it.
+    # matplotlib takes most of a second to import, and only files for print need it.
     from simulator.figures.printed import render
 
     if not 4 <= width <= 100:

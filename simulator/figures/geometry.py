@@ -1,4 +1,4 @@
-"""Where things stand in a figure: what the interactive and the printed drawing have in common."""
+"""Layout of figures, shared by the interactive and the printed drawing."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from simulator.figures.spec import Bars, Figure, Level, Line, Mark, Panel, Range
 GROUP: Final = 0.82
 """Width of a group of bars, in distances between categories."""
 SINGLE: Final = 0.62
-"""Width of a bar that has its category to itself."""
+"""Width of the only bar of a category, in the same unit."""
 LABEL: Final = 14
-"""Letters in a line of a category's name under its bars."""
-BESIDE: Final = 32
-"""Letters in a line of one beside its bars."""
+"""Letters per line of a category's name below its bars."""
+SIDE_LABEL: Final = 32
+"""Letters per line of a category's name to the left of its bars."""
 _ROOM: Final = (84, 160)
-"""Letters that are read side by side under one panel, and under all panels of a row."""
+"""Letters of category names that fit under a single panel, and under a row of panels."""
 _MARGIN: Final = 0.03
 _STEPS: Final = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000)
-# A Chinese character with the punctuation behind it, or a word with its spaces.
+# A Chinese character with the punctuation that follows, or a word with the spaces that follow.
 _PIECES: Final = re.compile(r"[\u3400-\u9fff][\u3000-\u303f\uff00-\uffef]*|[^\s\u3400-\u9fff]+\s*")
 _QUARTERS: Final = (0, 0.25, 0.5, 0.75, 1)
 
@@ -34,7 +34,7 @@ class Entry(NamedTuple):
     """A name in the legend.
 
     Attributes:
-        kind: of its first mark: Line, Bars, Stacked or Level.
+        kind: type of its first mark: Line, Bars, Stacked or Level.
         band: whether any of its lines has an interval.
     """
 
@@ -46,13 +46,13 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """The bars of one mark: positions in categories (0, 1, …), heights in values.
+    """The bars of one mark; x positions and widths count categories (0, 1, …).
 
     Attributes:
-        mark: whose they are.
-        x: their centres.
-        bottom: where each starts.
-        width: of all of them.
+        mark: the mark.
+        x: centre of each bar.
+        bottom: the value at which each bar starts.
+        width: width of every bar.
     """
 
     mark: Bars | Stacked
@@ -62,26 +62,28 @@ class Boxes:
 
 
 def grid(figure: Figure, most: int = 4) -> tuple[int, int]:
-    """Return rows and columns; `most` columns where the figure leaves them open, one where bars lie."""
-    columns = 1 if has_lying_bars(figure) else _columns(figure, most)
+    """Return the numbers of rows and columns: 1 column for horizontal bars, else as set or at most `most`."""
+    columns = 1 if has_horizontal_bars(figure) else _columns(figure, most)
     return math.ceil(len(figure.panels) / columns), columns
 
 
-# A drawing asks for every panel, some times.
+# Called several times for each panel of a drawing.
 @lru_cache(maxsize=64)
-def has_lying_bars(figure: Figure) -> bool:
-    """Return True if bars lie, each beside its name: under them, the names of a panel would not have room."""
+def has_horizontal_bars(figure: Figure) -> bool:
+    """Return True if bars are horizontal, because the category names of a panel do not fit below its bars."""
     columns = _columns(figure, 4)
     room = _ROOM[0] if columns == 1 else _ROOM[1] // columns
-    named = [[max(map(cells, wrap(name, LABEL))) + 1 for name in categories(each)] for each in figure.panels]
-    return all(named) and max(map(sum, named)) > room
+    widths = [
+        [max(map(cells, wrap(name, LABEL))) + 1 for name in categories(panel)] for panel in figure.panels
+    ]
+    return all(widths) and max(map(sum, widths)) > room
 
 
 def depth(panel: Panel) -> float:
-    """Return how high a panel is whose bars lie, in lines of text."""
-    named = categories(panel)
+    """Return the height of a panel with horizontal bars, in lines of text."""
+    names = categories(panel)
     bars = 0.7 * sum(isinstance(mark, Bars) for mark in panel.marks)
-    return len(named) * (0.4 + max(bars, *(len(wrap(name, BESIDE)) for name in named)))
+    return len(names) * (0.4 + max(bars, *(len(wrap(name, SIDE_LABEL)) for name in names)))
 
 
 def _columns(figure: Figure, most: int) -> int:
@@ -90,7 +92,7 @@ def _columns(figure: Figure, most: int) -> int:
 
 
 def legend(figure: Figure) -> tuple[Entry, ...]:
-    """Return every name once, in order of appearance, levels last."""
+    """Return the entries of the legend in order of appearance, levels last."""
     marks: dict[str, Mark] = {}
     banded: dict[str, bool] = {}
     for mark in (mark for panel in figure.panels for mark in panel.marks):
@@ -98,22 +100,22 @@ def legend(figure: Figure) -> tuple[Entry, ...]:
         banded[mark.name] = banded.get(mark.name, False) or (isinstance(mark, Line) and mark.low is not None)
     series = [mark for mark in marks.values() if not isinstance(mark, Level)]
     levels = [mark for mark in marks.values() if isinstance(mark, Level)]
-    drawn = strokes((mark.name, mark.colour, getattr(mark, "style", "solid")) for mark in series)
+    by_name = strokes((mark.name, mark.colour, getattr(mark, "style", "solid")) for mark in series)
     for level in levels:
-        drawn[level.name] = Stroke(level.colour or "muted", "circle", "dotted", False)
+        by_name[level.name] = Stroke(level.colour or "muted", "circle", "dotted", False)
     return tuple(
-        Entry(mark.name, type(mark), drawn[mark.name], banded[mark.name]) for mark in (*series, *levels)
+        Entry(mark.name, type(mark), by_name[mark.name], banded[mark.name]) for mark in (*series, *levels)
     )
 
 
 def categories(panel: Panel) -> tuple[str, ...]:
-    """Return what stands under the bars, in order of appearance; nothing under lines."""
-    named = (mark for mark in panel.marks if isinstance(mark, Bars | Stacked))
-    return tuple(dict.fromkeys(category for mark in named for category in mark.categories))
+    """Return the categories of a panel's bars in order of appearance; empty for lines."""
+    marks = (mark for mark in panel.marks if isinstance(mark, Bars | Stacked))
+    return tuple(dict.fromkeys(category for mark in marks for category in mark.categories))
 
 
 def boxes(panel: Panel) -> tuple[Boxes, ...]:
-    """Return the bars of a panel: groups beside each other, or parts upon each other."""
+    """Return the bars of a panel, grouped side by side or stacked."""
     place = {category: number for number, category in enumerate(categories(panel))}
     marks = [mark for mark in panel.marks if isinstance(mark, Bars | Stacked)]
     grouped = [mark for mark in marks if isinstance(mark, Bars)]
@@ -132,7 +134,7 @@ def boxes(panel: Panel) -> tuple[Boxes, ...]:
 
 
 def whiskers(mark: Line | Bars) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
-    """Return how far an interval reaches below and above each value; None if there is none."""
+    """Return the lengths of the interval below and above each value; None if the mark has no intervals."""
     if mark.low is None or mark.high is None:
         return None
     below = tuple(max(y - low, 0) for y, low in zip(mark.y, mark.low, strict=True))
@@ -140,26 +142,26 @@ def whiskers(mark: Line | Bars) -> tuple[tuple[float, ...], tuple[float, ...]] |
 
 
 def y_range(panel: Panel) -> Range:
-    """Return the range asked for, or one that holds all values."""
+    """Return the panel's range of values, or one that includes all of them if it sets none."""
     if panel.y_range is not None:
         return panel.y_range
     values = [y for mark in panel.marks for y in extent(mark)]
     low, high = min(values), max(values)
     room = 0.06 * (high - low) or abs(high) or 1
-    stands = any(isinstance(mark, Bars) for mark in panel.marks)
-    return (low if stands and low == 0 else low - room), (high if stands and high == 0 else high + room)
+    has_bars = any(isinstance(mark, Bars) for mark in panel.marks)
+    return (low if has_bars and low == 0 else low - room), (high if has_bars and high == 0 else high + room)
 
 
 def y_window(panel: Panel) -> Range:
-    """Return what the axis shows: the range, and a little more where a line would lie on its edge."""
+    """Return the visible part of the value axis: the range with margins, but no margin below bars at 0."""
     low, high = y_range(panel)
     room = _MARGIN * (high - low)
-    stands = bool(categories(panel)) and low == 0
-    return (low if stands else low - room), high + room
+    on_axis = bool(categories(panel)) and low == 0
+    return (low if on_axis else low - room), high + room
 
 
 def x_window(panel: Panel) -> Range:
-    """Return what the axis shows."""
+    """Return the visible part of the x axis."""
     if named := categories(panel):
         return -0.56, len(named) - 0.44
     if panel.x_range is not None:
@@ -172,7 +174,7 @@ def x_window(panel: Panel) -> Range:
 
 
 def x_ticks(panel: Panel) -> tuple[float, ...] | None:
-    """Return where lines have labels: as asked, or at the first and round numbers; None: by the library."""
+    """Return the x ticks of lines: the panel's, or the first and round numbers; None: the library chooses."""
     if panel.x_ticks is not None:
         return tuple(panel.x_ticks)
     values = [x for mark in panel.marks if isinstance(mark, Line) for x in mark.x]
@@ -185,32 +187,32 @@ def x_ticks(panel: Panel) -> tuple[float, ...] | None:
         return None
     if step == 1:
         return tuple(range(first, last + 1))
-    round_ones = range(math.ceil((first + 0.6 * step) / step) * step, last + 1, step)
-    return (first, *round_ones)
+    round_numbers = range(math.ceil((first + 0.6 * step) / step) * step, last + 1, step)
+    return (first, *round_numbers)
 
 
 def y_ticks(panel: Panel) -> tuple[float, ...] | None:
-    """Return quarters from 0 to 1, where chance is often one half; None: the library chooses."""
+    """Return quarters for a range from 0 to 1, where chance is often one half; None: the library chooses."""
     return _QUARTERS if y_range(panel) == (0, 1) else None
 
 
 def same(values: Sequence[object]) -> bool:
-    """Return True if all are equal, so that saying it once is enough."""
+    """Return True if all values are equal."""
     return all(value == values[0] for value in values)
 
 
 def last_in_column(figure: Figure, number: int, columns: int) -> bool:
-    """Return True if no panel stands under this one."""
+    """Return True if there is no panel below this one."""
     return number + columns >= len(figure.panels)
 
 
 def cells(text: str) -> int:
-    """Return how wide a text is, in Latin letters; a Chinese character is as wide as two."""
+    """Return the width of a text in Latin letters; a Chinese character counts as two."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Return a text on lines of at most `width` letters, broken at spaces and between Chinese characters."""
+    """Return a text as lines of at most `width` letters, broken at spaces and between Chinese characters."""
     lines = [""]
     for piece in _PIECES.findall(text):
         if lines[-1] and cells(lines[-1] + piece.rstrip()) > width:

@@ -1,4 +1,4 @@
-"""A figure for plotly.js, as a plain dict that goes to a page as JSON; plotly itself is not needed."""
+"""Figures for plotly.js, as plain dicts to send to a page as JSON; plotly itself is not imported."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from html import escape
 from typing import Any, Final
 
 from simulator.figures.geometry import (
-    BESIDE,
     LABEL,
+    SIDE_LABEL,
     Boxes,
     Entry,
     boxes,
     categories,
     depth,
     grid,
-    has_lying_bars,
+    has_horizontal_bars,
     last_in_column,
     legend,
     same,
@@ -37,22 +37,22 @@ FONT: Final = (
 )
 DASHES: Final = {"solid": "solid", "dashed": "dash", "dotted": "dot"}
 PANEL_HEIGHT: Final = {1: 340, 2: 280, 3: 230, 4: 190}
-"""Of one row of panels, by columns, in CSS pixels."""
+"""Number of columns -> height of a row of panels, in CSS pixels."""
 _HEAD, _BARE_HEAD, _FOOT, _GAP = 32, 10, 90, 62
 _ALPHA: Final = "2e"
 _LINE: Final = 17
-"""Height of a line of text."""
+"""Height of a line of text, in CSS pixels."""
 
 
 def to_plotly(figure: Figure, dark: bool = False) -> Plotly:
-    """Return a figure as ``{"data": …, "layout": …}`` with numbers, texts and colours alone.
+    """Return a figure as ``{"data": …, "layout": …}`` of plain JSON values.
 
-    Its name, title and caption are in ``layout.meta``, since a page sets them in its own type. Clicking a
-    name in the legend hides it in all panels.
+    Name, title and caption are in ``layout.meta``, for the page to set in its own type. Clicking a name in
+    the legend hides it in all panels.
     """
     look = DARK if dark else LIGHT
     rows, columns = grid(figure)
-    lying = has_lying_bars(figure)
+    horizontal = has_horizontal_bars(figure)
     head = _HEAD if figure.panels[0].title else _BARE_HEAD
     height = head + rows * _row_height(figure) + (rows - 1) * _GAP + _FOOT
     entries = {entry.name: entry for entry in legend(figure)}
@@ -88,24 +88,23 @@ def to_plotly(figure: Figure, dark: bool = False) -> Plotly:
     }
     for number, panel in enumerate(figure.panels):
         traces = _traces(panel, number, entries, look, bare=len(figure.panels) > 4)
-        data += map(_swap_axes, traces) if lying else traces
+        data += map(_swap_axes, traces) if horizontal else traces
         _axes(layout, figure, number, look)
     _legend_once(data, list(entries))
     return {"data": data, "layout": layout}
 
 
 def _row_height(figure: Figure) -> float:
-    """Return the height of a row of panels."""
-    if has_lying_bars(figure):
+    if has_horizontal_bars(figure):
         return _LINE * max(map(depth, figure.panels))
     return PANEL_HEIGHT[min(grid(figure)[1], 4)]
 
 
 def _swap_axes(trace: Plotly) -> Plotly:
-    """Return the trace of a bar or level with its axes changed."""
-    turned = {"x": "y", "y": "x", "error_y": "error_x"}
-    made = {turned.get(key, key): value for key, value in trace.items()}
-    return made | ({"orientation": "h"} if trace["type"] == "bar" else {})
+    """Return the trace of a bar or level with x and y swapped."""
+    renamed = {"x": "y", "y": "x", "error_y": "error_x"}
+    swapped = {renamed.get(key, key): value for key, value in trace.items()}
+    return swapped | ({"orientation": "h"} if trace["type"] == "bar" else {})
 
 
 def _traces(panel: Panel, number: int, entries: dict[str, Entry], look: Look, bare: bool) -> list[Plotly]:
@@ -221,7 +220,7 @@ def _level(mark: Level, panel: Panel, colour: str) -> Plotly:
 
 
 def _hover_lines(mark: Line | Bars | Stacked) -> list[str]:
-    """Return what stands behind each value in its hover text (lines), or all of it (bars)."""
+    """Return the hover text of each value: interval and n, and for bars the value as well."""
     counts = mark.n if isinstance(mark.n, tuple) else (mark.n,) * len(mark.y)
     lows, highs = getattr(mark, "low", None), getattr(mark, "high", None)
     lines = []
@@ -233,27 +232,27 @@ def _hover_lines(mark: Line | Bars | Stacked) -> list[str]:
 
 
 def _axes(layout: Plotly, figure: Figure, number: int, look: Look) -> None:
-    """Put the axes of a panel, its title and its labels into the layout."""
+    """Add a panel's axes, title and labels to the layout."""
     panel = figure.panels[number]
     rows, columns = grid(figure)
     row, column = divmod(number, columns)
-    lying, tail = has_lying_bars(figure), _tail(number)
+    horizontal, tail = has_horizontal_bars(figure), _tail(number)
     shared_y = same([(panel.y_label, y_range(panel)) for panel in figure.panels])
     gap_x = (0.035 if shared_y else 0.09) if columns > 1 else 0
     wide = (1 - gap_x * (columns - 1)) / columns
     gap_y = _GAP / (rows * _row_height(figure) + (rows - 1) * _GAP)
     high = (1 - gap_y * (rows - 1)) / rows
     left, top = column * (wide + gap_x), 1 - row * (high + gap_y)
-    below = [panel.y_label if lying else panel.x_label for panel in figure.panels]
+    below = [panel.y_label if horizontal else panel.x_label for panel in figure.panels]
     label_below = last_in_column(figure, number, columns) or not same(below)
     named = categories(panel)
     ticks = tuple(range(len(named))) if named else x_ticks(panel)
-    width = BESIDE if lying else LABEL
+    width = SIDE_LABEL if horizontal else LABEL
     places = {
         **_axis(look),
-        "range": list(x_window(panel))[:: -1 if lying else 1],
+        "range": list(x_window(panel))[:: -1 if horizontal else 1],
         "showgrid": False,
-        "title": _label(panel.x_label if lying or label_below else "", look),
+        "title": _label(panel.x_label if horizontal or label_below else "", look),
         **({} if ticks is None else {"tickvals": list(ticks)}),
         **(
             {"ticktext": ["<br>".join(map(_text, wrap(name, width))) for name in named], "ticks": ""}
@@ -266,14 +265,18 @@ def _axes(layout: Plotly, figure: Figure, number: int, look: Look) -> None:
     values = {
         **_axis(look),
         "range": list(y_window(panel)),
-        "title": _label(panel.y_label if (label_below if lying else labelled) else "", look),
+        "title": _label(panel.y_label if (label_below if horizontal else labelled) else "", look),
         "showticklabels": labelled,
         "ticks": "outside" if labelled else "",
         "tickangle": 0,
         "zeroline": bool(named) and y_window(panel)[0] < 0,
-        **({} if y_tick is None else {"tickvals": list(y_tick)[:: 2 if lying else 1], "tickformat": ".2f"}),
+        **(
+            {}
+            if y_tick is None
+            else {"tickvals": list(y_tick)[:: 2 if horizontal else 1], "tickformat": ".2f"}
+        ),
     }
-    across, upright = (values, places) if lying else (places, values)
+    across, upright = (values, places) if horizontal else (places, values)
     layout[f"xaxis{tail}"] = {**across, "domain": [left, left + wide], "anchor": f"y{tail}"}
     layout[f"yaxis{tail}"] = {**upright, "domain": [max(top - high, 0), top], "anchor": f"x{tail}"}
     if panel.title:
@@ -314,7 +317,7 @@ def _axis(look: Look) -> Plotly:
 
 
 def _legend_once(data: list[Plotly], order: list[str]) -> None:
-    """Let the first trace of each name, its band aside, stand in the legend, in the legend's order."""
+    """Show the first trace of each name, bands excepted, in the legend, in the order of the names."""
     ranks = {name: rank for rank, name in enumerate(order, 1000)}
     for trace in data:
         if trace.get("meta") != "interval" and trace["legendgroup"] in ranks:
@@ -326,5 +329,5 @@ def _tail(number: int) -> str:
 
 
 def _text(text: str) -> str:
-    """Escape tags and entities, which Plotly reads in its texts."""
+    """Return a text with tags and entities escaped, which Plotly would interpret."""
     return escape(text, quote=False)

@@ -1,8 +1,8 @@
-"""Colours, strokes and fonts of the house's figures, on light and on dark ground.
+"""Colours and strokes of figures, on light and dark backgrounds.
 
-The eight colours keep a CIEDE2000 distance of at least 13 from each other, seen with normal and with
-protan, deutan and tritan vision (Machado et al. 2009, full severity). Names differ by marker as well, and
-after eight of them by dash and hatch, so nothing hangs on colour alone.
+The eight colours have pairwise CIEDE2000 distances of at least 13, with normal and with protan, deutan and
+tritan vision (Machado et al. 2009, full severity). Series also differ by marker, and from the ninth on by
+dash and hatch, so they can be told apart without colour.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ COLOURS: Final = ("teal", "clay", "blue", "gold", "plum", "rose", "grey", "ink")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Colours of one ground, each ``#rrggbb``.
+    """A palette for one background, each colour as ``#rrggbb``.
 
     Attributes:
-        ground: behind the figure.
-        ink: of titles and of error bars.
-        muted: of axis labels and levels.
-        line: of the grid.
-        axis: of axes and ticks.
-        series: the house's colour names -> what they are on this ground.
+        ground: background.
+        ink: titles and error bars.
+        muted: axis labels and levels.
+        line: grid lines.
+        axis: axes and ticks.
+        series: colour name (`COLOURS`) -> colour on this background.
     """
 
     ground: str
@@ -36,7 +36,7 @@ class Look:
     series: dict[str, str]
 
     def colour(self, name: str) -> str:
-        """Return a colour of the house by its name; what is no name is a colour already."""
+        """Return the colour of a name; a ``#rrggbb`` is returned unchanged."""
         return self.muted if name == "muted" else self.series.get(name, name)
 
 
@@ -82,10 +82,10 @@ _HEX: Final = re.compile(r"#[0-9a-fA-F]{6}")
 
 
 class Stroke(NamedTuple):
-    """The stroke of a name in all panels.
+    """How a series is drawn in all panels.
 
     Attributes:
-        colour: of the house, or ``#rrggbb``.
+        colour: a name in `COLOURS`, or ``#rrggbb``.
         marker: one of `MARKERS`.
         dash: one of `DASHES`.
     """
@@ -97,39 +97,39 @@ class Stroke(NamedTuple):
 
 
 def is_colour(text: str) -> bool:
-    """Return True if a mark may have this colour: a name of the house or ``#rrggbb``."""
+    """Return True if a mark may have this colour: a name in `COLOURS`, ``muted``, or ``#rrggbb``."""
     return text in (*COLOURS, "muted") or bool(_HEX.fullmatch(text))
 
 
 def strokes(series: Iterable[tuple[str, str | None, str]]) -> dict[str, Stroke]:
-    """Return how each name is drawn; colours go round in order, without those asked for by name.
+    """Return the stroke of each series by name; unset colours cycle through those not set by any series.
 
     Args:
-        series: name, colour asked for (or None) and dash of each, in order, every name once.
+        series: the distinct names in order, each with its colour (None if unset) and dash.
     """
-    wanted = list(series)
-    taken = {colour for _, colour, _ in wanted}
+    series = list(series)
+    taken = {colour for _, colour, _ in series}
     free = [colour for colour in COLOURS if colour not in taken] or list(COLOURS)
-    drawn: dict[str, Stroke] = {}
-    chosen = 0
-    for place, (name, colour, dash) in enumerate(wanted):
-        times = 0
+    by_name: dict[str, Stroke] = {}
+    assigned = 0
+    for place, (name, colour, dash) in enumerate(series):
+        cycle = 0
         if colour is None:
-            times, index = divmod(chosen, len(free))
-            colour, chosen = free[index], chosen + 1
-        again = DASHES[(DASHES.index(dash) + times) % len(DASHES)]
-        drawn[name] = Stroke(colour, MARKERS[place % len(MARKERS)], again, times % 2 == 1)
-    return drawn
+            cycle, index = divmod(assigned, len(free))
+            colour, assigned = free[index], assigned + 1
+        cycled_dash = DASHES[(DASHES.index(dash) + cycle) % len(DASHES)]
+        by_name[name] = Stroke(colour, MARKERS[place % len(MARKERS)], cycled_dash, cycle % 2 == 1)
+    return by_name
 
 
 def luminance(colour: str) -> float:
-    """Return relative luminance of ``#rrggbb`` (WCAG 2), 0 to 1."""
+    """Return the relative luminance of ``#rrggbb`` (WCAG 2), from 0 to 1."""
     parts = (int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5))
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def text_on(colour: str) -> str:
-    """Return white or ink, whichever reads better on a colour."""
+    """Return white or ink, whichever has more contrast with a colour."""
     light = luminance(colour)
     return "#ffffff" if 1.05 / (light + 0.05) >= (light + 0.05) / (luminance(LIGHT.ink) + 0.05) else LIGHT.ink

@@ -1,6 +1,6 @@
-"""A figure for print, drawn with matplotlib: no browser, no screen; the same bytes for the same values.
+"""Figures for print, drawn with matplotlib without a display; equal values give equal bytes.
 
-matplotlib takes most of a second to import, so nothing but `files.save` imports this module.
+matplotlib takes most of a second to import, so this module is only imported when a file is written.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FormatStrFormatter, MaxNLocator
 
 from simulator.figures.geometry import (
-    BESIDE,
+    SIDE_LABEL,
     Boxes,
     Entry,
     boxes,
@@ -32,7 +32,7 @@ from simulator.figures.geometry import (
     cells,
     depth,
     grid,
-    has_lying_bars,
+    has_horizontal_bars,
     last_in_column,
     legend,
     same,
@@ -73,25 +73,25 @@ _CJK: Final = (
     "WenQuanYi Micro Hei",
 )
 _TALLEST: Final = {1: 7.4, 2: 5.4}
-"""Of a row of panels, by rows, in centimetres."""
+"""Number of rows -> maximum height of a row of panels, in centimetres."""
 _SHAPE: Final = {1: 0.5, 2: 0.66, 3: 0.74}
-"""Height of a panel by its width, by columns."""
+"""Number of columns -> ratio of a panel's height to its width."""
 _LINE: Final = 0.3
 """Height of a line of text, in centimetres."""
 _NARROWEST: Final = 2.6
-"""A panel, in centimetres, where the columns are chosen."""
+"""Minimum width of a panel, in centimetres, if the figure does not set its columns."""
 _AIR: Final = 0.05
-"""Around title and legend, in inches."""
+"""Space around title and legend, in inches."""
 _SLANTED: Final = 20
-"""Letters in a line of a label that stands aslant."""
+"""Letters per line of a slanted label."""
 _LETTER: Final = 0.5
 """Mean width of a letter, in font sizes."""
-# matplotlib's settings belong to the whole process, not to a drawing.
-_ONE_AT_A_TIME: Final = threading.Lock()
+# matplotlib's settings are global to the process.
+_LOCK: Final = threading.Lock()
 
 
 def render(figure: Figure, format: Literal["png", "svg", "pdf"], width: float) -> bytes:
-    """Return the file's bytes; PNG at 300 dpi, SVG and PDF with their text as text.
+    """Return a figure as the bytes of a file: PNG at 300 dpi, SVG and PDF with text as text.
 
     `width`: in centimetres.
     """
@@ -100,7 +100,7 @@ def render(figure: Figure, format: Literal["png", "svg", "pdf"], width: float) -
     date = "CreationDate" if format == "pdf" else "Date"
     extra = {"Software": "Askback"} if format == "png" else {"Creator": "Askback", date: None}
     out = io.BytesIO()
-    with _ONE_AT_A_TIME, matplotlib.rc_context():
+    with _LOCK, matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_settings(figure.name, width))
         drawing = draw(figure, width)
@@ -110,11 +110,11 @@ def render(figure: Figure, format: Literal["png", "svg", "pdf"], width: float) -
 
 
 def draw(figure: Figure, width: float) -> Drawing:
-    """Return the drawing; must run under the settings that `render` makes."""
+    """Return the drawing; call it under the settings of `render`."""
     rows, columns = grid(figure, most=max(int(width / _NARROWEST), 1))
     each = width / columns
     row = min(max(each * _SHAPE.get(columns, 0.84), 2.9), _TALLEST.get(rows, 4.4))
-    if has_lying_bars(figure):
+    if has_horizontal_bars(figure):
         row = 1 + _LINE * max(map(depth, figure.panels))
     drawing = Drawing(figsize=(width / INCH, rows * row / INCH))
     FigureCanvasAgg(drawing)
@@ -132,7 +132,7 @@ def draw(figure: Figure, width: float) -> Drawing:
 
 
 def _head(drawing: Drawing, figure: Figure, entries: Sequence[Entry], high: float) -> None:
-    """Set title and legend above the panels, which are `high` inches; the drawing grows by what they need."""
+    """Add title and legend above the panels (`high` inches in total), and enlarge the drawing for them."""
     size = float(matplotlib.rcParams["figure.titlesize"])
     wide = drawing.get_figwidth()
     lines = wrap(figure.title, _letters(wide * INCH, size * 1.1))
@@ -140,16 +140,16 @@ def _head(drawing: Drawing, figure: Figure, entries: Sequence[Entry], high: floa
     names = _legend(drawing, entries) if len(entries) > 1 else None
     top = _AIR + title.get_window_extent().height / drawing.dpi + _AIR
     head = top + _AIR + (names.get_window_extent().height / drawing.dpi if names else 0)
-    whole = high + head
-    drawing.set_size_inches(wide, whole)
-    title.set_y(1 - _AIR / whole)
+    total = high + head
+    drawing.set_size_inches(wide, total)
+    title.set_y(1 - _AIR / total)
     if names:
-        names.set_bbox_to_anchor((0, 1 - top / whole))
-    drawing.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, rect=(0, 0, 1, high / whole)))
+        names.set_bbox_to_anchor((0, 1 - top / total))
+    drawing.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, rect=(0, 0, 1, high / total)))
 
 
 def _text_height(axes: Axes, dpi: float) -> float:
-    """Return how many inches title and labels of a panel need beyond their first lines."""
+    """Return the height of a panel's title and tick labels beyond their first lines, in inches."""
     line = float(matplotlib.rcParams["xtick.labelsize"]) / 72
     heights = [label.get_window_extent().height / dpi for label in axes.get_xticklabels()]
     title = axes.get_title("left").count("\n") * 1.3 * line
@@ -160,19 +160,19 @@ def _panel(
     axes: Axes, figure: Figure, number: int, columns: int, entries: dict[str, Entry], width: float
 ) -> None:
     panel = figure.panels[number]
-    box, lying = {boxes_.mark.name: boxes_ for boxes_ in boxes(panel)}, has_lying_bars(figure)
+    box_by_name, horizontal = {box.mark.name: box for box in boxes(panel)}, has_horizontal_bars(figure)
     order = list(entries)
     for mark in panel.marks:
         stroke = entries[mark.name].stroke
         colour = LIGHT.colour(stroke.colour)
         if isinstance(mark, Level):
-            across = axes.axvline if lying else axes.axhline
+            across = axes.axvline if horizontal else axes.axhline
             across(mark.y, color=colour, linestyle=DASHES["dotted"], linewidth=1, zorder=2.4)
         elif isinstance(mark, Line):
             _line(axes, mark, entries[mark.name], order.index(mark.name), width)
         else:
-            room = None if lying else width / len(categories(panel))
-            _bars(axes, mark, box[mark.name], entries[mark.name], room)
+            room = None if horizontal else width / len(categories(panel))
+            _bars(axes, mark, box_by_name[mark.name], entries[mark.name], room)
     _axes(axes, figure, number, columns, width)
 
 
@@ -180,7 +180,7 @@ def _line(axes: Axes, mark: Line, entry: Entry, place: int, width: float) -> Non
     colour = LIGHT.colour(entry.stroke.colour)
     if mark.low is not None and mark.high is not None:
         axes.fill_between(mark.x, mark.low, mark.high, color=colour, alpha=0.16, linewidth=0, zorder=2)
-    # Where curves have many points, each is marked at some of them, and every curve at others.
+    # Curves with many points have markers at some of them only, each curve at different ones.
     step = max(round(len(mark.x) / width), 1)
     axes.plot(
         mark.x,
@@ -195,7 +195,7 @@ def _line(axes: Axes, mark: Line, entry: Entry, place: int, width: float) -> Non
 
 
 def _bars(axes: Axes, mark: Bars | Stacked, box: Boxes, entry: Entry, width: float | None) -> None:
-    """Draw bars, which are `width` centimetres apart, or lie if that is None."""
+    """Draw bars `width` centimetres apart, or horizontal bars if that is None."""
     colour = LIGHT.colour(entry.stroke.colour)
     (axes.barh if width is None else axes.bar)(
         box.x,
@@ -227,23 +227,23 @@ def _bars(axes: Axes, mark: Bars | Stacked, box: Boxes, entry: Entry, width: flo
 
 
 def _axes(axes: Axes, figure: Figure, number: int, columns: int, width: float) -> None:
-    panel, lying = figure.panels[number], has_lying_bars(figure)
+    panel, horizontal = figure.panels[number], has_horizontal_bars(figure)
     first = number % columns == 0
     shared_y = same([(panel.y_label, y_range(panel)) for panel in figure.panels])
-    values = axes.xaxis if lying else axes.yaxis
-    axes.set_xlim(*(y_window if lying else x_window)(panel))
-    axes.set_ylim(*(x_window(panel)[::-1] if lying else y_window(panel)))
+    values = axes.xaxis if horizontal else axes.yaxis
+    axes.set_xlim(*(y_window if horizontal else x_window)(panel))
+    axes.set_ylim(*(x_window(panel)[::-1] if horizontal else y_window(panel)))
     axes.set_axisbelow(True)
     values.grid(True)
     if panel.title:
         size = float(matplotlib.rcParams["axes.titlesize"])
         letters = _letters(width - (1.2 if columns == 1 else 0.35), size * 1.1)
         axes.set_title("\n".join(wrap(panel.title, letters)), loc="left")
-    below = [panel.y_label if lying else panel.x_label for panel in figure.panels]
+    below = [panel.y_label if horizontal else panel.x_label for panel in figure.panels]
     if last_in_column(figure, number, columns) or not same(below):
         axes.set_xlabel(below[number])
     if first or not shared_y:
-        axes.set_ylabel(panel.x_label if lying else panel.y_label)
+        axes.set_ylabel(panel.x_label if horizontal else panel.y_label)
     if (ticks := y_ticks(panel)) is not None:
         values.set_major_locator(FixedLocator(ticks))
         values.set_major_formatter(FormatStrFormatter("%.2f"))
@@ -251,9 +251,9 @@ def _axes(axes: Axes, figure: Figure, number: int, columns: int, width: float) -
         values.set_major_locator(MaxNLocator(5))
     axes.tick_params(left=first or not shared_y, labelleft=first or not shared_y)
     if categories(panel) and y_window(panel)[0] < 0:
-        (axes.axvline if lying else axes.axhline)(0, color=LIGHT.axis, linewidth=0.6, zorder=2.5)
-    if lying:
-        names = ["\n".join(wrap(name, BESIDE)) for name in categories(panel)]
+        (axes.axvline if horizontal else axes.axhline)(0, color=LIGHT.axis, linewidth=0.6, zorder=2.5)
+    if horizontal:
+        names = ["\n".join(wrap(name, SIDE_LABEL)) for name in categories(panel)]
         axes.set_yticks(range(len(names)), names)
         axes.tick_params(axis="y", length=0)
     elif named := categories(panel):
@@ -266,16 +266,14 @@ def _axes(axes: Axes, figure: Figure, number: int, columns: int, width: float) -
 
 
 def _categories(axes: Axes, named: Sequence[str], width: float) -> None:
-    """Write categories under the bars: on one line or several, aslant where a word is too long for that."""
+    """Write categories below the bars, on one line or several, slanted if a word is too long."""
     size = float(matplotlib.rcParams["xtick.labelsize"])
     letters = _letters((width - 1) / len(named), size)
-    broken = [wrap(name, letters) for name in named]
-    fits = all(cells(line) <= letters for lines in broken for line in lines)
-    texts = (
-        ["\n".join(lines) for lines in broken]
-        if fits
-        else ["\n".join(wrap(name, _SLANTED)) for name in named]
-    )
+    wrapped = [wrap(name, letters) for name in named]
+    fits = all(cells(line) <= letters for lines in wrapped for line in lines)
+    if not fits:
+        wrapped = [wrap(name, _SLANTED) for name in named]
+    texts = ["\n".join(lines) for lines in wrapped]
     axes.set_xticks(range(len(named)), texts)
     axes.tick_params(axis="x", length=0)
     if not fits:
@@ -284,24 +282,24 @@ def _categories(axes: Axes, named: Sequence[str], width: float) -> None:
 
 
 def _legend(drawing: Drawing, entries: Sequence[Entry]) -> Legend:
-    """Return one legend for all panels, in as few rows as fit, evenly filled, to be read row by row."""
+    """Return the legend of all panels, in as few rows as fit, filled evenly, row by row."""
     handles = [_handle(entry) for entry in entries]
     count = len(entries)
     for rows in range(1, count + 1):
         columns = math.ceil(count / rows)
         order = [place for column in range(columns) for place in range(column, count, columns)]
-        made = drawing.legend(
+        names = drawing.legend(
             [handles[place] for place in order],
             [entries[place].name for place in order],
             loc="upper left",
             ncols=columns,
             handler_map={tuple: HandlerTuple(ndivide=1, pad=0)},
         )
-        made.set_in_layout(False)
-        if columns == 1 or made.get_window_extent().width <= 0.985 * drawing.bbox.width:
+        names.set_in_layout(False)
+        if columns == 1 or names.get_window_extent().width <= 0.985 * drawing.bbox.width:
             break
-        made.remove()
-    return made
+        names.remove()
+    return names
 
 
 def _handle(entry: Entry) -> Any:
@@ -318,21 +316,21 @@ def _handle(entry: Entry) -> Any:
 
 
 def _marker_size(entry: Entry) -> float:
-    """Return the size of a marker: shapes of one size look as if they had several."""
+    """Return the size of a marker, scaled so that all shapes look equally large."""
     scale = {"diamond": 0.88, "star": 1.7, "cross": 1.2, "x": 1.2}.get(entry.stroke.marker, 1)
     return scale * float(matplotlib.rcParams["lines.markersize"])
 
 
 def _letters(width: float, size: float) -> int:
-    """Return how many letters of a size (in points) stand in a width (in centimetres), about."""
+    """Return about how many letters of a size (points) fit into a width (centimetres)."""
     return max(int(width / (size / 72 * INCH * _LETTER)), 1)
 
 
 def _fonts() -> list[str]:
-    """Return those that this machine has: a Latin one, then one for what it lacks."""
-    known = {font.name for font in fontManager.ttflist}
-    latin = next(name for name in _LATIN if name in known)
-    return list(dict.fromkeys([latin, *[name for name in _CJK if name in known][:1], "sans-serif"]))
+    """Return an installed Latin font, and an installed Chinese one if there is any."""
+    installed = {font.name for font in fontManager.ttflist}
+    latin = next(name for name in _LATIN if name in installed)
+    return list(dict.fromkeys([latin, *[name for name in _CJK if name in installed][:1], "sans-serif"]))
 
 
 def _settings(name: str, width: float) -> Any:

@@ -1,8 +1,8 @@
-"""Tables of results: one description, written as CSV, LaTeX and JSON, and shown in the terminal.
+"""Tables of results, written as CSV, LaTeX and JSON, and shown in a terminal.
 
-A cell is a text, a number, an `Interval`, or None for what is not known. The terminal and LaTeX show
-``0.53 [0.48, 0.58]``; CSV and JSON keep every digit, low, high and n. However narrow the terminal is, names
-fold, and columns that do not fit go below.
+A cell is a text, a number, an `Interval`, or None for a missing value. The terminal and LaTeX show
+``0.53 [0.48, 0.58]``; CSV and JSON have full precision, with low, high and n. In a narrow terminal texts
+fold, and columns that do not fit move into further blocks below.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _LATEX: Final = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column.
+    """A column of a table, and how its numbers are shown.
 
     Attributes:
-        digits: after the point, in LaTeX and in the terminal.
-        times: what numbers are multiplied with there: 100 for per cent.
-        never_zero: a number that these digits would make 0 is shown as less than the smallest: a p-value.
-        scale_by: name of a column; drawn intervals have a scale for each of its values. Default: one for all.
+        digits: decimals, in LaTeX and in the terminal.
+        times: factor of numbers shown there: 100 for per cent.
+        never_zero: whether positive numbers that would round to 0 are shown as ``<0.01``, such as p-values.
+        scale_by: name of a column; drawn intervals have one scale per value of it. Default: one scale.
     """
 
     name: str
@@ -64,9 +64,9 @@ class Table:
     """Rows of cells under columns.
 
     Attributes:
-        columns: headings, or `Column` where the digits matter.
-        rows: as many cells each as there are columns.
-        name: of its files, beside that of its section; default: its number.
+        columns: headings, or `Column`s to choose the format.
+        rows: each with one cell per column.
+        name: suffix of its file names, after the section's name; default: its number.
     """
 
     columns: Sequence[Column | str]
@@ -86,22 +86,22 @@ class Table:
     def of_frame(
         cls, frame: pd.DataFrame, columns: Iterable[Column | str] = (), title: str = "", name: str = ""
     ) -> Table:
-        """Return a frame as a table; what is missing (NaN) is not known.
+        """Return a frame as a table, with None for NaN.
 
-        `columns`: of the table; default: all of the frame.
+        `columns`: the columns to include; default: all.
         """
         heads = [Column(head) if isinstance(head, str) else head for head in columns or map(str, frame)]
-        held = frame[[head.name for head in heads]]
-        rows = [list(map(_as_cell, row)) for row in held.itertuples(index=False, name=None)]
+        values = frame[[head.name for head in heads]]
+        rows = [list(map(_as_cell, row)) for row in values.itertuples(index=False, name=None)]
         return cls(heads, rows, title, name)
 
     @property
     def heads(self) -> tuple[Column, ...]:
-        """The columns, headings alone made into `Column`."""
+        """The columns, all as `Column`."""
         return tuple(column for column in self.columns if isinstance(column, Column))
 
     def to_csv(self) -> str:
-        """Return CSV with all digits; a column with intervals is followed by its low, high and n."""
+        """Return CSV at full precision; a column of intervals is followed by its low, high and n."""
         spread = [self._has_intervals(place) for place in range(len(self.heads))]
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
@@ -114,9 +114,9 @@ class Table:
         return out.getvalue()
 
     def to_latex(self, *, siunitx: bool = False) -> str:
-        r"""Return a ``tabular`` for booktabs; texts to the left, numbers to the right, ``--`` for None.
+        r"""Return a ``tabular`` for booktabs: texts left-aligned, numbers right-aligned, ``--`` for None.
 
-        `siunitx`: it aligns the numbers at their points; what else stands in their columns is put in braces.
+        `siunitx`: align numbers at their decimal points; other cells in these columns are put in braces.
         """
         texts = [self._has_texts(place) for place in range(len(self.heads))]
         sides = "".join("l" if text else "S[table-format=3.3]" if siunitx else "r" for text in texts)
@@ -133,14 +133,14 @@ class Table:
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
     def plain(self) -> dict[str, Any]:
-        """Return the title, and per row an object from column names to cells; intervals are objects."""
+        """Return name, title, column names and rows as plain values; rows and intervals are objects."""
         names = [head.name for head in self.heads]
         rows = [dict(zip(names, map(_as_plain, row), strict=True)) for row in self.rows]
         named = {"name": self.name} if self.name else {}
         return {**named, "title": self.title, "columns": names, "rows": rows}
 
     def to_text(self) -> UncutTable:
-        """Return the table as `rich` prints it: values bold, intervals dim, and no number cut."""
+        """Return the table for `rich`: values bold, intervals dim, numbers never truncated."""
         columns = [
             TextColumn(Text(head.name), [_as_rich(row[at], head) for row in self.rows], self._has_texts(at))
             for at, head in enumerate(self.heads)
@@ -155,7 +155,7 @@ class Table:
 
 
 def shown(cell: Cell, column: Column) -> str:
-    """Return a cell as people read it: ``0.53 [0.48, 0.58]``, ``0.53``, ``12``; nothing for None."""
+    """Return a cell as displayed: ``0.53 [0.48, 0.58]``, ``0.53``, ``12``; empty for None."""
     if cell is None:
         return ""
     if isinstance(cell, Interval):
@@ -164,13 +164,13 @@ def shown(cell: Cell, column: Column) -> str:
 
 
 def escape_latex(text: str) -> str:
-    """Return a text that LaTeX sets as it is, whatever signs are in it."""
+    """Return a text with LaTeX's special characters escaped."""
     return text.translate(_LATEX)
 
 
 def _latex_row(cells: Iterable[str]) -> str:
     row = " & ".join(cells) + r" \\"
-    # A row's end and a rule take an option in brackets; a cell must not become one.
+    # LaTeX would read a leading bracket as an option of the preceding row end or rule.
     return "{}" + row if row.startswith("[") else row
 
 
@@ -181,14 +181,14 @@ def _braced(latex: str) -> str:
 def _format_fixed(number: float, column: Column) -> str:
     if isinstance(number, int) and column.times == 1:
         return str(number)
-    message = f"{number * column.times:.{column.digits}f}"
-    if column.never_zero and number > 0 == float(message):
+    text = f"{number * column.times:.{column.digits}f}"
+    if column.never_zero and number > 0 == float(text):
         return f"<{10**-column.digits:.{column.digits}f}"
-    return message.removeprefix("-") if float(message) == 0 else message
+    return text.removeprefix("-") if float(text) == 0 else text
 
 
 def _as_cell(value: Any) -> Cell:
-    """Return a frame's value as a cell: numbers of numpy as Python's own, None for what is missing."""
+    """Return a frame's value as a cell: numpy numbers as Python's own, None for NaN."""
     if isinstance(value, np.generic):
         value = value.item()
     missing = isinstance(value, float) and math.isnan(value)
@@ -201,12 +201,12 @@ def _row(row: Sequence[Cell], names: Sequence[str], at: int) -> tuple[Cell, ...]
     for cell, name in zip(row, names, strict=True):
         numbers = cell[:3] if isinstance(cell, Interval) else () if isinstance(cell, str) else (cell,)
         if any(number is not None and not math.isfinite(number) for number in numbers):
-            raise ValueError(f"row {at}, {name!r}: {cell!r} is not finite; give None for what is not known")
+            raise ValueError(f"row {at}, {name!r}: {cell!r} is not finite; give None for a missing value")
     return tuple(row)
 
 
 def _spread(cell: Cell, width: int) -> list[Any]:
-    # Blanks that align texts on their right are for people.
+    # Leading blanks only align texts for display.
     values = list(cell) if isinstance(cell, Interval) else [cell.strip() if isinstance(cell, str) else cell]
     return [*values, *[None] * (width - len(values))]
 
@@ -227,19 +227,19 @@ def _as_rich(cell: Cell, column: Column) -> Text:
 # ---- in a terminal
 
 _GAP: Final = 2
-"""Between columns."""
+"""Blanks between columns."""
 _LEAST: Final = 8
-"""A column of texts has no less, unless none of them is as long."""
+"""Minimum width of a column of texts, unless all of them are shorter."""
 _NAMES: Final = 20
-"""What a column of names may take where a table is told in several blocks."""
+"""Maximum width of a column of row names in a table of several blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextColumn:
-    """A column as it is shown.
+    """A formatted column.
 
     Attributes:
-        folds: it holds texts that may be folded; a number never is, and is never cut.
+        folds: whether it has texts, which may be folded; numbers are neither folded nor truncated.
     """
 
     head: Text
@@ -248,11 +248,11 @@ class TextColumn:
 
     @property
     def width(self) -> int:
-        """Signs of the longest cell, or of the head."""
+        """Width of the longest cell or of the head, in terminal cells."""
         return max(cell_len(cell.plain) for cell in (self.head, *self.cells))
 
     def least(self, *, whole_words: bool) -> int:
-        """Return what it cannot do without; a word longer than a name may be is folded in any case."""
+        """Return the minimum width; words longer than the width of row names (`_NAMES`) are always folded."""
         if not self.folds:
             return self.width
         words = (cell_len(word) for text in self.cells for word in text.plain.split())
@@ -262,65 +262,65 @@ class TextColumn:
 
 @dataclass(frozen=True, slots=True)
 class UncutTable:
-    """A table as `rich` prints it: in one block, or in several that each begin with the names.
+    """A table for `rich`: one block, or several that each begin with the row names.
 
     Attributes:
-        title: above the first block; empty for none.
-        columns: those of texts at the left are the names of the rows; the first alone, if all are of texts.
+        title: above the first block; may be empty.
+        columns: the leading text columns are the row names; if all have texts, only the first one is.
     """
 
     title: str
     columns: Sequence[TextColumn]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RichTable | str]:
-        """Yield the blocks, one below the other."""
+        """Yield the blocks from top to bottom."""
         for number, columns in enumerate(self._blocks(options.max_width)):
             if number:
                 yield ""
             yield self._make_table(columns, "" if number else self.title, options.max_width)
 
     def _blocks(self, width: int) -> Iterator[Sequence[TextColumn]]:
-        """Yield the columns, as many at a time as there is room for."""
+        """Yield the columns of each block, as many as fit."""
         least = self._least_width(width)
         if _needed_width(map(least, self.columns)) <= width:
             yield self.columns
             return
         names, rest = self._part_columns()
-        of_names = [max(least(name), min(name.width, _NAMES)) for name in names]
+        name_widths = [max(least(name), min(name.width, _NAMES)) for name in names]
         block: list[TextColumn] = []
         for column in rest:
-            if block and _needed_width([*of_names, *map(least, block), least(column)]) > width:
+            if block and _needed_width([*name_widths, *map(least, block), least(column)]) > width:
                 yield [*names, *block]
                 block = []
             block.append(column)
         yield [*names, *block]
 
     def _part_columns(self) -> tuple[Sequence[TextColumn], Sequence[TextColumn]]:
-        """Return the names of the rows, and the other columns."""
+        """Return the columns of row names, and the other columns."""
         first = next((at for at, column in enumerate(self.columns) if not column.folds), 1)
         return self.columns[:first], self.columns[first:]
 
     def _least_width(self, width: int) -> Callable[[TextColumn], int]:
-        """Return what columns need: whole words, unless not even one column has room beside them then."""
+        """Return a function to the minimum width of a column: whole words if they fit."""
         names, rest = ([column.least(whole_words=True) for column in part] for part in self._part_columns())
         roomy = _needed_width([*names, *([max(rest)] if rest else [])]) <= width
         return lambda column: column.least(whole_words=roomy)
 
     def _make_table(self, columns: Sequence[TextColumn], title: str, width: int) -> RichTable:
-        made = RichTable(
+        table = RichTable(
             title=Text(title, "dim") if title else None, title_justify="left", box=None, pad_edge=False
         )
-        for column, wide in zip(columns, self._widths(columns, width), strict=True):
+        for column, column_width in zip(columns, self._widths(columns, width), strict=True):
             if column.folds:
-                made.add_column(column.head, justify="left", overflow="fold", width=wide)
+                table.add_column(column.head, justify="left", overflow="fold", width=column_width)
             else:
-                made.add_column(column.head, justify="right", no_wrap=True, width=wide)
+                table.add_column(column.head, justify="right", no_wrap=True, width=column_width)
         for row in zip(*(column.cells for column in columns), strict=True):
-            made.add_row(*row)
-        return made
+            table.add_row(*row)
+        return table
 
     def _widths(self, columns: Sequence[TextColumn], width: int) -> Sequence[int]:
-        """Return how wide columns are: the widest texts fold first, as far as they can, numbers never."""
+        """Return the widths of the columns: the widest texts fold first; numbers never do."""
         least = self._least_width(width)
         for level in range(max(column.width for column in columns), 0, -1):
             widths = [max(least(column), min(column.width, level)) for column in columns]
@@ -330,5 +330,5 @@ class UncutTable:
 
 
 def _needed_width(widths: Iterable[int]) -> int:
-    every = list(widths)
-    return sum(every) + _GAP * (len(every) - 1)
+    widths = list(widths)
+    return sum(widths) + _GAP * (len(widths) - 1)

@@ -1,7 +1,6 @@
-"""Three overlapping circles with a count in each of the seven areas, for a page and for print.
+"""Venn diagrams of three sets with a count in each of the seven areas, for pages and print.
 
-The circles are equally large: with three sets no circles have areas in proportion to all seven counts, so
-the numbers tell.
+The circles have the same size, because no three circles have areas proportional to all seven counts.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _RADIUS: Final = 92.0
 _CENTRES: Final = ((142.0, 128.0), (238.0, 128.0), (190.0, 211.0))
 _NAMES: Final = ((64.0, 30.0, "start"), (316.0, 30.0, "end"), (190.0, 327.0, "middle"))
 _COLOURS: Final = ("clay", "teal", "blue")
-# Where the number of an area stands, by which of the three circles hold it.
+# Membership in the three sets -> position of the area's number.
 _PLACES: Final[Mapping[tuple[bool, bool, bool], tuple[float, float]]] = {
     (True, False, False): (103.0, 108.0),
     (False, True, False): (277.0, 108.0),
@@ -40,14 +39,14 @@ _AREAS: Final = 7
 
 @dataclass(frozen=True, slots=True)
 class Venn:
-    """The numbers of things in each combination of three sets.
+    """The number of elements in each combination of three sets.
 
     Attributes:
         sets: the names of the three sets: left, right, below.
-        counts: which of the three hold it -> how many; the seven combinations but the empty one.
+        counts: membership in the three sets -> count, for all combinations except the empty one.
 
     Raises:
-        ValueError: if there are not three sets and seven counts.
+        ValueError: if there are not three different sets and seven counts.
     """
 
     name: str
@@ -58,25 +57,25 @@ class Venn:
 
     def __post_init__(self) -> None:
         if len(set(self.sets)) != len(_CENTRES):
-            raise ValueError("a Venn diagram is of three different sets")
+            raise ValueError("a Venn diagram needs three different sets")
         if set(self.counts) != set(_PLACES) or any(count < 0 for count in self.counts.values()):
-            raise ValueError(f"a Venn diagram has {_AREAS} counts, none of them negative")
+            raise ValueError(f"a Venn diagram needs {_AREAS} counts of 0 or more")
 
     @property
     def total(self) -> int:
-        """All things."""
+        """The sum of all counts."""
         return sum(self.counts.values())
 
     def share(self, area: tuple[bool, bool, bool]) -> float:
-        """Return the share of an area, from 0 to 1; 0 if there is nothing at all."""
+        """Return the share of an area, from 0 to 1; 0 if all counts are 0."""
         return self.counts[area] / self.total if self.total else 0.0
 
     def area_name(self, area: tuple[bool, bool, bool]) -> str:
-        """Return the sets of an area, joined."""
-        return " + ".join(name for name, held in zip(self.sets, area, strict=True) if held)
+        """Return the names of an area's sets, joined by " + "."""
+        return " + ".join(name for name, member in zip(self.sets, area, strict=True) if member)
 
     def svg(self, *, dark: bool = False) -> str:
-        """Return the diagram as an SVG element that says in its description what it shows."""
+        """Return the diagram as an SVG element with the counts in its description."""
         look = DARK if dark else LIGHT
         areas = "; ".join(f"{self.area_name(area)} {count}" for area, count in self.counts.items())
         parts = [
@@ -103,14 +102,14 @@ class Venn:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow([*self.sets, "count", "share"])
         for area, count in self.counts.items():
-            writer.writerow([*(int(held) for held in area), count, f"{self.share(area):.6f}"])
+            writer.writerow([*(int(member) for member in area), count, f"{self.share(area):.6f}"])
         return out.getvalue()
 
     def save(self, path: Path | str, *, width: float = COLUMN) -> Path:
         """Write the diagram as ``.svg``, ``.png`` (300 dpi) or ``.csv``, by the path's suffix.
 
         Raises:
-            InputError: if the suffix is none of these, or the file cannot be written.
+            InputError: if the suffix is another one, or the file cannot be written.
         """
         path = Path(path)
         if path.suffix == ".svg":
@@ -119,10 +118,10 @@ class Venn:
             return write_whole(path, self.csv().encode())
         if path.suffix == ".png":
             return write_whole(path, _png(self, width))
-        raise InputError(f"{path}: a Venn diagram is saved as .svg, .png or .csv; end the name in one")
+        raise InputError(f"{path}: Venn diagrams are saved as .svg, .png or .csv; choose one of these")
 
     def plain(self) -> dict[str, Any]:
-        """Return name, title and counts by the names of the areas."""
+        """Return name, title, caption and counts (area name -> count) as plain values."""
         counts = {self.area_name(area): count for area, count in self.counts.items()}
         return {"name": self.name, "title": self.title, "caption": self.caption, "counts": counts}
 
@@ -138,7 +137,7 @@ def _svg_text(
 
 
 def _png(venn: Venn, width: float) -> bytes:
-    # matplotlib takes most of a second to import; only print needs it.
+    # matplotlib takes most of a second to import, and only PNG needs it.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Drawing
     from matplotlib.patches import Circle

@@ -1,6 +1,6 @@
-"""Reports: sections of tables, figures and remarks, written once and rendered for every reader.
+"""Reports: sections of tables, figures and remarks, rendered in several formats.
 
-A report is made of `Section`; `render` shows it in a terminal, as JSON, CSV, LaTeX or HTML.
+A `Report` consists of `Section`s; `render` turns it into terminal output, JSON, CSV, LaTeX or HTML.
 """
 
 from simulator.reporting.render import (

@@ -1,4 +1,4 @@
-"""A report for each kind of reader: people at a terminal, programs, papers, browsers."""
+"""Rendering of reports: terminal, JSON, CSV, LaTeX, HTML."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from simulator.whole import write_whole
 from trees.faults import fault_text
 
 SUFFIXES: Final = ("png", "svg", "pdf", "html", "csv", "json")
-"""How figures can be written."""
+"""Formats that figures can be written in."""
 DRAWN_AS: Final = ("png", "svg", "pdf", "csv")
-"""How they are unless something else is asked for."""
-DRAWINGS_AS: Final = ("png", "svg", "csv")
+"""Default formats of figures."""
+_DRAWING_SUFFIXES: Final = ("png", "svg", "csv")
 
 
 def print_report(console: Console, report: Report) -> None:
-    """Show a report in a terminal: its tables and remarks; figures are files (`write_report`)."""
+    """Print a report's tables, texts and remarks; figures are only written to files (`write_report`)."""
     for warning in report.warnings:
         console.print(Text(warning, "yellow"), soft_wrap=True)
     for section in report.sections:
@@ -40,7 +40,7 @@ def print_report(console: Console, report: Report) -> None:
         for number, table in enumerate(section.tables):
             if number:
                 console.print()
-            # What has its section's title needs none of its own.
+            # A table with its section's title needs no second one.
             console.print((replace(table, title="") if table.title == section.title else table).to_text())
         if section.text:
             console.print(section.text, markup=False, highlight=False, soft_wrap=True)
@@ -49,10 +49,10 @@ def print_report(console: Console, report: Report) -> None:
 
 
 def report_json(report: Report) -> dict[str, Any]:
-    """Return a report as plain values with every digit; intervals are objects."""
-    whole: dict[str, Any] = {"title": report.title, "warnings": list(report.warnings)}
+    """Return a report as plain values at full precision; intervals are objects."""
+    values: dict[str, Any] = {"title": report.title, "warnings": list(report.warnings)}
     if report.endings is not None:
-        whole |= {
+        values |= {
             "runs": list(report.runs),
             "statuses": dict(report.endings.statuses),
             "failures": dict(report.endings.failures),
@@ -60,26 +60,26 @@ def report_json(report: Report) -> dict[str, Any]:
             "aborted": dict(report.endings.aborted),
             "exclude_aborted": report.endings.excluded,
         }
-    whole["sections"] = [_section_json(section) for section in report.sections]
+    values["sections"] = [_section_json(section) for section in report.sections]
     problems = report.problems
-    return whole | {
+    return values | {
         "faults": [fault_text(fault) for fault in problems.faults],
         "unreadable": list(problems.unreadable),
     }
 
 
 def json_text(report: Report) -> str:
-    """Return a report as JSON, as it is printed and written."""
+    """Return a report as JSON text."""
     return json.dumps(report_json(report), ensure_ascii=False, allow_nan=False, indent=1)
 
 
 def report_csv(report: Report) -> str:
-    """Return the tables of a report as CSV, one below the other with a blank line between them."""
+    """Return the tables of a report as CSV, separated by blank lines."""
     return "\n".join(table.to_csv() for section in report.sections for _, table in section.named_tables())
 
 
 def report_latex(report: Report) -> str:
-    """Return the tables of a report for LaTeX, one below the other."""
+    """Return the tables of a report as LaTeX, one after another."""
     return "\n".join(
         latex_table(table, name, section.title)
         for section in report.sections
@@ -88,16 +88,16 @@ def report_latex(report: Report) -> str:
 
 
 def write_report(report: Report, folder: Path, suffixes: Sequence[str] = DRAWN_AS) -> list[Path]:
-    """Write a report into a folder: ``report.json``, ``report.html``, and every table, figure and text.
+    """Write a report into a folder and return the files: ``report.json``, ``report.html``, and one per part.
 
-    Tables are written as CSV (every digit) and LaTeX (caption, label, siunitx columns), figures as PNG, SVG,
-    PDF and CSV, texts as ``.txt``.
+    Tables are written as CSV (full precision) and LaTeX (caption, label, siunitx columns), figures in the
+    formats of `suffixes`, texts as ``.txt``.
 
     Raises:
         InputError: if the folder is a file, or a file cannot be written.
     """
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"--out {folder}: is a file; name a folder")
+        raise InputError(f"--out {folder} is a file; name a folder")
     written = [
         write_whole(folder / "report.json", json_text(report) + "\n"),
         write_whole(folder / "report.html", html_page(report)),
@@ -114,7 +114,7 @@ def write_report(report: Report, folder: Path, suffixes: Sequence[str] = DRAWN_A
 
 
 def latex_table(table: Table, label: str, caption: str) -> str:
-    r"""Return a floating table for booktabs and siunitx: caption, label, numbers aligned at the point."""
+    r"""Return a floating LaTeX table (booktabs, siunitx) with caption, label and aligned decimal points."""
     head = (
         r"\begin{table}",
         r"\centering",
@@ -125,7 +125,7 @@ def latex_table(table: Table, label: str, caption: str) -> str:
 
 
 def html_page(report: Report) -> str:
-    """Return a report as one HTML page that needs no other file and no network."""
+    """Return a report as one self-contained HTML page."""
     environment = Environment(
         loader=PackageLoader("simulator.reporting", "."), undefined=StrictUndefined, autoescape=True
     )
@@ -134,7 +134,7 @@ def html_page(report: Report) -> str:
 
 
 def _section_json(section: Section) -> dict[str, Any]:
-    whole: dict[str, Any] = {
+    values: dict[str, Any] = {
         "name": section.name,
         "title": section.title,
         "tables": [table.plain() for table in section.tables],
@@ -142,15 +142,15 @@ def _section_json(section: Section) -> dict[str, Any]:
         "remarks": list(section.remarks),
     }
     if section.text:
-        whole["text"] = section.text
-    return whole | ({"data": plain(section.data)} if section.data else {})
+        values["text"] = section.text
+    return values | ({"data": plain(section.data)} if section.data else {})
 
 
 def _save_figure(figure: Figure | Drawing, folder: Path, suffixes: Sequence[str]) -> list[Path]:
     if isinstance(figure, Figure):
         return [save(figure, folder / f"{figure.name}.{suffix}") for suffix in suffixes]
-    drawn_as = [suffix for suffix in DRAWINGS_AS if suffix in suffixes]
-    return [figure.save(folder / f"{figure.name}.{suffix}") for suffix in drawn_as]
+    names = [f"{figure.name}.{suffix}" for suffix in _DRAWING_SUFFIXES if suffix in suffixes]
+    return [figure.save(folder / name) for name in names]
 
 
 def _address(figure: Figure | Drawing) -> str:

@@ -1,4 +1,4 @@
-"""What a report is made of."""
+"""The parts of a report: sections, the endings of its runs, problems with its files."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from simulator.figures import Figure, Table
 from trees.faults import Fault
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
-_NAMED: Final = 4  # files that a remark names
+_MAX_NAMED: Final = 4  # files listed by name in a remark
 
 
 class Drawing(Protocol):
-    """A picture that no `Figure` describes, such as a Venn diagram: it draws itself."""
+    """A picture that cannot be described by a `Figure`, such as a Venn diagram, and draws itself."""
 
     @property
     def name(self) -> str:
-        """Fit for a file name."""
+        """The stem of its file names."""
 
     @property
     def title(self) -> str:
-        """Return what it shows."""
+        """The title, also its alternative text."""
 
     @property
     def caption(self) -> str:
-        """Return how to read it."""
+        """The caption."""
 
     def svg(self) -> str:
-        """Return it as an SVG element for a page."""
+        """Return the picture as an SVG element for a page."""
 
     def save(self, path: Path) -> Path:
-        """Write it as ``.svg``, ``.png`` or ``.csv``, by the path's suffix."""
+        """Write the picture as ``.svg``, ``.png`` or ``.csv``, by the path's suffix, and return the path."""
 
     def plain(self) -> Mapping[str, Any]:
-        """Return its numbers as plain values."""
+        """Return the numbers in the picture as plain values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +48,12 @@ class Section:
     """Tables and figures that belong together, with remarks on how to read them.
 
     Attributes:
-        name: of its files; lower case letters, digits, ``_`` and ``-`` (`slug`).
+        name: stem of its file names: lower case letters, digits, ``_`` and ``-`` (`slug`).
         tables: in order; their titles become captions.
-        exact: further tables, which are written and not shown.
+        exact: further tables, which are written to files but not shown.
         figures: in order.
-        text: that stands below the tables, line by line as it is.
-        data: for programs, what no table holds: more digits, what is behind a number.
+        text: preformatted text below the tables.
+        data: details for programs that are in no table, such as exact values and their inputs.
     """
 
     name: str
@@ -68,26 +68,26 @@ class Section:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise ValueError(
-                f"a section is named by lower case letters, digits, '_' and '-', not {self.name!r}"
+                f"the name of a section has lower case letters, digits, '_' and '-' only, not {self.name!r}"
             )
 
     def named_tables(self) -> Iterator[tuple[str, Table]]:
-        """Yield each table with the name of its files: the section's, and its own name or number."""
+        """Yield each table with its file stem: the section's name followed by the table's name or number."""
         tables = (*self.tables, *self.exact)
         for number, table in enumerate(tables, start=1):
-            own = table.name or (str(number) if len(tables) > 1 else "")
-            yield "-".join(filter(None, (self.name, own))), table
+            suffix = table.name or (str(number) if len(tables) > 1 else "")
+            yield "-".join(filter(None, (self.name, suffix))), table
 
 
 @dataclass(slots=True)
 class Problems:
-    """The faults of the files that a report was asked of.
+    """Problems met while making a report.
 
     Attributes:
-        faults: of rows that were left out; warnings among them.
+        faults: faulty rows, which were left out, and warnings.
         unreadable: files that could not be read at all, with the reason.
-        passed_over: files in folders that are none of the benchmark's.
-        unexpected: what else makes the command end with status 1, a sentence each.
+        passed_over: files in the folders that do not belong to the benchmark.
+        unexpected: other failures, one sentence each; they make the command exit with status 1.
     """
 
     faults: list[Fault | str] = field(default_factory=list)
@@ -98,16 +98,16 @@ class Problems:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEndings:
-    """The endings of the runs' episodes.
+    """How the episodes of a report's runs ended.
 
     Attributes:
-        statuses: how many ended how; ``open`` for those that have not, ``erased`` for those of people who
-            have withdrawn, which count nowhere else.
-        failures: why episodes failed -> how many did, the most frequent first.
-        aborted: why seats failed -> how many episodes that aborted; they count as unsuccessful.
-        excluded: whether these are left out instead.
-        uncounted: those of them that are in none of the figures.
-        left: why people left episodes -> how many they left.
+        statuses: status -> number of episodes; ``open`` for those not ended, ``erased`` for those of
+            participants who withdrew, which are counted nowhere else.
+        failures: reason -> number of failed episodes, most frequent first.
+        aborted: reason -> number of episodes aborted by a failing seat; they count as unsuccessful.
+        excluded: whether aborted episodes are left out instead.
+        uncounted: like `aborted`, but only episodes that enter no number of the report.
+        left: reason -> number of episodes that people left.
     """
 
     statuses: Mapping[str, int]
@@ -121,12 +121,12 @@ class RunEndings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Sections under one heading.
+    """Sections under one title.
 
     Attributes:
-        sections: in order; each has a name of its own.
-        endings: of their episodes; None where no run is reported.
-        problems: with the files that are reported.
+        sections: in order, with distinct names.
+        endings: how the episodes of `runs` ended; None if the report is of files only.
+        problems: problems met while making the report.
     """
 
     title: str
@@ -139,38 +139,38 @@ class Report:
     def __post_init__(self) -> None:
         names = [section.name for section in self.sections]
         if len(set(names)) < len(names):
-            raise ValueError(f"two sections of a report have one name: {', '.join(names)}")
+            raise ValueError(f"two sections of a report have the same name: {', '.join(names)}")
 
     def section(self, name: str) -> Section:
         """Return the section called `name`.
 
         Raises:
-            KeyError: if there is none.
+            KeyError: if there is no such section.
         """
         return {section.name: section for section in self.sections}[name]
 
 
 def numbered(sections: Iterable[Section]) -> tuple[Section, ...]:
-    """Return sections of which each has a name of its own: the second of a name gets a number, and so on."""
-    seen: Counter[str] = Counter()
-    apart = []
+    """Return sections with distinct names: the second ``NAME`` becomes ``NAME-2``, and so on."""
+    counts: Counter[str] = Counter()
+    distinct = []
     for section in sections:
-        seen[section.name] += 1
-        count = seen[section.name]
-        apart.append(section if count == 1 else replace(section, name=f"{section.name}-{count}"))
-    return tuple(apart)
+        counts[section.name] += 1
+        count = counts[section.name]
+        distinct.append(section if count == 1 else replace(section, name=f"{section.name}-{count}"))
+    return tuple(distinct)
 
 
 def slug(text: str) -> str:
-    """Return a text as a section can be named: what else is in it becomes hyphens."""
+    """Return a text as the name of a section: lower case, with hyphens for all but letters and digits."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "section"
 
 
 def file_section(
     kind: str, name: str, *, files: Sequence[str], rows: int, left_out: int = 0, **parts: Any
 ) -> Section:
-    """Return the section on what files hold."""
-    named = ", ".join(files) if len(files) <= _NAMED else f"{len(files)} files"
+    """Return a section on files, with a remark and data on how many rows were read and left out."""
+    named = ", ".join(files) if len(files) <= _MAX_NAMED else f"{len(files)} files"
     source = f" of {named}" if files else ""
     faulty = f", {left_out} left out as faulty" if left_out else ""
     parts["remarks"] = (f"{rows} rows{source}{faulty}", *parts.get("remarks", ()))
@@ -179,12 +179,12 @@ def file_section(
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: records as objects, infinity as ``inf``, what is no number as null.
+    """Return a value as plain JSON data: records as objects, infinity as ``inf``, NaN as null.
 
-    An object that has a method ``plain`` says itself what it is in JSON.
+    An object with a method ``plain`` is replaced by the method's result.
     """
-    if callable(own := getattr(value, "plain", None)) and not isinstance(value, type):
-        return plain(own())
+    if callable(method := getattr(value, "plain", None)) and not isinstance(value, type):
+        return plain(method())
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return plain(value._asdict())
     if is_dataclass(value) and not isinstance(value, type):

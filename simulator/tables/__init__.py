@@ -1,5 +1,5 @@
 """Published files: read into typed rows with their faults, registered, and imported into the log.
 
-A benchmark declares the kinds of its files (`spec.TableSpec`, `spec.Tables`); recognising, checking,
-registering (`askback data add`) and importing them is done here for all.
+A benchmark declares its kinds of files (`spec.TableSpec`, `spec.Tables`); this package recognises, checks,
+registers (`askback data add`) and imports them.
 """

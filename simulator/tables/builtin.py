@@ -1,4 +1,4 @@
-"""YAML files that come with a benchmark, or are like these: lists of entries, texts in two languages."""
+"""Readers of a benchmark's YAML files: lists of entries, texts in two languages."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from simulator.jsonlines import FieldError, Row
 from trees import Language
 
 T = TypeVar("T")
-# Ten times as fast where PyYAML comes with libyaml.
+# libyaml, if PyYAML comes with it, is ten times as fast.
 LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LANGUAGES: Final = ("en", "zh")
 _WORDS: Final[TypeAdapter[dict[Language, dict[str, Any]]]] = TypeAdapter(dict[Language, dict[str, Any]])
 
 
 def read_yaml(path: Path) -> Any:
-    """Return what a YAML file holds.
+    """Return the contents of a YAML file.
 
     Raises:
-        InputError: if it cannot be read, or is none.
+        InputError: if it cannot be read, or is not YAML.
     """
     try:
         return yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER)
@@ -41,7 +41,7 @@ def read_words(path: Path) -> dict[Language, dict[str, Any]]:
     """Return the texts of pages or reports by language: ``{en: {NAME: …}, zh: {NAME: …}}``.
 
     Raises:
-        InputError: if the file cannot be read, or is no such thing; names its line, or the field.
+        InputError: if the file cannot be read or has another form; names the line or the field.
     """
     try:
         return _WORDS.validate_python(read_yaml(path))
@@ -50,14 +50,14 @@ def read_words(path: Path) -> dict[Language, dict[str, Any]]:
 
 
 def read_list(path: Path, parse: Callable[[Row], T]) -> tuple[T, ...]:
-    """Return the entries of a YAML file that is a list of objects; one without an id is named by its place.
+    """Return the entries of a YAML list of objects; one without an id gets ``STEM-001``, by its position.
 
     Raises:
         InputError: if it cannot be read, or an entry is faulty.
     """
     entries = read_yaml(path)
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise InputError(f"{path}: is no list of entries with fields")
+        raise InputError(f"{path}: is not a list of entries with fields")
     values = []
     for number, entry in enumerate(entries, start=1):
         row = Row({"id": f"{path.stem}-{number:03}", **entry})
@@ -69,7 +69,7 @@ def read_list(path: Path, parse: Callable[[Row], T]) -> tuple[T, ...]:
 
 
 def read_texts(path: Path, language: str) -> Any:
-    """Return what a YAML file holds in one language: ``{en: …, zh: …}`` stands for the text of either.
+    """Return the contents of a YAML file in one language, which replaces each ``{en: …, zh: …}``.
 
     Raises:
         InputError: if the language is neither.

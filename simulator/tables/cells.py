@@ -1,4 +1,4 @@
-"""CSV files by columns: records with their first line, cells as they stand and cleaned."""
+"""CSV files: records with their line numbers and their cells, raw and cleaned."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from trees.faults import Fault
 
 T = TypeVar("T")
 SAME_ID: Final = "id: the row in line {line} has the same"
-"""What is told of a row whose id an earlier one has (`simulator.jsonlines`)."""
+"""Message on a row with the id of an earlier one (`simulator.jsonlines`)."""
 NO_BREAK: Final = "\u00a0\u202f"
 _BLANKS: Final = str.maketrans(dict.fromkeys(NO_BREAK, " "))
 ABSENT: Final = ("nan", "<na>", "#n/a", "n/a", "na", "null", "none")
-"""Words that programs write into a cell that is empty, in small letters; a cell that is one of them is."""
+"""Words that programs write into an empty cell, in lower case; such a cell counts as empty."""
 SEPARATORS: Final[Mapping[str, str]] = {"semicolons": ";", "tabs": "\t"}
-"""Marks other than commas that spreadsheets put between columns."""
+"""Column separators, other than commas, that spreadsheets use."""
 _LONGEST: Final = max(map(len, ABSENT))
 _BETWEEN: Final = re.compile(r"[\s_-]+")
 _HEAD: Final = 1 << 16
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
-# What bytes that are no UTF-8 are decoded to.
+# Bytes that are not UTF-8 are decoded to these.
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _WHOLE: Final = re.compile(r"(-?[0-9]+)(?:\.0*)?")
 
@@ -36,10 +36,10 @@ class Record:
     """One record of a table.
 
     Attributes:
-        number: of the record in the file, from 1; blank lines are none.
-        line: the first of its physical lines in the file, from 1.
-        last: the last of them.
-        cells: by column, under the name that the column has today; as they stand.
+        number: position among the file's records, from 1; blank lines do not count.
+        line: its first physical line in the file, from 1.
+        last: its last physical line.
+        cells: column -> raw cell; columns have their current names.
     """
 
     number: int
@@ -48,12 +48,12 @@ class Record:
     cells: Mapping[str, str]
 
     def text(self, column: str) -> str:
-        """Return a cell, cleaned; empty if it is, if it says so in a word, or if there is no such column."""
+        """Return a cleaned cell; empty for a missing column, and for a word of `ABSENT`."""
         text = clean(self.cells.get(column, ""))
         return "" if says_nothing(text) else text
 
     def row(self) -> Row:
-        """Return the cleaned cells, to be read field by field; a cell that is empty is a missing one."""
+        """Return the cleaned cells as a row; empty cells are left out."""
         return Row({name: text for name in self.cells if (text := self.text(name))})
 
 
@@ -62,11 +62,11 @@ class Table:
     """A CSV file.
 
     Attributes:
-        columns: with a name, in the file's order, under the name that they have today.
-        renamed: names of today -> names in the file, where they differ.
-        records: those that have a cell for each column.
-        faults: what is wrong with the others.
-        spans: first line -> last line of all records, of the others too.
+        columns: current names of the named columns, in the file's order.
+        renamed: current name -> name in the file, where they differ.
+        records: the records with a cell for each column.
+        faults: the faults of all other records.
+        spans: first line -> last line of every record, faulty ones included.
     """
 
     path: str
@@ -77,9 +77,10 @@ class Table:
     spans: Mapping[int, int] = field(default_factory=dict)
 
     def read(self, parse: Callable[[Row, Record], T], called: Callable[[Record], str]) -> Read[T]:
-        """Return what the records hold, with a fault for each that cannot be read.
+        """Return the parsed records, with a fault for each that cannot be parsed.
 
-        `parse`: makes a value of cleaned cells, and of the record as it stands; raises `FieldError`.
+        `parse`: returns a value, given the cleaned cells and the record; raises `FieldError`. `called`:
+        returns the name of a record for messages.
         """
         rows: list[T] = []
         lines: list[int] = []
@@ -94,18 +95,18 @@ class Table:
 
 
 def clean(text: str) -> str:
-    r"""Clean a cell: ``\r\n`` to ``\n``, no-break space to blank, no outer blanks."""
+    r"""Return a cell with ``\n`` as line break, spaces for no-break spaces, and no outer whitespace."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
     return (lines if lines.isascii() else lines.translate(_BLANKS)).strip()
 
 
 def says_nothing(text: str) -> bool:
-    """Return True if a cleaned cell holds nothing but a word for an empty one (`ABSENT`)."""
+    """Return True if a cleaned cell is a word for an empty one (`ABSENT`)."""
     return len(text) <= _LONGEST and text.casefold() in ABSENT
 
 
 def spelled(name: str) -> str:
-    """Return a name out of a list of names: in small letters, with ``_`` between its words."""
+    """Return a name in lower case, with ``_`` between its words."""
     return _BETWEEN.sub("_", name.strip().casefold())
 
 
@@ -114,9 +115,9 @@ class Columns:
     """The columns of a kind of file.
 
     Attributes:
-        known: names of today, in small letters, with ``_`` between words.
-        needed: those without which a file is none.
-        old: names that columns had -> names of today.
+        known: current names, in lower case, with ``_`` between words.
+        needed: the columns that a file of this kind must have.
+        old: former name -> current name.
     """
 
     known: Sequence[str]
@@ -124,25 +125,25 @@ class Columns:
     old: Mapping[str, str] = field(default_factory=dict)
 
     def today(self, header: Iterable[str]) -> dict[str, str]:
-        """Return the names of a header that are known -> the names that the columns have today.
+        """Return the known names in a header -> the current names of these columns.
 
-        One in other letters (``USER INTENT``) is known where no column has that name as it is known.
+        A name in another spelling (``USER INTENT``) is known unless another column has the exact name.
         """
         names = {**{name: name for name in self.known}, **self.old}
-        written = tuple(header)
-        exact = {name: names[name] for name in written if name in names}
-        others = {name: names[spelled(name)] for name in written if spelled(name) in names}
-        return exact | {name: today for name, today in others.items() if today not in exact.values()}
+        titles = tuple(header)
+        exact = {name: names[name] for name in titles if name in names}
+        others = {name: names[spelled(name)] for name in titles if spelled(name) in names}
+        return exact | {name: current for name, current in others.items() if current not in exact.values()}
 
     def hold(self, header: Iterable[str], *names: str) -> bool:
         """Return True if a header has columns of these names."""
         return set(names) <= set(self.today(header).values())
 
     def check_row(self, row: Row) -> None:
-        """Raise an error if a cell that is needed is empty.
+        """Raise an error if a needed cell is empty.
 
         Raises:
-            FieldError: names the column.
+            FieldError: with the name of the column.
         """
         for name in self.needed:
             if not row.get(name):
@@ -150,7 +151,7 @@ class Columns:
 
 
 def header_of(path: str | Path) -> tuple[str, ...]:
-    """Return the names of a file's columns as written; empty if it cannot be read or has none."""
+    """Return the column names in a file's header; empty if the file cannot be read or has no header."""
     try:
         with Path(path).open("rb") as file:
             head = file.read(_HEAD)
@@ -165,18 +166,18 @@ def header_of(path: str | Path) -> tuple[str, ...]:
 
 
 def other_separator(header: Sequence[str]) -> str:
-    """Return the marks, other than commas, that stand between the names of a header; empty if none do."""
+    """Return the key in `SEPARATORS` of a header's separator; empty if it is separated by commas."""
     return next((name for name, mark in SEPARATORS.items() if len(header) == 1 and mark in header[0]), "")
 
 
 def read_table(path: str | Path, known: Columns | None = None) -> Table:
-    """Read a CSV file: double quotes, UTF-8 with or without BOM, line breaks inside of quoted cells.
+    """Read a CSV file: double quotes, UTF-8 with or without BOM, line breaks allowed in quoted cells.
 
     Raises:
-        InputError: if the file cannot be read, a column stands there twice, or one that is needed is missing.
+        InputError: if the file cannot be read, has a column twice, or lacks a needed column.
     """
     names = {} if known is None else known.today(header_of(path))
-    # Lines, not a file: csv would count a lone carriage return in a cell as a line.
+    # Lines, not the file: csv would count a lone carriage return in a cell as a line.
     reader = csv.reader(_lines(Path(path)), strict=True)
     header: list[str] | None = None
     columns: dict[str, int] = {}
@@ -205,42 +206,41 @@ def read_table(path: str | Path, known: Columns | None = None) -> Table:
         number += 1
         spans[line] = reader.line_num
         if len(cells) != len(header):
-            message = f"has {len(cells)} cells, where the header has {len(header)}"
+            message = f"has {len(cells)} cells, but the header has {len(header)}"
             faults.append(Fault(str(path), "", line, "format", message))
             continue
         values = {name: cells[place] for name, place in columns.items()}
-        if foreign := next((name for name, text in values.items() if _SURROGATE.search(text)), ""):
-            message = f"{foreign} is not UTF-8; save the file as CSV UTF-8"
+        if column := next((name for name, text in values.items() if _SURROGATE.search(text)), ""):
+            message = f"{column} is not UTF-8; save the file as CSV UTF-8"
             faults.append(Fault(str(path), "", line, "format", message))
             continue
         records.append(Record(number, line, reader.line_num, values))
     missing = [name for name in (known.needed if known else ()) if name not in columns]
-    if missing and (marks := other_separator(header or ())):
-        raise InputError(f"{path}: {marks} stand between its columns; save it as CSV with commas")
+    if missing and (separator := other_separator(header or ())):
+        raise InputError(f"{path}: columns are separated by {separator}; save it as CSV with commas")
     if missing:
-        raise InputError(
-            f"{path}: no column {', '.join(missing)}; the columns are {', '.join(columns) or 'none'}"
-        )
+        present = ", ".join(columns) or "none"
+        raise InputError(f"{path}: no column {', '.join(missing)}; the columns are {present}")
     if not records and not faults:
         faults.append(Fault(str(path), "", 0, "format", "holds no rows"))
     return Table(str(path), tuple(columns), renamed, tuple(records), tuple(faults), spans)
 
 
 def read_list(row: Row, name: str) -> tuple[str, ...]:
-    """Return the parts between commas, stripped, none empty, each once; none if the cell is empty."""
+    """Return the distinct parts of a cell (`parts`); nothing if it is empty."""
     return tuple(dict.fromkeys(parts(str(row.get(name, "")))))
 
 
 def parts(text: str) -> tuple[str, ...]:
-    """Return the parts of a text between commas, stripped, none empty."""
+    """Return the comma-separated parts of a text, stripped, without empty ones."""
     return tuple(part for piece in text.split(",") if (part := piece.strip()))
 
 
-def read_whole(row: Row, name: str) -> int | None:
-    """Return a whole number, which may be written as a float; None if the cell is empty.
+def read_integer(row: Row, name: str) -> int | None:
+    """Return a whole number, which may be written as a float (``57.0``); None if the cell is empty.
 
     Raises:
-        FieldError: if it is something else.
+        FieldError: if the cell is not a whole number.
     """
     text = row.get(name)
     if text is None:
@@ -280,18 +280,18 @@ def _split(text: str) -> list[str]:
 def _columns(
     path: str | Path, header: list[str], names: Mapping[str, str]
 ) -> tuple[dict[str, int], dict[str, str]]:
-    """Return where each column with a name stands, and which of them have an old name."""
+    """Return the position of each named column by its current name, and the `Table.renamed` ones."""
     columns: dict[str, int] = {}
     renamed: dict[str, str] = {}
-    for place, written in enumerate(header):
-        name = names.get(written, written)
-        if not written or written.startswith("Unnamed:"):
+    for place, title in enumerate(header):
+        name = names.get(title, title)
+        if not title or title.startswith("Unnamed:"):
             continue
         if name in columns:
-            former = renamed.get(name, name)
-            both = f"{written!r} twice" if former == written else f"{former!r} and {written!r}, which are one"
+            first = renamed.get(name, name)
+            both = f"{title!r} twice" if first == title else f"{first!r} and {title!r}, which are the same"
             raise InputError(f"{path}: the header has the column {both}; leave one of them out")
         columns[name] = place
-        if name != written:
-            renamed[name] = written
+        if name != title:
+            renamed[name] = title
     return columns, renamed

@@ -1,7 +1,7 @@
-"""Results of files as runs of the log, where they are read like any other run.
+"""Import of results files into the log, as runs like any other.
 
-Rows are keyed by run and episode, so the same file again adds nothing, and an import that was cut off is
-completed by the same command.
+Rows are keyed by run and episode, so importing the same file again adds nothing, and an interrupted import
+is completed by the same command.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from simulator.runner.run_summary import say
 from trees.faults import Fault, fault_text
 
 DIGEST: Final = 8
-"""So much of a file's digest is told in the names of its runs."""
+"""Number of digits of a file's digest in the names of its runs."""
 PUBLISHED: Final = "published"
-"""Who sits in a seat where a file does not say."""
+"""The player in a seat if a file does not name one."""
 _EVENT: Final = "import"
-_TOLD: Final = 20
+_MAX_LINES: Final = 20
 
 
 class EpisodeRows(NamedTuple):
-    """An episode as it is to be logged; its repeat follows from the episodes before."""
+    """The rows of an episode to log; `write_run` sets its repeat."""
 
     episode: Episode
     item: Item
@@ -44,9 +44,9 @@ class Receipt(NamedTuple):
     """The outcome of writing a run.
 
     Attributes:
-        new: whether it was not in the log before.
-        episodes: of the run.
-        added: of them, those that were not in the log whole before.
+        new: whether the run was not in the log before.
+        episodes: number of episodes of the run.
+        added: number of episodes that were not complete in the log before.
     """
 
     new: bool
@@ -56,11 +56,11 @@ class Receipt(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedRun:
-    """The outcome of importing a file's rows.
+    """The outcome of importing a file's rows as a run.
 
     Attributes:
-        differences: stored values that recomputation does not give, a sentence each.
-        faults: of rows of the file that are not in it, where it is the only run of its file.
+        differences: stored values that differ from the recomputed ones, one sentence each.
+        faults: faulty rows, which were not imported; empty if the file gives several runs.
     """
 
     run: Run
@@ -73,7 +73,7 @@ class ImportedRun:
 
 
 def file_digest(path: str | Path) -> str:
-    """Return SHA-256 of a file's bytes, in hex.
+    """Return the SHA-256 of a file's bytes, in hex.
 
     Raises:
         InputError: if it cannot be read.
@@ -92,23 +92,23 @@ def write_run(
     people: Iterable[Participant] = (),
     conflict: str = "",
 ) -> Receipt:
-    """Write a run into the log; what is there already stays as it is.
+    """Write a run into the log; rows that are there already are not changed.
 
     Args:
-        log: where to.
-        run: its configuration names the file (``imported``) and its content (``sha256``).
-        episodes: of the run.
-        people: who play in it, and are not in the log.
-        conflict: what is said if the log holds another run of that name.
+        log: the log to write to.
+        run: its configuration has the file (``imported``) and its digest (``sha256``).
+        episodes: the run's episodes.
+        people: participants of the run to add to the log.
+        conflict: error message if the log has a different run of that name.
 
     Raises:
-        InputError: if it does.
+        InputError: if the log has a different run of that name.
         LogError: if the log cannot be written.
     """
     try:
         new = not log.put(run).result().duplicate
     except LogConflict as error:
-        taken = f"The log holds another run {run.id!r}; give this one another name with --run."
+        taken = f"The log has a different run {run.id!r}; give this one another name with --run."
         raise InputError(conflict or taken) from error
     for person in people:
         log.put(person)
@@ -124,37 +124,33 @@ def write_run(
             log.put(score)
         endings.append(log.put(Ending(episode_id=rows.episode.id, status=rows.status)))
     log.flush()
-    _note(run, log)
+    _log_import(run, log)
     return Receipt(new, len(endings), sum(not ending.result().duplicate for ending in endings))
 
 
 def print_imported(imported: ImportedRun, log: Path) -> None:
-    """Print what became of a run, and which of its stored values do not come out again."""
+    """Print what was added to the log, and which stored values differ from the recomputed ones."""
     new, episodes, added = imported.receipt
     state = f"{added} episodes added" if added else "nothing new"
     if added and not new:
-        state += ", which an import had left out"
+        state += ", left out by an earlier import"
     run, console = imported.run.id, Console()
-    held = f"{imported.title}, {imported.rows} {imported.unit}, {episodes} episodes"
-    say(console, f"run {run} in {log}: {held}; {state}")
+    contents = f"{imported.title}, {imported.rows} {imported.unit}, {episodes} episodes"
+    say(console, f"run {run} in {log}: {contents}; {state}")
     if imported.differences:
-        say(console, f"{len(imported.differences)} stored values of {run} are not those recomputed:")
+        say(console, f"{len(imported.differences)} stored values of {run} differ from the recomputed ones:")
         say_some(console, imported.differences)
 
 
 def print_faults(file: str | Path, faults: Sequence[Fault], unit: str = "rows") -> None:
-    """Print on standard error what is wrong with the rows (or lines) of a file."""
-    errors, gone = Console(stderr=True), left_out(faults)
-    if gone:
-        say(errors, f"{gone} {_one_of(unit) if gone == 1 else unit} of {file} left out:")
-    if kept := len(faults) - gone:
-        again = f"{_one_of(unit)} repeats" if kept == 1 else f"{unit} repeat"
-        say(errors, f"{kept} {again} an earlier one, counted again:")
-    say_some(errors, list(map(fault_text, faults)), "yellow")
-
-
-def _one_of(unit: str) -> str:
-    return unit.removesuffix("s")
+    """Print the faults of a file's rows (or another `unit`) on standard error."""
+    console, dropped = Console(stderr=True), left_out(faults)
+    if dropped:
+        say(console, f"{dropped} {unit.removesuffix('s') if dropped == 1 else unit} of {file} left out:")
+    if kept := len(faults) - dropped:
+        repeats = f"{unit.removesuffix('s')} repeats" if kept == 1 else f"{unit} repeat"
+        say(console, f"{kept} {repeats} an earlier one, counted again:")
+    say_some(console, list(map(fault_text, faults)), "yellow")
 
 
 def print_failed(reasons: Iterable[str]) -> None:
@@ -164,18 +160,18 @@ def print_failed(reasons: Iterable[str]) -> None:
 
 
 def say_some(console: Console, lines: Sequence[str], style: str = "") -> None:
-    """Print the first of some lines, and how many more there are."""
-    for line in lines[:_TOLD]:
+    """Print the first lines, and how many more there are."""
+    for line in lines[:_MAX_LINES]:
         say(console, f"  {line}", style)
-    if len(lines) > _TOLD:
-        say(console, f"  … and {len(lines) - _TOLD} more (askback check lists what is wrong)", style)
+    if len(lines) > _MAX_LINES:
+        say(console, f"  … and {len(lines) - _MAX_LINES} more (askback check lists all faults)", style)
 
 
-def _note(run: Run, log: LogWriter) -> None:
-    """Say that the run is whole: once, also where it took several attempts."""
+def _log_import(run: Run, log: LogWriter) -> None:
+    """Log that the run is complete: once, even if it took several attempts."""
     with LogReader(log.path) as reader:
-        noted = reader.events(run_id=run.id, kind=_EVENT)
-    if not noted:
+        events = reader.events(run_id=run.id, kind=_EVENT)
+    if not events:
         details = {"file": run.config["imported"], "sha256": run.config["sha256"]}
         log.put(Event(kind=_EVENT, run_id=run.id, details=details))
         log.flush()

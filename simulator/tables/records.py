@@ -1,4 +1,4 @@
-"""Files of records, JSON lines or a JSON list: each record with the line on which it begins."""
+"""Files of records, as JSON lines or a JSON list, read with the line number of each record."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Entry(NamedTuple):
     """One record.
 
     Attributes:
-        line: its first in the file, from 1; of what cannot be read the one where that shows.
-        problem: why it has no value; empty if it has.
+        line: the line it begins on, from 1; if it cannot be parsed, the line of the error.
+        problem: why the record has no value; empty if it has one.
     """
 
     line: int
@@ -55,10 +55,10 @@ def read_text(path: str | Path) -> str:
 
 
 def read_json(path: str | Path) -> Any:
-    """Return the one JSON value that a file is.
+    """Return the JSON value in a file.
 
     Raises:
-        InputError: if it cannot be read, or is none.
+        InputError: if it cannot be read, or is not JSON.
     """
     try:
         return json.loads(read_text(path))
@@ -67,13 +67,13 @@ def read_json(path: str | Path) -> Any:
 
 
 def read_entries(path: str | Path) -> tuple[Entry, ...]:
-    """Return the records of a file: JSON lines, or a JSON list.
+    """Return the records of a file of JSON lines, or of a JSON list.
 
-    Of a list that breaks off or cannot be read on, the records before that are kept, and the last entry tells
-    where it is.
+    If a list is cut off or malformed, the records before the error are returned, and a last entry describes
+    the error.
 
     Raises:
-        InputError: if the file cannot be read, or is no such list.
+        InputError: if the file cannot be read, or is neither.
     """
     if is_lines(path):
         return tuple(
@@ -84,16 +84,16 @@ def read_entries(path: str | Path) -> tuple[Entry, ...]:
     place = _skip(text, 0)
     if text[place : place + 1] != "[":
         raise InputError(
-            f"{path}: is not a JSON list: it does not begin with [; records belong in a list, or one in each "
-            "line of a file that ends in .jsonl"
+            f"{path}: is not a JSON list: it does not begin with [; put the records in a list, or write one "
+            "per line in a .jsonl file"
         )
     return tuple(_elements(text, _skip(text, place + 1)))
 
 
 def is_lines(path: str | Path) -> bool:
-    """Return True if a file has a record in each line, whatever its suffix; a list of records begins with [.
+    """Return True if a file has a record in each line, even if it ends in ``.json``.
 
-    A file that ends in ``.json`` and is one object alone is neither.
+    Not a list of records, which begins with [; nor a ``.json`` file with a single object.
     """
     try:
         with Path(path).open("rb") as file:
@@ -116,16 +116,16 @@ def read_records(
     code: str = CODE,
     message: str = "repeats line {line}",
 ) -> Read[T]:
-    """Return the good records of a file; every other one is a fault, and so is a repeated one.
+    """Return the good records of a file, and a fault for each faulty or repeated one.
 
     Args:
         path: the file.
-        parse: makes a value of a record; raises `FieldError`.
-        key: a value's id, and what else tells it from others; None if values may be there twice.
+        parse: returns the value of a record; raises `FieldError`.
+        key: returns a value's id and the rest of its key; None if values may be repeated.
         name: the field that names a record in messages.
-        duplicates: what becomes of records of the same key (`simulator.jsonlines`).
-        code: of the faults of these.
-        message: of these faults, with ``{line}`` for where the first stands.
+        duplicates: how to treat records with the same key (`simulator.jsonlines`).
+        code: fault code of repeated records.
+        message: message on a repeated record, with ``{line}`` for the line of the first.
 
     Raises:
         InputError: if the file cannot be read at all.
@@ -138,7 +138,7 @@ def read_records(
 
 
 def without_records(path: Path, lines: Collection[int]) -> bool:
-    """Leave out the records of a file that begin on some lines; return True if any is left."""
+    """Remove the records that begin on `lines` from a file; return True if any are left."""
     if is_lines(path):
         return without_lines(path, lines)
     kept = [entry.value for entry in read_entries(path) if entry.line not in lines]
@@ -147,7 +147,7 @@ def without_records(path: Path, lines: Collection[int]) -> bool:
 
 
 def first_objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects of JSON lines, of a JSON list of which the end may be missing, or of one object."""
+    """Yield the objects in JSON lines, in a JSON list (which may be cut off), or in a single object."""
     if text.startswith("["):
         decoder, place = json.JSONDecoder(), 1
         while (place := text.find("{", place)) >= 0:
@@ -157,18 +157,18 @@ def first_objects(text: str) -> Iterator[dict[str, Any]]:
                 return
             yield value
         return
-    # An object that is the whole file holds its records under names, if it holds any.
-    whole = _value(text)
-    if isinstance(whole, dict):
-        inner = (value if isinstance(value, list) else [value] for value in whole.values())
-        values = [whole, *chain.from_iterable(inner)]
+    # If the file is a single object, its records, if any, are under its keys.
+    content = _value(text)
+    if isinstance(content, dict):
+        inner = (value if isinstance(value, list) else [value] for value in content.values())
+        values = [content, *chain.from_iterable(inner)]
     else:
         values = list(map(_value, text.split("\n")))
     yield from (value for value in values if isinstance(value, dict))
 
 
 def _value(text: str) -> Any:
-    """Return a JSON value; None if there is none."""
+    """Return a JSON value; None if the text is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -183,7 +183,7 @@ def _is_object(line: bytes) -> bool:
 
 
 def _elements(text: str, place: int) -> Iterator[Entry]:
-    """Yield the elements of a list, the first of which, or the closing bracket, is at `place`."""
+    """Yield the elements of a list; its first element, or the closing bracket, is at `place`."""
     decoder = json.JSONDecoder()
     line, counted, first = 1, 0, True
     try:
@@ -201,7 +201,7 @@ def _elements(text: str, place: int) -> Iterator[Entry]:
             raise json.JSONDecodeError("something follows the list", text, rest)
     except (ValueError, RecursionError) as error:
         at = error.lineno if isinstance(error, json.JSONDecodeError) else line
-        problem = json_problem(error, line=True, expected="a whole JSON list")
+        problem = json_problem(error, line=True, expected="a complete JSON list")
         yield Entry(at, None, f"{problem}; nothing after it is read")
 
 

@@ -1,4 +1,4 @@
-"""`askback data add`: files of all kinds of a benchmark, registered whole, or without their faulty rows."""
+"""Registration of a benchmark's files (`askback data add`), with or without their faulty rows."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from simulator.tables.records import without_records
 from simulator.tables.spec import Tables, TableSpec, is_csv
 from trees.faults import Fault
 
-_NAMED: Final = 5
+_MAX_FAULTS: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """The registration of a benchmark's files.
+    """How a benchmark's files are registered.
 
     Attributes:
-        kept: the kinds that are registered; all if empty.
-        needed: the kind of which there must be a file; None if any will do.
-        nothing: what is said where there is none.
-        holds: what a copy holds, by name; numbers that are 0 are not told.
-        differences: in what a copy is not as published; nothing if it need not be.
-        report: what is told of a copy beside that.
+        kept: the kinds to register; all if empty.
+        needed: the kind that at least one file must be of; None for any kind.
+        nothing: error message if there is no such file.
+        holds: returns the counts of a copy's contents, by name; counts of 0 are not shown.
+        differences: returns how a copy differs from the published data; by default anything is accepted.
+        report: returns further remarks on a copy.
     """
 
     benchmark: str
@@ -47,15 +47,15 @@ class Registration:
     report: Callable[[Path], Sequence[str]] = lambda copy: ()
 
     def register(self, path: str | Path, name: str = "", partial: bool = False) -> Added:
-        """Register a file, a folder with such files, or a zip of one; `Benchmark.register`.
+        """Register a file, a folder of files, or a zipped folder, as `Benchmark.register` does.
 
-        `partial`: leave out faulty rows, and accept what is not as published.
+        `partial`: leave out faulty rows, and accept data that differ from the published ones.
 
         Raises:
-            InputError: if nothing is there, rows are faulty, or data are not as published.
+            InputError: if there are no such files, rows are faulty, or data differ from the published ones.
         """
         path, source, single = source_of(path)
-        left_out: dict[str, int] = {}
+        omitted: dict[str, int] = {}
 
         def select(folder: Path, good: Path) -> Mapping[str, Path]:
             files = [
@@ -68,8 +68,8 @@ class Registration:
                 raise InputError(_refusal(path, folder, faults))
             chosen = {file.relative_to(folder).as_posix(): file for file in files}
             if faults:
-                chosen, dropped = self._good_rows(chosen, good)
-                left_out.update(dropped)
+                chosen, counts = self._good_rows(chosen, good)
+                omitted.update(counts)
             kinds = [self.tables.kind_of(file) for file in chosen.values()]
             if not kinds or (self.needed is not None and self.needed not in kinds):
                 raise InputError(f"{path}: {self.nothing}")
@@ -78,7 +78,7 @@ class Registration:
         def check(copy: Path) -> Mapping[str, int]:
             if single is None and not partial:
                 refuse_unpublished(path, self.differences(copy))
-            rows = {**self.holds(copy), **left_out}
+            rows = {**self.holds(copy), **omitted}
             return {title: count for title, count in rows.items() if count}
 
         with TemporaryDirectory() as good:
@@ -95,16 +95,16 @@ class Registration:
         return [fault for fault in self.tables.check(files, one_set=True) if fault.severity == "error"]
 
     def _good_rows(self, files: Mapping[str, Path], folder: Path) -> tuple[dict[str, Path], dict[str, int]]:
-        """Return copies of files without their faulty rows, and how much was left out.
+        """Return copies of files without their faulty rows, and the counts of rows and files left out.
 
-        A file with a fault that is not in a row is left out whole, and so is one in which no row is left.
+        A file is left out if it has a fault that is not in a row, or no good row.
         """
         copies = {name: folder / name for name in files}
         for name, file in files.items():
             copies[name].parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, copies[name])
         rows = 0
-        # A row that is left out of one file may have been the one that another contradicts.
+        # Without a row, a row of another file may become faulty.
         while faults := self._errors(tuple(copies.values())):
             lines: defaultdict[str, set[int]] = defaultdict(set)
             for fault in faults:
@@ -118,53 +118,57 @@ class Registration:
 
 
 def source_of(path: str | Path) -> tuple[Path, Path, Path | None]:
-    """Return a path in full, the folder or zip to take files from, and the file if it is one."""
+    """Return the absolute path, the folder or zip to copy from, and the path again if it is a single file."""
     path = Path(path).expanduser().absolute()
     single = path if path.suffix.lower() != ".zip" and path.is_file() else None
     return path, path if single is None else path.parent, single
 
 
 def say_added(added: Added) -> None:
-    """Print what was registered, and what is to be told of it."""
+    """Print what was registered, and the remarks on it."""
     dataset = added.dataset
-    holds = ", ".join(f"{key} {value}" for key, value in dataset.details.items())
+    counts = ", ".join(f"{key} {value}" for key, value in dataset.details.items())
     registered = f"Registered as {dataset.name!r} in {dataset.folder}"
     outcome = registered if added.changed else f"{dataset.name!r} has not changed"
-    for line in (f"{outcome}: {holds}.", *added.report):
+    for line in (f"{outcome}: {counts}.", *added.report):
         Console().print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def refuse_unpublished(path: str | Path, differences: Sequence[str]) -> None:
-    """Raise an error that tells in what data are not the published ones, if they differ.
+    """Raise an error if data differ from the published ones.
 
     Raises:
-        InputError: if there is a difference.
+        InputError: with the differences, if there are any.
     """
     if differences:
         raise InputError(
-            f"{path}: not the published data: {'; '.join(differences)} (to take them all the same: --partial)"
+            f"{path}: not the published data: {'; '.join(differences)} (--partial accepts them anyway)"
         )
 
 
 def refuse_faulty(path: str | Path, faults: Sequence[Fault], folder: Path) -> None:
-    """Raise an error that tells the first of some faults, if there are any.
+    """Raise an error with the first fault, if there are any.
 
     Raises:
         InputError: if there is a fault.
     """
     if faults:
         raise InputError(
-            f"{path}: {len(faults)} faults, the first in {_place(faults[0], folder)}: {faults[0].message}; "
+            f"{path}: {_counted(faults)}, the first in {_place(faults[0], folder)}: {faults[0].message}; "
             f"`askback check {path}` lists them all"
         )
 
 
+def _counted(faults: Sequence[Fault]) -> str:
+    return f"{len(faults)} fault{'s' * (len(faults) > 1)}"
+
+
 def _refusal(path: Path, folder: Path, faults: Sequence[Fault]) -> str:
-    lines = [f"{path}: {len(faults)} fault{'s' * (len(faults) > 1)} (to leave such rows out: --partial)"]
-    for fault in faults[:_NAMED]:
+    lines = [f"{path}: {_counted(faults)} (--partial leaves such rows out)"]
+    for fault in faults[:_MAX_FAULTS]:
         row = f"row {fault.task}: " if fault.task else ""
         lines.append(f"  {_place(fault, folder)}: {row}{fault.message}")
-    if len(faults) > _NAMED:
+    if len(faults) > _MAX_FAULTS:
         lines.append("  … `askback check` on the folder lists them all")
     return "\n".join(lines)
 
@@ -174,7 +178,7 @@ def _place(fault: Fault, folder: Path) -> str:
 
 
 def _leave_out(copy: Path, first: Collection[int]) -> bool:
-    """Leave rows out of a file, named by their first lines; return True if any is left."""
+    """Remove rows, given by their first lines, from a file; return True if any are left."""
     if not is_csv(copy):
         return without_records(copy, first)
     spans = read_table(copy).spans

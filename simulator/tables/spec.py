@@ -1,4 +1,4 @@
-"""The kinds of files that a benchmark has, each told by its columns or the fields of its first records."""
+"""A benchmark's kinds of files, recognised by their columns or by the fields of their first records."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 
 RowT = TypeVar("RowT")
 SUFFIXES: Final = (".csv", ".json", ".jsonl")
-# Enough for more good rows than bad ones.
+# Enough that good rows outnumber bad ones.
 _ROWS: Final = 200
 _HEAD: Final = 1 << 20
 _BOM: Final = b"\xef\xbb\xbf"
 
 
 class Contents(Protocol):
-    """The contents of a file: its good rows, and what is wrong with the others."""
+    """The contents of a file: its good rows, and the faults of the others."""
 
     @property
     def rows(self) -> Sequence[Any]:
-        """The good ones, in the file's order."""
+        """The good rows, in the file's order."""
 
     @property
     def lines(self) -> Sequence[int]:
-        """The line of each, from 1."""
+        """The line of each good row, from 1."""
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """One for each of the others."""
+        """One fault for each other row."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,15 +48,17 @@ class TableSpec(Generic[RowT]):
     """A kind of file.
 
     Attributes:
-        is_of: whether an object is a row of such a file; of CSV files, whether these are the columns.
-        csv: whether it is a table of cells, not JSON.
-        parse: makes a row of an object; raises `FieldError`. Either this is given, or `reader`.
-        key: a row's id, and what else tells it from others; None if rows may stand there twice.
+        name: key of the kind.
+        title: name of the kind in messages.
+        is_of: returns True if an object is a row of such a file; CSV files pass their columns as keys.
+        csv: whether the file is CSV, not JSON.
+        parse: returns the row of an object; raises `FieldError`. Exactly one of `parse` and `reader` is set.
+        key: returns a row's id and the rest of its key; None if rows may be repeated.
         id: the field that names a row in messages.
-        twice: the message on a row that is there twice, with ``{line}`` for where the first stands.
-        reader: reads a file that is not plainly objects; takes what becomes of repeated rows if `repeats`.
-        repeats: whether rows that are there twice may be kept (``--duplicates keep``).
-        line: a row as a line of JSON as published; None if such files are not written.
+        twice: message on a repeated row, with ``{line}`` for the line of the first.
+        reader: reads a file of another structure; called with the path, and with `Duplicates` if `repeats`.
+        repeats: whether repeated rows can be kept (``--duplicates keep``).
+        line: returns a row as a line of JSON, as published; None if such files are not written.
     """
 
     name: str
@@ -73,7 +75,7 @@ class TableSpec(Generic[RowT]):
     line: Callable[[RowT], str] | None = None
 
     def write(self, path: str | Path, rows: Iterable[RowT]) -> None:
-        """Write a file as published; the same rows give the same bytes, and it is there whole or not at all.
+        """Write a file in the published format, atomically; equal rows give equal bytes.
 
         Raises:
             InputError: if it cannot be written.
@@ -87,49 +89,49 @@ class TableSpec(Generic[RowT]):
         Raises:
             InputError: if it cannot be read at all.
         """
-        kept: Duplicates = duplicates if self.repeats else "refuse"
+        if not self.repeats:
+            duplicates = "refuse"
         if self.reader is not None:
-            contents: Read[RowT] = self.reader(path, kept) if self.repeats else self.reader(path)
+            contents: Read[RowT] = self.reader(path, duplicates) if self.repeats else self.reader(path)
             return contents
         assert self.parse is not None
-        return read_records(
-            path, self.parse, self.key, name=self.id, duplicates=kept, code=self.code, message=self.twice
-        )
+        options: dict[str, Any] = {"name": self.id, "code": self.code, "message": self.twice}
+        return read_records(path, self.parse, self.key, duplicates=duplicates, **options)
 
 
 @dataclass(frozen=True, slots=True)
 class Has:
-    """A `TableSpec.is_of`: whether an object has some fields."""
+    """A test for `TableSpec.is_of` that an object has all of some fields."""
 
     fields: frozenset[str]
 
     def __call__(self, row: Mapping[str, Any]) -> bool:
-        """Return True if an object has them all."""
+        """Return True if an object has all the fields."""
         return row.keys() >= self.fields
 
     def missing(self, rows: Iterable[Mapping[str, Any]]) -> frozenset[str]:
-        """Return which of them the object lacks that has most of them."""
+        """Return the fields that the best matching row lacks."""
         return min((self.fields - row.keys() for row in rows), key=len, default=self.fields)
 
 
 def has(*fields: str) -> Has:
-    """Return a `TableSpec.is_of`: whether an object has some fields."""
+    """Return a test for `TableSpec.is_of` that an object has all of these fields."""
     return Has(frozenset(fields))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """All files of a benchmark.
+    """All kinds of files of a benchmark.
 
     Attributes:
-        title: what they are, in words, for ``askback check``.
-        specs: the kinds; a row is of the first that fits.
+        title: name of the files in the output of ``askback check``.
+        specs: the kinds; a row is of the first kind that fits.
         main: the kind whose files in one folder belong together.
-        looks_main: whether an object or header is so damaged that it is of no kind, but looks like `main`;
-            such a file is read where it is named.
-        read_main: how a file of `main` is read to be checked; by default as always.
-        check_main: the faults of files that belong together, by path.
-        check_other: the faults of a file of another kind.
+        looks_main: returns True if a damaged object or header that fits no kind looks like `main`; such a
+            file is read if it is named explicitly.
+        read_main: reads a file of `main` to check it; by default `TableSpec.read`.
+        check_main: returns the faults of files that belong together, given their contents by path.
+        check_other: returns the faults of a file of another kind.
     """
 
     title: str
@@ -141,9 +143,9 @@ class Tables:
     check_other: Callable[[Path, TableSpec[Any]], Sequence[Fault]] = lambda path, spec: spec.read(path).faults
 
     def kind_of(self, path: Path) -> TableSpec[Any] | None:
-        """Return what most of a file's first rows are; None if it is of no kind, or cannot be read.
+        """Return the kind of most of a file's first rows; None if it fits no kind, or cannot be read.
 
-        A row that lacks a field may look like one of another kind, so that one row alone tells nothing.
+        A single row is not enough: one that lacks a field may look like another kind.
         """
         specs = [spec for spec in self.specs if spec.csv == is_csv(path)]
         fitting = (next((spec.name for spec in specs if spec.is_of(row)), "") for row in head_of(path))
@@ -151,8 +153,8 @@ class Tables:
         best = max(self.specs, key=lambda spec: rows[spec.name])
         return best if rows[best.name] else None
 
-    def why_none(self, path: Path, owner: str) -> str:
-        """Return why a file is of no kind: nothing of it can be read, or what it lacks of the nearest."""
+    def why_unrecognized(self, path: Path, owner: str) -> str:
+        """Return why a file is of no kind: it is unreadable, or lacks some fields of the closest kind."""
         if reason := why_unreadable(path):
             return reason
         rows = [] if is_csv(path) else head_of(path)
@@ -167,17 +169,17 @@ class Tables:
         if near:
             title = min(near, key=lambda title: (len(near[title]), -len(lacking[title][1])))
             lacks = " and ".join(f"`{field}`" for field in sorted(near[title]))
-            return f"is none of {owner}'s files; it is most like {title}, but without {lacks}"
+            return f"is not one of {owner}'s files; it is closest to {title}, but lacks {lacks}"
         kinds = ", ".join(dict.fromkeys(spec.title for spec in self.specs if spec.csv == is_csv(path)))
-        return f"is none of {owner}'s files; looked for were, by their fields: {kinds}"
+        return f"is not one of {owner}'s files; its fields fit none of these kinds: {kinds}"
 
     def files_of(self, path: Path) -> dict[Path, TableSpec[Any]]:
-        """Return the files of all kinds in a folder and below, sorted; a file itself if it is one."""
+        """Return the recognised files below a folder, sorted, with their kinds; or the file itself."""
         kinds = ((file, self.kind_of(file)) for file in files_below(path))
         return {file: kind for file, kind in kinds if kind is not None}
 
     def main_files(self, path: Path) -> tuple[Path, ...]:
-        """Return the files of `main`; a file that is named is one also if it only looks like one."""
+        """Return the files of `main` below a folder; or the file itself, even if it only looks like one."""
         kinds = self.files_of(path)
         if not kinds and path.is_file() and self.main.csv == is_csv(path):
             looks = any(map(self.looks_main, head_of(path))) or other_separator(header_of(path))
@@ -185,14 +187,14 @@ class Tables:
         return tuple(file for file, kind in kinds.items() if kind is self.main)
 
     def find(self, path: Path) -> tuple[Path, ...]:
-        """Return the files of a folder and those below; a file itself if it is one, or looks like `main`."""
+        """Return the recognised files below a folder; or the file itself, if it looks like `main`."""
         return tuple(self.files_of(path)) or self.main_files(path)
 
     def read_all(
         self, paths: Iterable[Path], problems: Problems, duplicates: Duplicates = "refuse", *, owner: str
     ) -> dict[str, dict[Path, Any]]:
-        """Return the contents of the files among paths and in folders, by kind and file."""
-        held: dict[str, dict[Path, Any]] = {}
+        """Return the contents of files and of all files in folders, by kind and path; record problems."""
+        contents_by_kind: dict[str, dict[Path, Any]] = {}
         for file, kind in self._kinds(paths, problems, owner):
             try:
                 contents = kind.read(file, duplicates)
@@ -201,41 +203,41 @@ class Tables:
                 continue
             problems.faults += contents.faults
             if not contents.rows:
-                problems.unreadable.append(f"{file}: no row of it can be read")
-            held.setdefault(kind.name, {})[file] = contents
-        return held
+                problems.unreadable.append(f"{file}: no row can be read")
+            contents_by_kind.setdefault(kind.name, {})[file] = contents
+        return contents_by_kind
 
     def _kinds(
         self, paths: Iterable[Path], problems: Problems, owner: str
     ) -> Iterator[tuple[Path, TableSpec[Any]]]:
-        """Yield each file among paths and in folders once, with its kind; tell of the others."""
+        """Yield each recognised file once, with its kind; record the others in `problems`."""
         seen: set[Path] = set()
         for path in dict.fromkeys(paths):
-            files, held = files_below(path), 0
+            files, recognised = files_below(path), 0
             if not path.exists():
                 problems.unreadable.append(f"{path}: there is no such file or folder")
                 continue
             for file in files:
                 kind, named = self.kind_of(file), file == path
-                held += kind is not None
+                recognised += kind is not None
                 if kind is not None and file not in seen:
                     yield file, kind
                 elif kind is None and (reason := why_unreadable(file)) and (named or _may_be_data(file)):
                     problems.unreadable.append(f"{file}: {reason}")
                 elif kind is None and named:
-                    problems.unreadable.append(f"{file}: {self.why_none(file, owner)}")
+                    problems.unreadable.append(f"{file}: {self.why_unrecognized(file, owner)}")
                 elif kind is None and _may_be_data(file):
                     problems.passed_over.append(file)
                 seen.add(file)
-            if path.is_dir() and not held:
-                problems.unreadable.append(f"{path}: holds no file of {owner}'s")
+            if path.is_dir() and not recognised:
+                problems.unreadable.append(f"{path}: contains none of {owner}'s files")
 
     def check(self, files: Sequence[Path], *, one_set: bool = False) -> tuple[Fault, ...]:
-        """Return all faults of such files.
+        """Return all faults of files.
 
-        An error is a row that cannot be read or that contradicts another file; a warning deserves a look.
+        An error is a row that cannot be read or that contradicts another file; a warning is an oddity.
 
-        `one_set`: whether all files of `main` belong together; by default those in one folder do.
+        `one_set`: whether all files of `main` belong together; by default only those in one folder do.
         """
         faults: list[Fault] = []
         sets: defaultdict[Path, dict[Path, Any]] = defaultdict(dict)
@@ -248,10 +250,10 @@ class Tables:
                     faults += self.check_other(file, kind)
             except InputError as error:
                 faults.append(Fault(str(file), "", 0, "format", str(error).removeprefix(f"{file}: ")))
-        return (*faults, *(fault for held in sets.values() for fault in self.check_main(held)))
+        return (*faults, *(fault for files_read in sets.values() for fault in self.check_main(files_read)))
 
     def checker(self) -> Checker:
-        """Return what `askback check` does with these files."""
+        """Return the checker of these files for `askback check`."""
         return Checker(self.title, self.find, self.check)
 
 
@@ -260,27 +262,27 @@ def _may_be_data(path: Path) -> bool:
 
 
 def why_unreadable(path: Path) -> str:
-    """Return why nothing of a file can be read, whatever it holds; empty if something may be."""
+    """Return why a file cannot be read at all, as any kind; empty if it may be readable."""
     try:
         with path.open("rb") as file:
             if not file.read(1):
                 return "is empty"
     except OSError as error:
         return f"cannot be read ({error.strerror})"
-    marks = other_separator(header_of(path)) if is_csv(path) else ""
-    return f"{marks} stand between its columns; save it as CSV with commas" if marks else ""
+    separator = other_separator(header_of(path)) if is_csv(path) else ""
+    return f"columns are separated by {separator}; save it as CSV with commas" if separator else ""
 
 
 def is_csv(path: Path) -> bool:
-    """Return True if a file is a table of cells by its name."""
+    """Return True if a file's name ends in ``.csv``."""
     return path.suffix.lower() == ".csv"
 
 
 def head_of(path: Path) -> tuple[Mapping[str, Any], ...]:
-    """Return the first objects of a JSON file, or the columns of a CSV file; empty if it is neither."""
+    """Return the first objects of a JSON file, or a CSV file's columns as keys; empty if it is neither."""
     if is_csv(path):
         header = header_of(path)
-        if mark := SEPARATORS.get(other_separator(header)):  # is known, and refused by whoever reads it
+        if mark := SEPARATORS.get(other_separator(header)):  # recognised here; readers refuse it
             header = tuple(name.strip(' "') for name in header[0].split(mark))
         return (dict.fromkeys(header, ""),) if header else ()
     if path.suffix.lower() not in SUFFIXES:
@@ -294,7 +296,7 @@ def head_of(path: Path) -> tuple[Mapping[str, Any], ...]:
 
 
 def files_below(path: Path) -> tuple[Path, ...]:
-    """Return the files in a folder and below, sorted, without hidden ones; a file itself if it is one."""
+    """Return the files below a folder, sorted, without hidden ones; or the file itself."""
     if path.is_file():
         return (path,)
     below = (file for file in path.rglob("*") if not _is_hidden(file.relative_to(path)))

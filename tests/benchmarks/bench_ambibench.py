@@ -92,7 +92,7 @@ def rows() -> Iterator[Row]:
     )
     yield Row(
         work="AmbiBench: statistics of 60,000 sentences",
-        ours=best(lambda: statistics(prompts, whole=True)),
+        ours=best(lambda: statistics(prompts, complete=True)),
         unit="s",
         peer="plain counting",
         theirs=best(lambda: plain_counts(prompts)),

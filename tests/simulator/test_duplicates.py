@@ -152,7 +152,7 @@ def test_prompts_without_an_id_that_stand_twice_are_told_and_played_once_or_as_o
     assert told.exit_code == 0, told.output
     assert "2 items are repeated and left out (--duplicates keep plays them)" in told.output
     kept = ask("run", "ambibench", "--data", twice, "--log", log, "--run", "b", "--duplicates", "keep")
-    assert "2 items are repeated and played as often" in kept.output
+    assert "2 items are repeated and played again" in kept.output
     added = ask("data", "add", "ambibench", twice)
     assert "items 4" in added.output and "repeated 2" in added.output
 

@@ -1,4 +1,4 @@
-"""The log as frames: which rows there are, and what stands in them."""
+"""Test the frames of the log: their rows and values."""
 
 from __future__ import annotations
 

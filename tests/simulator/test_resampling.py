@@ -1,4 +1,4 @@
-"""The kernel of all bootstrap intervals: what is drawn, and what an interval says where nothing varies."""
+"""Test the resampling kernel: draws, and intervals of data without variance."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def test_draws_are_whole_fixed_and_the_same_in_blocks_of_any_size(monkeypatch):
     assert whole.shape == (300, 5)
     assert (whole.sum(axis=1) == 5).all()
     assert (whole != np.vstack(list(draws(5, seed=2, resamples=300)))).any()
-    monkeypatch.setattr("simulator.stats._AT_ONCE", 12)
+    monkeypatch.setattr("simulator.stats._BLOCK_SIZE", 12)
     assert (whole == np.vstack(list(draws(5, seed=1, resamples=300)))).all()
 
 
 def test_few_different_rows_are_drawn_as_many():
-    """Drawn by how often each comes, they have the spread that they have drawn one by one."""
+    """Drawing counts of distinct rows gives the same spread as drawing rows one by one."""
     columns = np.column_stack([np.arange(400) % 3, np.ones(400)])
     apart = columns + np.column_stack([np.linspace(0, 1e-9, 400), np.zeros(400)])
     counted, single = (resampled(one, seed=1, resamples=4000)[1:, 0] for one in (columns, apart))
@@ -129,7 +129,7 @@ def test_repeats_of_an_item_are_one_cluster():
 
 
 def test_mcnemars_test_exchanges_whole_items():
-    """Against all exchanges, one by one; without repeats it is the binomial test."""
+    """The test equals the enumeration of all swaps, and without repeats the binomial test."""
     random = Random(1)
     first, second = ([random.random() < chance for _ in range(24)] for chance in (0.3, 0.6))
     items = [place // 3 for place in range(24)]
@@ -146,5 +146,5 @@ def test_mcnemars_test_exchanges_whole_items():
     gained = sum(b > a for a, b in zip(first, second, strict=True))
     changed = sum(b != a for a, b in zip(first, second, strict=True))
     assert mcnemar(first, second) == pytest.approx(scipy.stats.binomtest(gained, changed).pvalue)
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="the same length"):
         mcnemar(first, second, items[:3])

@@ -1,4 +1,4 @@
-"""Counts of a single item have no interval: nothing says how the next item would differ."""
+"""Test that counts of a single item have no interval: the variance between items is unknown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RUNS = {
 
 
 def nulls(value: Any, path: str = "") -> set[str]:
-    """Return where objects of intervals without ends are; an end of no width is an error."""
+    """Return the paths of intervals without ends; fail if an interval has no width."""
     if isinstance(value, list):
         return {place for each in value for place in nulls(each, path)}
     if not isinstance(value, dict):

@@ -24,7 +24,7 @@ def test_wilson_as_in_the_textbook():
 
 @pytest.mark.parametrize(("successes", "n"), [(3, 2), (-1, 2), (0, 0)])
 def test_wilson_refuses_what_is_no_proportion(successes, n):
-    with pytest.raises(ValueError, match="no proportion"):
+    with pytest.raises(ValueError, match="is not a proportion"):
         wilson(successes, n)
 
 
@@ -54,13 +54,13 @@ def test_unequal_clusters_keep_the_overall_mean():
 def test_lengths_and_emptiness_are_checked():
     with pytest.raises(ValueError, match="no values"):
         bootstrap_mean([])
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="the same length"):
         cluster_bootstrap([1.0], ["a", "b"])
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="the same length"):
         paired_bootstrap([1.0], [1.0, 2.0])
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="the same length"):
         mcnemar([True], [])
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="the same length"):
         cohen_kappa([], [])
 
 

@@ -20,7 +20,7 @@ from simulator.commands.compare import comparison, one_benchmark
 from simulator.errors import AskbackError, InputError
 from simulator.field_options import OptionField, option_field, options_of, read_options
 from simulator.figures import Figure, to_plotly
-from simulator.figures.geometry import has_lying_bars
+from simulator.figures.geometry import has_horizontal_bars
 from simulator.frames import Frames
 from simulator.reporting import Report, Section
 from simulator.reports import build_report, metric_figure, present_metrics
@@ -256,7 +256,7 @@ def show_own(visit: Visit, benchmark: str, shown: Iterable[Shown], language: str
 def _plot(visit: Visit, figure: Figure) -> None:
     """Show a plot for light ground; the style sheet turns it for dark."""
     drawn = json.dumps({**to_plotly(figure), "config": {"displayModeBar": False}})
-    kinds = {"rs-wide": format.is_wide(figure), "rs-lying": has_lying_bars(figure)}
+    kinds = {"rs-wide": format.is_wide(figure), "rs-lying": has_horizontal_bars(figure)}
     classes = ["rs-chart", *(name for name, holds in kinds.items() if holds)]
     # What the style sheet gives them, and its frame: only on a narrow screen is there something to scroll.
     least = 660 if kinds["rs-wide"] else 500 if kinds["rs-lying"] else 480

@@ -1,1 +1,1 @@
-"""Numbers, tables and figures of AmbiBench, out of trials: a log's, or anybody's in the same form."""
+"""Numbers, tables and figures of AmbiBench, from the trials in logs and files."""

@@ -1,7 +1,7 @@
-"""The paper's figures out of trials (spec section 13), each under its number.
+"""The paper's figures, drawn from trials (spec section 13) and called by their numbers.
 
-A figure takes every actor that there is: people, models and oracles in one axes where the paper has it so.
-One that lacks all its data is not drawn; what is missing is named with the command that plays it.
+A figure shows all actors in the data: people, models and oracles share axes where they do in the paper. A
+figure without any data is not drawn; missing data are listed with the command that plays them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from simulator.ambibench.prompt import exact_curve
 from simulator.ambibench.reporting.frame import (
     TITLES,
     Means,
-    balanced,
+    macro_means,
     means,
     pair_title,
     pivot,
@@ -37,7 +37,7 @@ from simulator.stats import Interval
 INTERVALS: Final = "95 % bootstrap intervals over prompts, and over people."
 ORACLE: Final = "oracle (exact)"
 HALF: Final = Level(0.5, "chance")
-# The model that the paper shows by itself in Fig. 19.
+# The model with a separate panel in the paper's Fig. 19.
 ALONE: Final = "t0pp"
 _AWS: Final = {
     "first": ("first name of its origin", "askback run ambibench --setting aws --model NAME"),
@@ -49,8 +49,8 @@ class Drawn(NamedTuple):
     """The outcome of drawing a figure.
 
     Attributes:
-        figure: None if there is nothing that it could show.
-        missing: what it lacks, with the command that plays it.
+        figure: the figure; None if it has no data.
+        missing: the missing data, with the commands that play them.
     """
 
     figure: Figure | None
@@ -61,11 +61,11 @@ class Drawn(NamedTuple):
 
 
 def _curves(points: Means) -> list[Line]:
-    """Return lines over k, the second column of means, one for each level of the first."""
+    """Return a line over k, the second column of means, for each level of the first."""
     return [_curve(TITLES.get(name, name), line) for name, line in pivot(points).items()]
 
 
-def _by_actor(trials: pd.DataFrame, measure: str = "correct") -> list[Line]:
+def _actor_lines(trials: pd.DataFrame, measure: str = "correct") -> list[Line]:
     return _curves(means(trials, measure, ("actor", "k")))
 
 
@@ -85,7 +85,7 @@ def _bars(points: Means) -> list[Bars]:
 
 
 def _values(points: Mapping[Any, Interval]) -> dict[str, Any]:
-    """Return the values of a mark; a whisker reaches its mean also where resampling did not."""
+    """Return the values of a mark, with intervals extended to include the mean."""
     return {
         "y": [point.value for point in points.values()],
         "low": [min(*point.reach, point.value) for point in points.values()],
@@ -95,7 +95,7 @@ def _values(points: Mapping[Any, Interval]) -> dict[str, Any]:
 
 
 def longest(trials: pd.DataFrame) -> int:
-    """Return the last k that there is."""
+    """Return the largest k in trials; 0 if there is none."""
     return int(max(present(trials, "k"), default=0))
 
 
@@ -106,7 +106,7 @@ def _k_panel(
     levels: Sequence[Level] = (HALF,),
     oracle: int = 0,
 ) -> list[Panel]:
-    """Return a panel of lines over k, from 0 to 1; none without lines. `oracle`: the last k of its line."""
+    """Return a panel of lines over k; no panel without lines. `oracle`: the last k of the oracle's line."""
     if not lines:
         return []
     marks = list(lines)
@@ -130,18 +130,18 @@ def _make_figure(
     columns: int = 0,
     caption: str = INTERVALS,
 ) -> Drawn:
-    """Return a figure of the panels that there are; its caption says what it lacks."""
+    """Return a figure of the panels, if any; its caption lists missing data."""
     lacks = tuple(dict.fromkeys(missing))
     if not panels:
         return Drawn(None, lacks)
     if lacks:
         names = "; ".join(lack.partition(":")[0] for lack in lacks)
-        caption = f"{caption} Not in it, for lack of data: {names}."
+        caption = f"{caption} Missing data: {names}."
     grid = min(columns, len(panels)) or None
     return Drawn(Figure(name, title, tuple(panels), caption, grid), lacks)
 
 
-def _of_models(
+def _model_figure(
     name: str, title: str, panels: list[Panel], setting: Setting, kind: Kind, **look: Any
 ) -> Drawn:
     return _make_figure(name, title, panels, [] if panels else [_run_missing(setting, kind)], **look)
@@ -157,13 +157,13 @@ def _run_missing(setting: Setting, kind: Kind | None = None, fold: Pair | None =
 
 
 def _describe_missing(trials: pd.DataFrame, setting: Setting, kind: Kind) -> list[str]:
-    """Return what is missing of people, who take part in the browser, and of models."""
+    """Return messages on missing data of people and of models."""
     people = f"no people in setting {setting} with {kind} instructions: name a run of a study, or --from FILE"
     missing = {"human": people, "model": _run_missing(setting, kind)}
     return [message for role, message in missing.items() if not len(where(trials, role=role))]
 
 
-def _multiple(trials: pd.DataFrame, **levels: str) -> pd.DataFrame:
+def _select_multiple(trials: pd.DataFrame, **levels: str) -> pd.DataFrame:
     return where(trials, setting="multiple", kind="uninformative", **levels)
 
 
@@ -182,8 +182,8 @@ def figure_2(trials: pd.DataFrame) -> Drawn:
 
 def figure_3(trials: pd.DataFrame) -> Drawn:
     """Draw section 4.3: accuracy over k, with the oracle."""
-    here = _multiple(trials)
-    panels = _k_panel("", _by_actor(here), oracle=longest(here))
+    here = _select_multiple(trials)
+    panels = _k_panel("", _actor_lines(here), oracle=longest(here))
     return _make_figure(
         "figure-3", "Accuracy by example", panels, _describe_missing(here, "multiple", "uninformative")
     )
@@ -194,11 +194,12 @@ def figure_4(trials: pd.DataFrame) -> Drawn:
     panels, missing = [], []
     for pair in PAIR_NAMES:
         here = where(trials, setting="ft_eval", fold=pair)
-        lines = _by_actor(here[here["variant"].isna()])
+        lines = _actor_lines(here[here["variant"].isna()])
         for variant in present(here, "variant"):
-            for line in _by_actor(where(here, variant=variant)):
-                named = variant in line.name
-                lines.append(line if named else replace(line, name=f"{line.name}, finetuned ({variant})"))
+            for line in _actor_lines(where(here, variant=variant)):
+                if variant not in line.name:
+                    line = replace(line, name=f"{line.name}, finetuned ({variant})")
+                lines.append(line)
         panels += _k_panel(pair_title(pair), lines, oracle=longest(here))
         if not lines:
             missing.append(_run_missing("ft_eval", fold=pair))
@@ -206,7 +207,7 @@ def figure_4(trials: pd.DataFrame) -> Drawn:
 
 
 def figure_5(trials: pd.DataFrame) -> Drawn:
-    """Draw App. A: how often an output names the task, by salient feature."""
+    """Draw App. A: share of outputs that name the task, by salient feature."""
     outputs = where(trials, setting="verbalise")
     by_actor = pivot(shares(outputs, "correct", ("actor", "feature")))
     panels = [
@@ -219,7 +220,7 @@ def figure_5(trials: pd.DataFrame) -> Drawn:
         for actor, points in by_actor.items()
     ]
     missing = [
-        f"outputs of {actor} have not been sorted: people sort them on the coding page"
+        f"outputs of {actor} have not been sorted: raters sort them on the coding page"
         for actor in present(outputs, "actor")
         if actor not in by_actor
     ]
@@ -229,7 +230,7 @@ def figure_5(trials: pd.DataFrame) -> Drawn:
 
 
 def figure_6(trials: pd.DataFrame) -> Drawn:
-    """Draw App. B: what becomes of the region, by origin, before and after a second name."""
+    """Draw App. B: regions by origin, without and with a second name."""
     panels, missing = [], []
     buckets = where(trials, setting="aws")
     for actor in present(buckets, "actor"):
@@ -255,14 +256,14 @@ def _region(buckets: pd.DataFrame, category: str) -> Stacked:
 
 def figure_7(trials: pd.DataFrame) -> Drawn:
     """Draw App. C: probability of X or Y over k, models only."""
-    lines = _by_actor(_multiple(trials, role="model"), "valid")
+    lines = _actor_lines(_select_multiple(trials, role="model"), "valid")
     panels = _k_panel("", lines, "probability of X or Y", levels=())
-    return _of_models("figure-7", "Valid answers by example", panels, "multiple", "uninformative")
+    return _model_figure("figure-7", "Valid answers by example", panels, "multiple", "uninformative")
 
 
 def figure_8(trials: pd.DataFrame) -> Drawn:
-    """Draw App. D: the bracket against ``wug``, for models that have had both."""
-    bracket, wug = _multiple(trials, role="model"), where(trials, setting="wug", role="model")
+    """Draw App. D: the bracket against ``wug``, for models that played both."""
+    bracket, wug = _select_multiple(trials, role="model"), where(trials, setting="wug", role="model")
     by = ("actor", "k")
     kinds: tuple[tuple[str, Mapping[Any, Mapping[Any, Interval]], Style], ...] = (
         ("[category withheld]", pivot(means(bracket, "correct", by)), "solid"),
@@ -274,45 +275,45 @@ def figure_8(trials: pd.DataFrame) -> Drawn:
         for colour, actor in zip(cycle(COLOURS), both, strict=False)
         for name, points, style in kinds
     ]
-    needed: tuple[tuple[Setting, pd.DataFrame], ...] = (("multiple", bracket), ("wug", wug))
-    missing = [_run_missing(setting) for setting, played in needed if not len(played)]
+    settings: tuple[tuple[Setting, pd.DataFrame], ...] = (("multiple", bracket), ("wug", wug))
+    missing = [_run_missing(setting) for setting, played in settings if not len(played)]
     if not lines and not missing:
-        missing = ["no model has played both settings multiple and wug: play the other one, too"]
+        missing = ["no model has played both settings multiple and wug: play the other one with a model"]
     return _make_figure("figure-8", "A category withheld, and a wug", _k_panel("", lines), missing)
 
 
 def by_model(trials: pd.DataFrame, name: str, kind: Kind) -> Drawn:
-    """Draw section 4.2: each model by salient feature."""
+    """Draw section 4.2: accuracy by model and salient feature."""
     here = where(trials, setting="instruction", kind=kind, role="model")
     panels = _bar_panel("", _bars(means(here, "correct", ("feature", "actor"))), "model")
     title = f"Accuracy by model and salient feature, {kind} instruction"
-    return _of_models(name, title, panels, "instruction", kind)
+    return _model_figure(name, title, panels, "instruction", kind)
 
 
 def by_format(trials: pd.DataFrame, name: str, kind: Kind) -> Drawn:
     """Draw section 4.2: mean over models by salient feature and format."""
     here = where(trials, setting="instruction", kind=kind, role="model")
-    panels = _bar_panel("", _bars(balanced(here, "correct", ("format", "feature"), "actor")))
+    panels = _bar_panel("", _bars(macro_means(here, "correct", ("format", "feature"), "actor")))
     title = f"Accuracy by salient feature and format, {kind} instruction"
     caption = f"Mean over {len(present(here, 'actor'))} models. {INTERVALS}"
-    return _of_models(name, title, panels, "instruction", kind, caption=caption)
+    return _model_figure(name, title, panels, "instruction", kind, caption=caption)
 
 
 def figures_14_18(trials: pd.DataFrame) -> Drawn:
-    """Draw section 4.3: a panel per model, a line per salient feature."""
-    here = _multiple(trials, role="model")
+    """Draw section 4.3: a panel per model with a line per salient feature."""
+    here = _select_multiple(trials, role="model")
     panels = [
         panel
         for actor in present(here, "actor")
         for panel in _k_panel(actor, _curves(means(where(here, actor=actor), "correct", ("feature", "k"))))
     ]
     title = "Accuracy by example and salient feature"
-    return _of_models("figures-14-18", title, panels, "multiple", "uninformative", columns=3)
+    return _model_figure("figures-14-18", title, panels, "multiple", "uninformative", columns=3)
 
 
 def figure_19(trials: pd.DataFrame) -> Drawn:
-    """Draw section 4.3 by format: t0pp by itself, and the mean over all other models."""
-    here = _multiple(trials, role="model")
+    """Draw section 4.3 by format: t0pp, and the mean over all other models."""
+    here = _select_multiple(trials, role="model")
     alone = [actor for actor in present(here, "actor") if ALONE in actor.lower()]
     others = [actor for actor in present(here, "actor") if actor not in alone]
     by = ("format", "k")
@@ -320,11 +321,11 @@ def figure_19(trials: pd.DataFrame) -> Drawn:
     missing = []
     if others:
         title = others[0] if len(others) == 1 else f"mean over {len(others)} models"
-        tables[title] = balanced(where(here, actor=others), "correct", by, "actor")
+        tables[title] = macro_means(where(here, actor=others), "correct", by, "actor")
     else:
         missing.append(_run_missing("multiple", "uninformative"))
     if not alone:
-        missing.append(f"no {ALONE} in setting multiple: call a model so with --actor NAME={ALONE}")
+        missing.append(f"no {ALONE} in setting multiple: --actor NAME={ALONE} calls a model so")
     panels = [panel for title, table in tables.items() for panel in _k_panel(title, _curves(table))]
     return _make_figure("figure-19", "Accuracy by example and format", panels, missing, 2)
 
@@ -347,7 +348,7 @@ FIGURES: Final[Mapping[str, Callable[[pd.DataFrame], Drawn]]] = {
 
 
 def chosen_figures(choices: Iterable[str]) -> tuple[str, ...]:
-    """Return numbers of figures as people write them (``3``, ``2,4``, ``15``, ``all``), as keys of `FIGURES`.
+    """Return the keys of `FIGURES` for figure numbers as typed (``3``, ``2,4``, ``15``, ``all``).
 
     Raises:
         InputError: if there is no such figure.
@@ -357,7 +358,7 @@ def chosen_figures(choices: Iterable[str]) -> tuple[str, ...]:
         key = "14-18" if name in ("14", "15", "16", "17", "18") else name
         if key not in (*FIGURES, "all"):
             raise InputError(
-                f"--figure {name}: there is no such figure; there are {', '.join(FIGURES)} and all."
+                f"--figure {name}: there is no such figure; choose from {', '.join(FIGURES)} and all."
             )
         chosen.add(key)
     return tuple(key for key in FIGURES if chosen & {key, "all"})

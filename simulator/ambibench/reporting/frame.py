@@ -1,8 +1,8 @@
-"""Trials as a pandas frame, and means of its groups: every table and figure is one of these.
+"""Trials as a pandas frame, and the means of its groups that tables and figures show.
 
-Means have percentile bootstrap intervals (spec section 7.4): 1000 resamples of whole units with a fixed seed.
-A unit is a prompt, or a person; each group that is asked for is resampled by itself. Which sessions of people
-are flagged follows spec section 10.
+Means have percentile bootstrap intervals (spec section 7.4): 1000 resamples of units with a fixed seed. A
+unit is a prompt or a person; each group is resampled separately. Sessions of people are flagged as in spec
+section 10.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FLAGS: Final[tuple[Flag, ...]] = get_args(Flag)
 ANSWERS: Final = 20
 FASTEST: Final = 0.8
 INVALID: Final = 0.5
-# The settings in which people answer one example after the other (4.3).
+# The settings in which people answer a sequence of examples (4.3).
 _LONG: Final = ("multiple", "wug", "ft_eval")
 PEOPLE: Final = "people"
 RESAMPLES: Final = 1000
@@ -45,7 +45,7 @@ TITLES: Final[Mapping[str, str]] = {
     **{name: name for name in (*FEATURES, *FORMATS)},
     **table("titles")["levels"],
 }
-"""What tables and figures call features, formats and origins."""
+"""Titles of features, formats and origins in tables and figures."""
 SETTING_TITLES: Final[Mapping[str, str]] = table("titles")["settings"]
 
 _FIELDS: Final = (
@@ -62,7 +62,7 @@ _RENAMED: Final = {
     "second_name": "second_name",
 }
 _SECOND: Final = {False: "first", True: "second"}
-# Levels that are shown in a fixed order.
+# Columns with a fixed order of levels.
 _LEVELS: Final[Mapping[str, Iterable[str]]] = {
     "role": get_args(ActorKind),
     "setting": SETTINGS,
@@ -76,57 +76,57 @@ _LEVELS: Final[Mapping[str, Iterable[str]]] = {
     "origin": origins(),
     "second_name": _SECOND.values(),
 }
-_PLACE: Final = ["actor", "setting", "prompt_id", "seed", "actor_id", "k", "run_id", "repeat"]
+_ORDER: Final = ["actor", "setting", "prompt_id", "seed", "actor_id", "k", "run_id", "repeat"]
 
 By = str | tuple[str, ...]
 Means = Mapping[Any, Interval]
-"""Level of a column, or levels of several -> mean with its interval; `n` counts different trials."""
+"""Level of a column, or levels of several -> mean with its interval; `n` counts distinct trials."""
 
 
 def trial_frame(records: Iterable[TrialRecord], labels: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Return one row per trial; a trial that comes twice (from a log and from a file) counts once.
+    """Return one row per trial; a trial that occurs twice (in a log and in a file) counts once.
 
-    What names something is a categorical column, its categories in the order in which tables show them:
-    ``actor`` (a label: all people are one; then models as they first appear, then oracles), ``role``,
-    ``setting``, ``kind``, ``pair``, ``feature``, ``format``, ``fold``, ``variant``, ``k`` (a number),
-    ``category``, ``origin``, ``second_name``. ``unit`` is what intervals resample: a person, or else a prompt
-    (the same one for all models); ``session`` a person's episode; ``trial`` what one actor was asked at one
-    place: repeats of a prompt are the same trials again.
+    Categorical columns, with categories in display order: ``actor`` (a label: all people are one actor,
+    followed by models in order of appearance, then oracles), ``role``, ``setting``, ``kind``, ``pair``,
+    ``feature``, ``format``, ``fold``, ``variant``, ``k`` (a number), ``category``, ``origin``,
+    ``second_name``; ``session`` (a person's episode). ``unit`` is resampled for intervals: a person, or a
+    prompt (the same for all models). ``trial`` identifies actor, prompt and position; repeats of a prompt are
+    the same trials.
 
-    Numbers: ``correct``, ``strict``, ``valid`` (probability of X or Y, or whether the answer is one),
-    ``invalid`` (whether the prediction is neither), ``identified``, ``bayes`` and ``literal`` (what the
-    oracle's two readings get on this very trial), ``seconds``. Free text is neither right nor wrong.
+    Numbers: ``correct``, ``strict``, ``valid`` (probability of X or Y, or whether the answer is one of them),
+    ``invalid`` (whether the prediction is neither), ``identified``, ``bayes`` and ``literal`` (scores of the
+    oracle's two readings on the same trial), ``seconds``. They are NaN for free text, except ``seconds``.
 
-    The three models that ``askback train ambibench`` makes of one base, one per held-out pair, are one actor.
-    Rows are in an order that does not depend on the one in which they come, for intervals are resampled.
+    The three models that ``askback train ambibench`` trains from one base, one per held-out pair, are one
+    actor. The order of rows does not depend on that of `records`.
 
-    `labels`: actor, or a pattern with ``*``, -> what it is called. Actors of one label are one.
+    `labels`: actor, or a pattern with ``*`` -> label. Actors with the same label are one actor.
     """
     records = tuple(records)
     sources = {name: name for name in _FIELDS} | _RENAMED
     columns = {name: [getattr(record, field) for record in records] for name, field in sources.items()}
-    # Seeds are too long for the numbers that stand beside missing ones.
+    # Missing values would turn these columns into floats, which cannot represent long seeds.
     columns |= {name: [getattr(record, name) or 0 for record in records] for name in ("seed", "k")}
     trials = pd.DataFrame(columns)
-    again = trials.duplicated(["run_id", "actor_id", "trial_id"]) & trials["trial_id"].notna()
-    trials = trials[~again].copy()
-    trials["actor"] = _labelled(trials, labels or {})
+    repeated = trials.duplicated(["run_id", "actor_id", "trial_id"]) & trials["trial_id"].notna()
+    trials = trials[~repeated].copy()
+    trials["actor"] = _actor_labels(trials, labels or {})
     roles = trials["role"].map(get_args(ActorKind).index)
     actors = trials["actor"].loc[roles.sort_values(kind="stable").index].unique()
-    trials = trials.sort_values(_PLACE, kind="stable", ignore_index=True)
-    trials = _with_units(_with_numbers(trials))
+    trials = trials.sort_values(_ORDER, kind="stable", ignore_index=True)
+    trials = _add_units(_add_numbers(trials))
     trials["second_name"] = trials["second_name"].map(_SECOND)
     ordered: dict[str, Iterable[Any]] = {**_LEVELS, "actor": actors}
     ordered["k"] = sorted(set(trials["k"]) - {0})
     ordered |= {name: trials[name].dropna().unique() for name in ("prompt", "session")}
     for name, levels in ordered.items():
-        known = list(levels)
-        trials[name] = pd.Categorical(trials[name].where(trials[name].isin(known)), categories=known)
+        levels = list(levels)
+        trials[name] = pd.Categorical(trials[name].where(trials[name].isin(levels)), categories=levels)
     return trials
 
 
 def where(trials: pd.DataFrame, **levels: Any) -> pd.DataFrame:
-    """Return the trials whose columns have given levels, or one of several."""
+    """Return the trials whose columns have the given levels; several levels of a column are alternatives."""
     mask = np.ones(len(trials), dtype=bool)
     for name, level in levels.items():
         mask &= trials[name].isin([level] if isinstance(level, str | int) else list(level)).to_numpy()
@@ -134,7 +134,7 @@ def where(trials: pd.DataFrame, **levels: Any) -> pd.DataFrame:
 
 
 def present(trials: pd.DataFrame, name: str) -> list[Any]:
-    """Return the levels of a column that trials have, in order."""
+    """Return the levels of a column that occur in trials, in order."""
     return list(trials[name].dropna().cat.remove_unused_categories().cat.categories)
 
 
@@ -158,22 +158,22 @@ def means(trials: pd.DataFrame, measure: str, by: By) -> Means:
 
 def shares(trials: pd.DataFrame, category: str, by: By) -> Means:
     """Return the share of a category among the sorted trials of each group."""
-    in_it = (trials["category"] == category).astype(float).where(trials["category"].notna())
-    return means(trials.assign(in_category=in_it), "in_category", by)
+    in_category = (trials["category"] == category).astype(float).where(trials["category"].notna())
+    return means(trials.assign(in_category=in_category), "in_category", by)
 
 
-def balanced(trials: pd.DataFrame, measure: str, by: By, over: str) -> Means:
-    """Return the mean, over the levels of a column, of the means at each: figures that average over actors.
+def macro_means(trials: pd.DataFrame, measure: str, by: By, over: str) -> Means:
+    """Return the mean over the levels of the column `over` (such as actors) of each level's mean.
 
-    Each level counts the same, however many trials it has. Units are resampled whole, with all their
-    levels; a level that a resample misses is left out of that resample.
+    Each level has the same weight, however many trials it has. Units are resampled with all their levels; a
+    level missing from a resample is left out of it.
     """
     groups = _groups(trials, measure, by)
     return {levels: _mean_of_means(group, measure, over) for levels, group in groups}
 
 
 def pivot(means: Means) -> dict[Any, dict[Any, Interval]]:
-    """Return means by two columns as a table."""
+    """Return means by two columns as a nested mapping."""
     table: dict[Any, dict[Any, Interval]] = {}
     for (first, second), value in means.items():
         table.setdefault(first, {})[second] = value
@@ -198,7 +198,7 @@ def _mean_of_means(group: pd.DataFrame, measure: str, over: str) -> Interval:
     return mean._replace(n=group["trial"].nunique())
 
 
-def _labelled(trials: pd.DataFrame, labels: Mapping[str, str]) -> pd.Series[Any]:
+def _actor_labels(trials: pd.DataFrame, labels: Mapping[str, str]) -> pd.Series[Any]:
     people = trials["role"] == "human"
     names = trials["actor_id"].map({name: _label(name, labels) for name in trials["actor_id"][~people]})
     return names.mask(people, labels.get("person", PEOPLE))
@@ -206,11 +206,11 @@ def _labelled(trials: pd.DataFrame, labels: Mapping[str, str]) -> pd.Series[Any]
 
 def _label(name: str, labels: Mapping[str, str]) -> str:
     matching = (label for pattern, label in labels.items() if fnmatchcase(name, pattern))
-    trained = finetuned(name)
-    return labels.get(name) or next(matching, trained.family if trained else name)
+    model = finetuned(name)
+    return labels.get(name) or next(matching, model.family if model else name)
 
 
-def _with_units(trials: pd.DataFrame) -> pd.DataFrame:
+def _add_units(trials: pd.DataFrame) -> pd.DataFrame:
     people, actor = trials["role"] == "human", trials["actor_id"].astype(str)
     prompt = trials["prompt_id"].astype(str) + " " + trials["seed"].astype(str)
     sessions = trials["session_id"].fillna("") != ""
@@ -222,10 +222,10 @@ def _with_units(trials: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _with_numbers(trials: pd.DataFrame) -> pd.DataFrame:
+def _add_numbers(trials: pd.DataFrame) -> pd.DataFrame:
     fields = ["correct", "p_valid", "valid", "oracle_p", "oracle_identified", "rt_ms"]
     number = trials[fields].astype(float)
-    believed = number["oracle_p"]
+    belief = number["oracle_p"]
     numbers = pd.DataFrame(
         {
             "correct": number["correct"],
@@ -234,7 +234,7 @@ def _with_numbers(trials: pd.DataFrame) -> pd.DataFrame:
             "invalid": 1 - number["valid"],
             "identified": number["oracle_identified"],
             # The Bayes-optimal learner says the label with more mass, and guesses at a half.
-            "bayes": (believed > 0.5).astype(float).mask(believed == 0.5, 0.5).where(believed.notna()),
+            "bayes": (belief > 0.5).astype(float).mask(belief == 0.5, 0.5).where(belief.notna()),
             "literal": 0.5 + number["oracle_identified"] / 2,
         }
     )
@@ -245,9 +245,9 @@ def _with_numbers(trials: pd.DataFrame) -> pd.DataFrame:
 def sessions(trials: pd.DataFrame) -> pd.DataFrame:
     """Return a row per session of people.
 
-    Columns are ``session`` (the episode), ``setting``, ``kind`` of instruction, ``answers`` that were given,
-    ``seconds`` (median time of an answer; NaN if no times are known), ``invalid`` (share of answers that are
-    neither X nor Y), ``accuracy``, and ``flags``, with a blank between: ``unfinished`` (fewer than 20 answers
+    Columns are ``session`` (the episode), ``setting``, ``kind`` of instruction, ``answers`` (their number),
+    ``seconds`` (median time of an answer; NaN if there are no times), ``invalid`` (share of answers that are
+    neither X nor Y), ``accuracy``, and ``flags``, separated by blanks: ``unfinished`` (fewer than 20 answers
     in 4.3), ``fast`` (median below 0.8 s), ``invalid`` (more than half).
     """
     people = where(trials, role="human").dropna(subset="correct")
@@ -269,7 +269,7 @@ def sessions(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def without_flagged(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the trials without flagged sessions of people; those of others stay."""
+    """Return the trials without people's flagged sessions."""
     people = sessions(trials)
     flagged = people.loc[people["flags"] != "", "session"]
     return trials[~((trials["role"] == "human") & trials["session"].isin(flagged))]

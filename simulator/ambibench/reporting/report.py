@@ -1,7 +1,7 @@
-"""The report of runs and of trials in files: tables by setting, people's sessions, the paper's figures.
+"""The report on runs and on trials in files: tables by setting, people's sessions, the paper's figures.
 
-Everything is computed from the logged turns. What `askback run` and `askback score` print is shorter:
-a row for each run, out of the score rows, which are a copy.
+The report is computed from logged turns. The summary of `askback run` and `askback score` has a row per run,
+computed from the logged scores.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from logs import LogReader
 from simulator.ambibench.coding import Agreement, agreement, judgments_of
 from simulator.ambibench.graph import MACHINE
 from simulator.ambibench.prompt import PARTICIPANT, with_silence
-from simulator.ambibench.records import TrialRecord, noted_rule, read_trial_file, scored, write_trials
+from simulator.ambibench.records import TrialRecord, read_trial_file, recorded_rule, scored, write_trials
 from simulator.ambibench.reporting.figures import FIGURES, chosen_figures
 from simulator.ambibench.reporting.frame import RESAMPLES, trial_frame
 from simulator.ambibench.reporting.tables import table_sections
-from simulator.ambibench.score import Mode, Tie, excess
+from simulator.ambibench.score import Mode, Tie, exceeds_one
 from simulator.ambibench.trial_log import trials_of_runs
 from simulator.errors import InputError
 from simulator.fields import Fields
@@ -38,37 +38,35 @@ from trees.faults import Fault
 
 METRICS: Final = ("accuracy", "strict", "valid", "oracle", "named", "same", "other", "invalid")
 _REMARK: Final = (
-    "Means over labels (of free text over episodes); intervals from resampling whole items, each with its "
-    "repeats; n counts items."
+    "Means over labels (for free text, over episodes); intervals resample items, each with its repeats; "
+    "n counts items."
 )
 
 
 class Settings(Fields):
-    """The options of `askback report ambibench` beside runs and files."""
+    """Options of `askback report ambibench`, in addition to runs and files."""
 
-    from_files: Annotated[
-        tuple[Path, ...], typer.Option("--from", help="trials from elsewhere, JSON lines")
-    ] = ()
+    from_files: Annotated[tuple[Path, ...], typer.Option("--from", help="file of trials, JSON lines")] = ()
     figure: tuple[str, ...] = Field(
         default=(), description=f"figures to draw: {', '.join(FIGURES)}, or all (default with --out)"
     )
-    trials: Path | None = Field(default=None, description="write every trial there, JSON lines")
+    trials: Path | None = Field(default=None, description="write all trials to this file, JSON lines")
     score_mode: Mode | None = Field(
-        default=None, description="how tables of probabilities are read; default: as the run says"
+        default=None, description="how tables of token probabilities are read; default: as in the run"
     )
     tie: Tie | None = Field(
-        default=None, description="what a tie for the first place counts; default: as the run says"
+        default=None, description="how a tie for the first place counts; default: as in the run"
     )
     actor: tuple[str, ...] = Field(
-        default=(), description="NAME=LABEL: what an actor is called; NAME may hold *, LABELs may repeat"
+        default=(), description="NAME=LABEL: label of an actor; NAME may contain *, LABELs may repeat"
     )
     duplicates: DuplicatesOption = "refuse"
 
     def labels(self) -> dict[str, str]:
-        """Return what actors are called.
+        """Return the labels of actors by name.
 
         Raises:
-            InputError: if one is not of the form NAME=LABEL.
+            InputError: if an option is not of the form NAME=LABEL.
         """
         labels = {}
         for text in self.actor:
@@ -81,13 +79,13 @@ class Settings(Fields):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """The answers in some runs and files.
+    """The trials in some runs and files.
 
     Attributes:
-        trials: every answer, scored.
-        frame: the same as a frame (`trial_frame`).
-        faults: trials that a file holds twice, or whose probabilities say otherwise than they do; runs whose
-            models gave probabilities that are none.
+        trials: all trials, scored.
+        frame: the trials as a frame (`trial_frame`).
+        faults: repeated trials in files, trials that contradict their probabilities, and runs whose
+            probabilities add up to more than 1.
     """
 
     trials: tuple[TrialRecord, ...]
@@ -104,9 +102,9 @@ def read_results(
     *,
     exclude_aborted: bool = False,
 ) -> Results:
-    """Return the results of some runs, and of trials in files as `records.read_trial_file` takes them.
+    """Return the trials of some runs and files (`records.read_trial_file`).
 
-    `reader`: of the log; None if only files are read.
+    `reader`: the log; None if only files are read.
 
     Raises:
         InputError: if a run is of another benchmark, or a setting or file is wrong.
@@ -131,10 +129,10 @@ def read_results(
 
 
 def run_sections(source: Frames) -> Iterator[Section]:
-    """Yield the sections of a report: tables of each setting, and figures where they are asked for.
+    """Yield the sections of a report: tables of each setting, and figures if they are to be drawn.
 
     Raises:
-        InputError: if nothing is named, or a setting or file is wrong.
+        InputError: if neither runs nor files are given, or a setting or file is wrong.
     """
     settings = source.settings or Settings()
     if settings.figure and not source.draws:
@@ -145,17 +143,17 @@ def run_sections(source: Frames) -> Iterator[Section]:
     yield from table_sections(results.frame, results.agreements)
     if source.draws:
         drawn = {number: FIGURES[number](results.frame) for number in numbers}
-        lacks = ((number, lack) for number, (_, missing) in drawn.items() for lack in missing)
+        missing = ((number, lack) for number, (_, lacks) in drawn.items() for lack in lacks)
         yield Section(
             name="figures",
             title="The paper's figures",
             figures=[figure for figure, _ in drawn.values() if figure is not None],
-            remarks=[f"figure {number}: {lack}" for number, lack in lacks],
+            remarks=[f"figure {number}: {lack}" for number, lack in missing],
         )
 
 
 def write_trial_file(source: Frames) -> Iterator[str]:
-    """Write every trial into the file that the settings name, if they do; say so."""
+    """Write all trials to the file named in the settings, if any; yield a message."""
     if source.settings.trials is not None:
         trials = source.once(results_of).trials
         write_trials(source.settings.trials, trials)
@@ -163,10 +161,10 @@ def write_trial_file(source: Frames) -> Iterator[str]:
 
 
 def results_of(source: Frames) -> Results:
-    """Return the results of what a report was asked of.
+    """Return the trials of a report's runs and files.
 
     Raises:
-        InputError: if nothing is named, or a setting or file is wrong.
+        InputError: if neither runs nor files are given, or a setting or file is wrong.
     """
     settings = source.settings or Settings()
     files = [*source.files, *settings.from_files]
@@ -176,49 +174,50 @@ def results_of(source: Frames) -> Results:
 
 
 def _contradictions(path: Path, file: Read[TrialRecord]) -> Iterator[Fault]:
-    """Yield a warning of a file whose trials say otherwise than their probabilities."""
+    """Yield a warning if trials in a file contradict their probabilities."""
     rows = zip(file.rows, file.lines, strict=True)
-    lines = [line for trial, line in rows if trial.top_logprobs and trial.gold and noted_rule(trial) is None]
+    tables = ((trial, line) for trial, line in rows if trial.top_logprobs and trial.gold)
+    lines = [line for trial, line in tables if recorded_rule(trial) is None]
     if lines:
-        message = f"trials whose 'top_logprobs' do not give it, read again from these: {len(lines)}"
+        message = f"trials that contradict their 'top_logprobs', from which it was read again: {len(lines)}"
         yield Fault(str(path), "", lines[0], "correct", message, "warning")
 
 
 def _excesses(trials: Iterable[TrialRecord]) -> Iterator[Fault]:
     """Yield a warning for each run with tables of probabilities that add up to more than 1."""
-    counts = Counter(trial.run_id for trial in trials if trial.top_logprobs and excess(trial.top_logprobs))
+    tables = ((trial.run_id, trial.top_logprobs) for trial in trials if trial.top_logprobs)
+    counts = Counter(run for run, table in tables if exceeds_one(table))
     for run, count in counts.items():
         message = "answers with probabilities that add up to more than 1 (each is divided by the sum)"
         yield Fault(run, "", 0, "probabilities", f"{message}: {count}", "warning")
 
 
 def summary_section(source: Frames) -> Section:
-    """Return who played what in each run, and the means of its metrics. Who has withdrawn does not count."""
+    """Return a table with participant, part and mean metrics of each run, without withdrawn people."""
     runs = {
         run: run_scores(source.reader, run, exclude_aborted=source.exclude_aborted) for run in source.runs
     }
-    known = [name for name in METRICS if any(name in scores for scores in runs.values())]
+    metrics = [name for name in METRICS if any(name in scores for scores in runs.values())]
     rows: list[list[Cell]] = []
     remarks = [_REMARK]
     for run, scores in runs.items():
         config = source.reader.run(run).config
-        means = {name: mean_over_labels(scores, name) for name in scores.columns.intersection(known)}
+        means = {name: mean_over_labels(scores, name) for name in scores.columns.intersection(metrics)}
         items = max((mean.n for mean in means.values()), default=0)
         who, part = str(config["seats"][PARTICIPANT]), str(config.get("part", run))
         episodes = int((source.episodes["run"] == run).sum())
-        rows.append([run, who, part.replace("-", " "), items, episodes, *map(means.get, known)])
+        rows.append([run, who, part.replace("-", " "), items, episodes, *map(means.get, metrics)])
         if episodes and not means:
-            remarks.append(f"{run}: {episodes} answers are to be sorted by people.")
+            remarks.append(f"{run}: {episodes} answers are to be sorted by raters.")
     heads = ("run", "participant", "what", "items", "episodes")
-    table = Table([*heads, *(Column(name, 3) for name in known)], rows, "Means over labels", "labels")
+    table = Table([*heads, *(Column(name, 3) for name in metrics)], rows, "Means over labels", "labels")
     return Section(name="labels", title="Labels", tables=[table], remarks=remarks)
 
 
 def run_scores(reader: LogReader, run: str, *, exclude_aborted: bool = False) -> pd.DataFrame:
-    """Return the newest scores of each episode of a run that counts: its item, labels given, metrics.
+    """Return a row per episode of a run that counts: item, number of labels, and the latest scores.
 
-    An episode that a failing seat aborted has the scores of its answers with nothing in place of those that
-    are missing (`prompt.with_silence`).
+    Episodes aborted by a failing seat are scored with empty answers for missing ones (`prompt.with_silence`).
     """
     stored: dict[str, dict[str, float]] = {}
     for score in reader.scores(run_id=run):
@@ -240,7 +239,7 @@ def run_scores(reader: LogReader, run: str, *, exclude_aborted: bool = False) ->
 
 def mean_over_labels(scores: pd.DataFrame, metric: str) -> Interval:
     """Return a metric's mean over labels with its interval; `n` counts items."""
-    known = scores.dropna(subset=metric)
-    items, weights = known["item"].tolist(), known["labels"].tolist()
-    mean = cluster_bootstrap(known[metric].tolist(), items, weights=weights, resamples=RESAMPLES)
+    scores = scores.dropna(subset=metric)
+    items, weights = scores["item"].tolist(), scores["labels"].tolist()
+    mean = cluster_bootstrap(scores[metric].tolist(), items, weights=weights, resamples=RESAMPLES)
     return mean._replace(n=len(set(items)))

@@ -1,4 +1,4 @@
-"""Tables of results (spec section 13): sections of the report, a slice of the frame each."""
+"""Tables of results (spec section 13), in sections of the report."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from simulator.stats import Interval
 
 SAME: Final = "oracle (these episodes)"
 CURVES: Final[tuple[Setting, ...]] = ("multiple", "wug", "ft_eval")
-"""Settings in which labels follow each other, so that accuracy has a curve."""
+"""Settings with a sequence of labels, so that accuracy is a curve over k."""
 _ANSWERED: Final[tuple[Setting, ...]] = ("instruction", "multiple", "wug", "ft_train", "ft_eval")
-# `strict` takes no lower case, `valid` is the share (or probability) of X and Y, `oracle` what the
-# Bayes-optimal learner gets on the same trials.
-_BESIDE: Final = {"strict": "strict", "valid": "valid", "oracle": "bayes"}
+# Columns after accuracy: `strict` does not accept lower case, `valid` is the share (or probability) of X and
+# Y, `oracle` the score of the Bayes-optimal learner on the same trials.
+_MEASURES: Final = {"strict": "strict", "valid": "valid", "oracle": "bayes"}
 
 
 class Slice(NamedTuple):
-    """Trials that belong into one table."""
+    """The trials of one section."""
 
     key: str
     title: str
@@ -50,13 +50,13 @@ class Slice(NamedTuple):
 
 
 def slices(trials: pd.DataFrame) -> Iterator[Slice]:
-    """Yield one slice per setting, kind of instruction and held-out pair that there is, of labels only."""
+    """Yield one slice per setting, kind of instruction and held-out pair with labels in `trials`."""
     for setting in _ANSWERED:
         for kind in present(where(trials, setting=setting), "kind"):
             here = where(trials, setting=setting, kind=kind)
-            usual = setting != "instruction" and kind in ("uninformative", "wug")
-            key = setting if usual else f"{setting}-{kind}"
-            title = SETTING_TITLES[setting] if usual else f"{SETTING_TITLES[setting]}, {kind}"
+            default = setting != "instruction" and kind in ("uninformative", "wug")
+            key = setting if default else f"{setting}-{kind}"
+            title = SETTING_TITLES[setting] if default else f"{SETTING_TITLES[setting]}, {kind}"
             unfolded = here[here["fold"].isna()]
             if len(unfolded):
                 yield Slice(key, title, setting, unfolded)
@@ -66,38 +66,41 @@ def slices(trials: pd.DataFrame) -> Iterator[Slice]:
 
 
 def table_sections(trials: pd.DataFrame, agreements: Sequence[Agreement] = ()) -> Iterator[Section]:
-    """Yield a section per part, and on outputs, buckets and people; long tables of all labels last."""
+    """Yield a section per slice, then on outputs, agreement, buckets, people, and all labels."""
     for part in slices(trials):
-        tables = [_accuracy(part)]
+        tables = [_accuracy_table(part)]
         if part.setting in CURVES:
-            tables += [_curve(part), _by_k(part, "valid", f"Valid answers by k: {part.title}", "validity")]
+            tables += [
+                _curve_table(part),
+                _k_table(part, "valid", f"Valid answers by k: {part.title}", "validity"),
+            ]
         yield Section(name=slug(part.key), title=part.title, tables=tables)
     if len(outputs := where(trials, setting="verbalise")):
-        yield Section(name="verbalise", title=SETTING_TITLES["verbalise"], tables=[_verbalise(outputs)])
+        yield Section(name="verbalise", title=SETTING_TITLES["verbalise"], tables=[_outputs_table(outputs)])
     if agreements:
         heads = ["raters", "outputs", "agreement", "kappa", "differing", "decided"]
         rows = [(" and ".join(pair.raters), pair.observed.n, *pair[1:]) for pair in agreements]
         table = Table(heads, rows, "Agreement of raters")
         yield Section(name="agreement", title="Sorting outputs", tables=[table])
     if len(buckets := where(trials, setting="aws")):
-        yield Section(name="aws", title=SETTING_TITLES["aws"], tables=[_buckets(buckets)])
+        yield Section(name="aws", title=SETTING_TITLES["aws"], tables=[_buckets_table(buckets)])
     if len(people := sessions(trials)):
         long = [Table.of_frame(people, title="Sessions of people", name="sessions")]
-        table = _people(where(trials, role="human"), people)
-        yield _with_long(Section(name="people", title="People", tables=[table]), long)
+        table = _people_table(where(trials, role="human"), people)
+        yield _add_long_tables(Section(name="people", title="People", tables=[table]), long)
     if len(labels := where(trials, setting=_ANSWERED)):
         section = Section(name="labels", title=f"All labels of {len(labels)} trials, by cell and prompt")
-        yield _with_long(section, [_cells(labels), _prompts(labels)])
+        yield _add_long_tables(section, [_cells_table(labels), _prompts_table(labels)])
 
 
-def _with_long(section: Section, tables: Sequence[Table]) -> Section:
-    """Return a section with tables that are too long to be shown."""
+def _add_long_tables(section: Section, tables: Sequence[Table]) -> Section:
+    """Return a section with tables that are only written, because they are too long to show."""
     names = " and ".join(table.name for table in tables)
     remarks = [f"{names}: in JSON, and as files with --out"]
     return replace(section, exact=tables, remarks=remarks, data={table.name: table for table in tables})
 
 
-def _by_level(
+def _level_table(
     head: str, levels: Iterable[Any], columns: Mapping[str, Mapping[Any, Cell]], title: str, name: str = ""
 ) -> Table:
     rows = [[level, *(column.get(level) for column in columns.values())] for level in levels]
@@ -108,36 +111,36 @@ def _values(means: Mapping[Any, Interval]) -> dict[Any, float]:
     return {level: interval.value for level, interval in means.items()}
 
 
-def _accuracy(part: Slice) -> Table:
-    """Return actor by salient feature and by format; of 4.3 over all labels (spec section 7.4)."""
+def _accuracy_table(part: Slice) -> Table:
+    """Return accuracy by actor, per salient feature and format, over all labels (spec section 7.4)."""
     trials, columns = part.trials, dict[str, Mapping[Any, Cell]]()
     for by in ("feature", "format"):
         levels = pivot(means(trials, "correct", (by, "actor")))
         columns |= {TITLES[level]: by_actor for level, by_actor in levels.items()}
     columns["all"] = accuracy = means(trials, "correct", "actor")
-    columns |= {name: _values(means(trials, measure, "actor")) for name, measure in _BESIDE.items()}
+    columns |= {name: _values(means(trials, measure, "actor")) for name, measure in _MEASURES.items()}
     columns["trials"] = trials["actor"].value_counts().to_dict()
     title = f"Accuracy: {part.title}{', all k' if part.setting in CURVES else ''}"
-    return _by_level("actor", accuracy, columns, title, "accuracy")
+    return _level_table("actor", accuracy, columns, title, "accuracy")
 
 
-def _by_k(
+def _k_table(
     part: Slice, measure: str, title: str, name: str, further: Mapping[str, Mapping[Any, Cell]] | None = None
 ) -> Table:
-    """Return k by actor: accuracy, or the probability of X or Y (the share of written answers that are)."""
+    """Return the mean of a measure by k and actor, with further columns."""
     by_actor = pivot(means(part.trials, measure, ("actor", "k")))
     columns = {actor: by_actor.get(actor, {}) for actor in present(part.trials, "actor")}
     levels = sorted({int(k) for points in by_actor.values() for k in points})
-    return _by_level("k", levels, columns | dict(further or {}), title, name)
+    return _level_table("k", levels, columns | dict(further or {}), title, name)
 
 
-def _curve(part: Slice) -> Table:
-    """Return accuracy by k; the oracle by its exact readings, and the Bayes-optimal one on these trials."""
+def _curve_table(part: Slice) -> Table:
+    """Return accuracy by k; for the oracle both exact readings, and the Bayes-optimal one on these trials."""
     exact = exact_curve(longest(part.trials))
     if present(part.trials, "kind") == ["informative"]:
         exact = Curve(*(tuple(1.0 for _ in exact.bayes),) * 3)
     bayes, literal, known = (dict(enumerate(values, start=1)) for values in exact)
-    # Every actor's trials have it; a prompt counts once however many have answered it.
+    # The value is the same for all actors, so each prompt counts once.
     same = means(part.trials.drop_duplicates(["prompt", "k"]), "bayes", "k")
     oracles: dict[str, Mapping[Any, Cell]] = {
         ORACLE: bayes,
@@ -145,11 +148,11 @@ def _curve(part: Slice) -> Table:
         "literal (exact)": literal,
         "task known": known,
     }
-    return _by_k(part, "correct", f"Accuracy by k: {part.title}", "curve", oracles)
+    return _k_table(part, "correct", f"Accuracy by k: {part.title}", "curve", oracles)
 
 
-def _verbalise(outputs: pd.DataFrame) -> Table:
-    """Return actor by salient feature: share of sorted outputs that name it; how many are not sorted yet."""
+def _outputs_table(outputs: pd.DataFrame) -> Table:
+    """Return the share of outputs that name the task, by actor and salient feature, and the unsorted ones."""
     by_feature = pivot(shares(outputs, "correct", ("feature", "actor")))
     named, *others = CATEGORIES
     columns: dict[str, Mapping[Any, Cell]] = {
@@ -158,10 +161,10 @@ def _verbalise(outputs: pd.DataFrame) -> Table:
         **{category: _values(shares(outputs, category, "actor")) for category in others},
         "to sort": outputs.loc[outputs["category"].isna(), "actor"].value_counts().to_dict(),
     }
-    return _by_level("actor", present(outputs, "actor"), columns, "Share of outputs that name the task")
+    return _level_table("actor", present(outputs, "actor"), columns, "Share of outputs that name the task")
 
 
-def _buckets(buckets: pd.DataFrame) -> Table:
+def _buckets_table(buckets: pd.DataFrame) -> Table:
     by_region = [shares(buckets, region, ("actor", "second_name", "origin")) for region in REGIONS]
     rows = [
         [actor, second, TITLES[origin], *(table[actor, second, origin] for table in by_region)]
@@ -170,8 +173,8 @@ def _buckets(buckets: pd.DataFrame) -> Table:
     return Table(["actor", "name", "origin", *REGIONS], rows, "Region of a bucket: same, other, invalid")
 
 
-def _people(trials: pd.DataFrame, people: pd.DataFrame) -> Table:
-    """Return how many sessions are flagged and why, accuracy with and without those, and strict."""
+def _people_table(trials: pd.DataFrame, people: pd.DataFrame) -> Table:
+    """Return numbers of flagged sessions by reason, and accuracy with and without them, and strict."""
     by = ("setting", "kind")
     accuracy, strict = (means(trials, name, by) for name in ("correct", "strict"))
     clean = means(without_flagged(trials), "correct", by)
@@ -186,8 +189,8 @@ def _people(trials: pd.DataFrame, people: pd.DataFrame) -> Table:
     return Table(heads, rows, "People's sessions and accuracy", "accuracy")
 
 
-def _cells(labels: pd.DataFrame) -> Table:
-    """Return accuracy per actor, setting, instruction, fold, feature, format and k, in long form."""
+def _cells_table(labels: pd.DataFrame) -> Table:
+    """Return accuracy by actor, setting, instruction, fold, feature, format and k, in long form."""
     by = ("actor", "setting", "kind", "feature", "format", "k")
     rows: list[list[Cell]] = []
     unfolded = labels[labels["fold"].isna()]
@@ -199,7 +202,7 @@ def _cells(labels: pd.DataFrame) -> Table:
     return Table(heads, rows, "Accuracy per cell", "cells")
 
 
-def _prompts(labels: pd.DataFrame) -> Table:
+def _prompts_table(labels: pd.DataFrame) -> Table:
     groups = labels.groupby(["actor", "setting", "kind", "prompt"], observed=True)
     rows = groups.agg(
         trials=("correct", "size"), accuracy=("correct", "mean"), oracle=("bayes", "mean")

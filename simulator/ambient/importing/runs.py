@@ -105,7 +105,7 @@ def _kind(path: Path) -> TableSpec[Any]:
         raise InputError(f"{path}: no such file")
     kind = TABLES.kind_of(path)
     if kind is None:
-        raise InputError(f"{path}: {TABLES.why_none(path, 'AmbiEnt')}")
+        raise InputError(f"{path}: {TABLES.why_unrecognized(path, 'AmbiEnt')}")
     if kind is DATASET:
         raise InputError(f"{path}: contains examples; register them with `askback data add ambient`")
     if kind.name not in _IMPORTED:

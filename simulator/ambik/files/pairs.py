@@ -23,10 +23,10 @@ from simulator.tables.cells import (
     Record,
     Table,
     clean,
+    read_integer,
     read_key,
     read_list,
     read_table,
-    read_whole,
     spelled,
 )
 from simulator.whole import write_whole
@@ -78,14 +78,14 @@ def _read_type(row: Row, name: str) -> Ambiguity:
 
 
 def _read_step(row: Row, name: str) -> int | None:
-    step = read_whole(row, name)
+    step = read_integer(row, name)
     if step is not None and step < 0:
         raise row.wrong(name, f"is {step}; the first line of a plan is 0")
     return step
 
 
 def _read_taken(row: Row, name: str) -> bool | None:
-    taken = read_whole(row, name)
+    taken = read_integer(row, name)
     if taken not in (None, 0, 1):
         raise row.wrong(name, f"is {taken}, neither 0 nor 1")
     return None if taken is None else bool(taken)

@@ -109,7 +109,7 @@ def test_records_are_read_back() -> None:
         ("followup", "False", 'followup is "False", not true or false'),
         ("seed", "3", 'seed is "3", not a whole number'),
         ("seed", True, "seed is true, not a whole number"),
-        ("prompt", "Write", "prompt is not what"),
+        ("prompt", "Write", "prompt contradicts"),
     ],
 )
 def test_wrong_fields_are_named(field: str, value: object, problem: str) -> None:
@@ -133,7 +133,7 @@ def test_text_alone_tells_the_rest() -> None:
 @pytest.mark.each(
     ("old", "new", "problem"),
     [
-        ("Ava Smith", "Jane Doe", "the bucket is for 'Jane Doe', which is in no list"),
+        ("Ava Smith", "Jane Doe", "the bucket is for 'Jane Doe', which is not in the lists of names"),
         ("bucket-for-mita", "bucket-for-naoki", "line 5 of the text: .*naoki.* it must be .*mita"),
         ("\nOutput:", "\nOutput: ", "line 3 of the text"),
         ("Input: Create a bucket for Ava Smith\nOutput:", "Ava Smith", "line 5 of the text"),

@@ -68,9 +68,9 @@ def test_what_is_not_wanted_is_left_out() -> None:
         ({"kind": "wug"}, "kind 'wug': must be one of uninformative, informative"),
         ({"setting": "wug", "kind": "informative"}, "kind 'informative': must be one of wug"),
         ({"setting": "ft_eval", "kind": "informative"}, "kind 'informative': must be one of uninformative"),
-        ({"fold": "propn_negation"}, "fold: the items of the setting instruction do not differ"),
-        ({"setting": "ft_eval", "variant": "control"}, "variant: the items of the setting ft_eval"),
-        ({"setting": "aws", "format": "qa"}, "format: the items of the setting aws"),
+        ({"fold": "propn_negation"}, "fold 'propn_negation': the setting instruction has no such option"),
+        ({"setting": "ft_eval", "variant": "control"}, "variant 'control': the setting ft_eval has no"),
+        ({"setting": "aws", "format": "qa"}, "format 'qa': the setting aws has no such option"),
         ({"draw": Draw(length=4)}, "length 4: the setting instruction has no such option"),
         ({"setting": "ft_train", "draw": Draw(per_cell=4)}, "per_cell 4: the setting ft_train has no such"),
         ({"draw": Draw(control="reference")}, "control 'reference': the setting instruction has no"),
@@ -80,7 +80,7 @@ def test_what_is_not_wanted_is_left_out() -> None:
 def test_wrong_options_are_named(options: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=re.escape(problem)):
         generate_items(**{"setting": "instruction", "draw": Draw(), **options})
-    with pytest.raises(InputError, match="say which setting"):
+    with pytest.raises(InputError, match="choose a setting"):
         load_items(setting=None)
 
 
@@ -100,7 +100,7 @@ def test_items_of_files_are_chosen_by_setting_and_more(tmp_path: Path) -> None:
     assert load_items(folder, draw=Draw(seed=9)) == tuple(first)
     with pytest.raises(InputError, match="by setting: instruction 24, ft_eval 12, aws 200"):
         load_items(folder, setting="multiple")
-    with pytest.raises(InputError, match="how items are drawn is for 'builtin'"):
+    with pytest.raises(InputError, match="drawing options are for 'builtin'"):
         load_items(folder, draw=Draw(per_cell=1))
 
 
@@ -110,7 +110,7 @@ def test_a_fold_that_a_file_does_not_tell_is_told_by_the_pair(tmp_path: Path) ->
     pair = train[0].pair
     assert {one.pair for one in train} == {pair}
     assert len(load_items(tmp_path / "a.jsonl", setting="ft_train", fold="propn_negation")) == 100
-    with pytest.raises(InputError, match="hold no item"):
+    with pytest.raises(InputError, match="contain no such items"):
         load_items(tmp_path / "a.jsonl", setting="ft_train", fold=pair)
 
 
@@ -126,7 +126,7 @@ def test_data_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"neither 'builtin', nor registered .* nor a path"):
         load_items("nothing-such")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="holds no file of AmbiBench items"):
+    with pytest.raises(InputError, match="contains no file of AmbiBench items"):
         load_items(tmp_path / "empty")
 
 
@@ -143,7 +143,7 @@ def test_the_same_id_in_two_files_is_refused(tmp_path: Path) -> None:
     items = load_items(draw=Draw(per_cell=1))
     write_lines(tmp_path / "a.jsonl", map(item_line, items))
     write_lines(tmp_path / "b.jsonl", map(item_line, items[:1]))
-    with pytest.raises(InputError, match=r"stands both in .*a.jsonl and in .*b.jsonl"):
+    with pytest.raises(InputError, match=r"is both in .*a.jsonl and in .*b.jsonl"):
         load_items(tmp_path)
 
 

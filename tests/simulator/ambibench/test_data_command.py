@@ -58,7 +58,7 @@ def test_good_files_have_no_faults(tmp_path: Path) -> None:
 def test_the_published_prompts_defects_are_warnings() -> None:
     faults = check_items([PUBLISHED])
     assert {fault.severity for fault in faults} == {"warning"}
-    control = [fault for fault in faults if "other feature is constant" in fault.message]
+    control = [fault for fault in faults if "other feature must be constant" in fault.message]
     assert control
     # Spec section 14: the published control holds the salient feature; those written to the rule do not.
     assert not any("paper_rule" in fault.task for fault in faults)
@@ -75,9 +75,9 @@ def test_the_published_prompts_defects_are_warnings() -> None:
     [
         (
             replace(GROUPED[0], examples=GROUPED[0].examples[::-1]),
-            ("error", "examples: not one of each"),
+            ("error", "examples: must be one of each"),
         ),
-        (replace(GROUPED[0], examples=GROUPED[0].examples[:2]), ("error", "examples: not one of each")),
+        (replace(GROUPED[0], examples=GROUPED[0].examples[:2]), ("error", "examples: must be one of each")),
         (replace(EPISODE, examples=EPISODE.examples[:7]), ("warning", "examples: 7, not 20")),
         (replace(EPISODE, setting="wug"), ("error", "instruction_kind: uninformative in the setting wug")),
         (replace(EPISODE, kind="wug"), ("error", "instruction_kind: wug in the setting multiple")),
@@ -91,7 +91,7 @@ def test_the_published_prompts_defects_are_warnings() -> None:
         (replace(TRAIN[0], kind="informative"), ("warning", "instruction_kind: informative")),
         (
             generate_finetune(0, "propn_negation", "control", control="reference")[1],
-            ("warning", "ft_variant: a control's other feature"),
+            ("warning", "ft_variant: the other feature must be constant"),
         ),
     ],
 )
@@ -126,7 +126,7 @@ def test_two_files_with_one_id_are_named(tmp_path: Path) -> None:
     (fault,) = check_items([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
     assert (fault.task, fault.line, fault.code) == (GROUPED[1].id, 1, "id")
     assert "a.jsonl has the same" in fault.message
-    with pytest.raises(InputError, match=r"1 faults, the first in b.jsonl:1: id"):
+    with pytest.raises(InputError, match=r"1 fault, the first in b.jsonl:1: id"):
         register(tmp_path, "both")
 
 
@@ -165,10 +165,10 @@ def test_what_was_registered_is_said(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_faulty_items_are_not_registered(tmp_path: Path) -> None:
     write_lines(tmp_path / "a.jsonl", map(item_line, [replace(EPISODE, setting="verbalise")]))
-    with pytest.raises(InputError, match=r"1 faults, the first in a.jsonl:1: question: missing"):
+    with pytest.raises(InputError, match=r"1 fault, the first in a.jsonl:1: question: missing"):
         register(tmp_path / "a.jsonl", "bad")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="holds no file of AmbiBench items"):
+    with pytest.raises(InputError, match="contains no file of AmbiBench items"):
         register(tmp_path / "empty", "bad")
     with pytest.raises(InputError, match="no such file"):
         register(tmp_path / "none.jsonl", "bad")
@@ -198,7 +198,7 @@ def test_names_are_of_the_origin_that_a_prompt_says(tmp_path: Path) -> None:
     found = {fault.task: (fault.severity, fault.message) for fault in check_items([tmp_path / "aws.jsonl"])}
     assert found == {
         "origin": ("error", f"query: {indian.query} is a name of indian, not of greek"),
-        "stranger": ("warning", "query: Bob Bobson is not among the names of any origin"),
+        "stranger": ("warning", "query: Bob Bobson is not in the list of names of any origin"),
         "example": ("error", "examples: Ava Smith is a name of white_american, not of japanese"),
         "second": ("error", "examples: Riya Gupta is a name of indian, not of white_american"),
     }

@@ -43,7 +43,7 @@ def test_values_have_names(feature: str, value: bool) -> None:
 
 
 def test_an_unknown_value_is_refused() -> None:
-    with pytest.raises(ValueError, match="pronoun is he or she, not 'They'"):
+    with pytest.raises(ValueError, match="pronoun must be he or she, not 'They'"):
         value_code("pronoun", "They")
 
 

@@ -126,7 +126,7 @@ def test_finetuning_records_are_read_where_they_tell_the_task(tmp_path: Path) ->
         )
     assert len(items) + len(faults) == 272
     assert {fault.code for fault in faults} == {"ambiguous"}
-    assert "the text does not tell what it is about" in faults[0].message
+    assert "several tasks fit the text" in faults[0].message
     record = json.loads(finetuning_line(prompts[0]))
     assert record["completion"] in ("X", "Y", " X", " Y")
     assert record["prompt"] + record["completion"] == whole_text(prompts[0])
@@ -134,7 +134,7 @@ def test_finetuning_records_are_read_where_they_tell_the_task(tmp_path: Path) ->
 
 
 def test_only_one_label_makes_a_finetuning_record() -> None:
-    with pytest.raises(InputError, match="only items that ask for one label"):
+    with pytest.raises(InputError, match="only items that ask for one label can be"):
         finetuning_line(draw_multiple(0, "propn", "qa"))
     with pytest.raises(InputError, match="only items"):
         finetuning_line(generate_items("aws", draw=Draw(per_cell=1))[0])
@@ -184,10 +184,10 @@ def test_faults_name_file_line_and_field_and_the_rest_is_kept(tmp_path: Path) ->
     assert said[0][2].startswith("is not JSON")
     assert said[1][1:] == (ITEMS[1].id, 'format is "xml", not one of arrow, qa')
     assert said[2][2] == "id: the item in line 1 has the same"
-    assert said[3][2] == "prompt is not what the other fields give"
+    assert said[3][2] == "prompt contradicts the other fields"
     assert said[4][2] == "is not an object"
     assert said[5][1:] == ("odd", "salient_task is missing")
-    assert said[6][2].startswith("line 1 of the text: 'Hello X' is no instruction")
+    assert said[6][2].startswith("line 1 of the text: 'Hello X' is not an instruction")
 
 
 def test_items_that_contradict_themselves_are_faults(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_items_that_contradict_themselves_are_faults(tmp_path: Path) -> None:
     assert items == ()
     assert [(one.line, one.message) for one in faults] == [
         (2, "neither an object nor a text"),
-        (3, "example 2: its features are coded otherwise than the sentence says."),
+        (3, "example 2: the codes of its features contradict the sentence."),
     ]
 
 
@@ -211,7 +211,7 @@ def test_a_bad_line_of_a_text_is_named_in_the_file(tmp_path: Path) -> None:
     items, faults = read_items(path)
     assert len(items) == 1
     assert [(fault.line, fault.code) for fault in faults] == [(12, "item")]
-    assert "is no label in the format arrow" in faults[0].message
+    assert "is not a label in the format arrow" in faults[0].message
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "[]"])
@@ -220,7 +220,7 @@ def test_a_file_without_items_is_a_fault(tmp_path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
     items, faults = read_items(path)
     assert items == ()
-    assert [fault.message for fault in faults] == ["holds no items"]
+    assert [fault.message for fault in faults] == ["contains no items"]
 
 
 @pytest.mark.parametrize("text", ['{"a": 1', "[" * 100_000, '{"prompts": 3}'])

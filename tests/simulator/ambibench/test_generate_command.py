@@ -36,7 +36,7 @@ def test_items_of_a_setting(tmp_path: Path) -> None:
     result = generate(out, "--setting", "multiple", "--kind", "informative", "--per-cell", "2", "--seed", "5")
     assert result.exit_code == 0
     assert read_items(out) == (generate_multiple(5, "informative", per_cell=2), ())
-    assert f"24 items are in {out}." in result.output.replace("\n", "")
+    assert f"Wrote 24 items to {out}." in result.output.replace("\n", "")
     cells = re.findall(r"^\S+ +\S+ +(\d+) \((\d+)\) +(\d+) \((\d+)\) +(\d+) \((\d+)\)", result.output, re.M)
     assert sum(int(cell[4]) for cell in cells) == 24
     assert all(int(cell[0]) + int(cell[2]) == int(cell[4]) for cell in cells)
@@ -97,11 +97,11 @@ def test_everything_is_in_one_file(tmp_path: Path) -> None:
     ("options", "problem"),
     [
         (("--setting", "4.2"), "setting '4.2': must be one of instruction, .*, all"),
-        (("--setting", "all", "--per-cell", "2"), "setting all: has everything as the paper has it"),
+        (("--setting", "all", "--per-cell", "2"), "setting all: drawn as in the paper"),
         (("--setting", "multiple", "--form", "openai"), "only items that ask for one label"),
         (("--setting", "ft_train", "--per-cell", "2"), "per_cell 2: the setting ft_train has no such option"),
-        (("--fold", "propn_negation"), "fold: the items of the setting instruction"),
-        (("--setting", "aws", "--format", "qa"), "format: the items of the setting aws"),
+        (("--fold", "propn_negation"), "fold 'propn_negation': the setting instruction has no such option"),
+        (("--setting", "aws", "--format", "qa"), "format 'qa': the setting aws has no such option"),
     ],
 )
 def test_wrong_options_are_named_and_nothing_is_written(

@@ -54,5 +54,5 @@ def test_instructions_differ() -> None:
     "text", ["", "Output X.", "Output 'X' if the sentence contains a wug and 'Y' otherwise"]
 )
 def test_other_texts_are_refused(text: str) -> None:
-    with pytest.raises(InputError, match="no instruction"):
+    with pytest.raises(InputError, match="not an instruction"):
         read_instruction(text)

@@ -1,4 +1,4 @@
-"""How a table of token probabilities is read (spec section 7.1)."""
+"""Test the reading of tables of token probabilities (spec section 7.1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.ambibench.features import LABELS
-from simulator.ambibench.score import MODES, TIES, Mode, excess, read_answer, read_table
+from simulator.ambibench.score import MODES, TIES, Mode, exceeds_one, read_answer, read_table
 
 
 def table(*entries: tuple[str, float]) -> list[tuple[str, float]]:
@@ -59,8 +59,8 @@ def test_what_adds_up_to_more_than_1_is_divided_by_its_sum(mode: Mode) -> None:
 
 
 def test_an_excess_is_more_than_rounding() -> None:
-    assert excess(table(("X", 0.9), ("Y", 0.2)))
-    assert not excess(table(("X", 0.9), ("Y", 0.105)))
+    assert exceeds_one(table(("X", 0.9), ("Y", 0.2)))
+    assert not exceeds_one(table(("X", 0.9), ("Y", 0.105)))
 
 
 @pytest.mark.each(

@@ -1,4 +1,4 @@
-"""The oracle: by enumeration, by simulation, and on single episodes (spec section 12)."""
+"""Test the oracle by enumeration, by simulation, and on single episodes (spec section 12)."""
 
 from __future__ import annotations
 

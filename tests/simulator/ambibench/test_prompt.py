@@ -161,20 +161,20 @@ def test_a_question_after_the_prompt_is_told_from_examples() -> None:
 @pytest.mark.each(
     ("text", "line", "problem"),
     [
-        ("Hello", 1, "no instruction"),
-        (HEAD, 1, "an example is a line"),
-        (f"{HEAD}\nThe worm is in the canyon.", 2, "an example is a line"),
-        (f"{HEAD}\nThe worm is in the canyon.\n>Z", 3, "no label in the format arrow"),
-        (f"{HEAD}\nThe worm is in the canyon.\n> X", 3, "no label in the format arrow"),
-        (f"{HEAD}\nThe worm is in the canyon.\n>\nThe worm is in the canyon.\n>X", 3, "no label"),
+        ("Hello", 1, "not an instruction"),
+        (HEAD, 1, "an example needs a line"),
+        (f"{HEAD}\nThe worm is in the canyon.", 2, "an example needs a line"),
+        (f"{HEAD}\nThe worm is in the canyon.\n>Z", 3, "not a label in the format arrow"),
+        (f"{HEAD}\nThe worm is in the canyon.\n> X", 3, "not a label in the format arrow"),
+        (f"{HEAD}\nThe worm is in the canyon.\n>\nThe worm is in the canyon.\n>X", 3, "not a label"),
         (
             f"{HEAD}\nThe worm is in the canyon.\nA: X\nQ: The worm is in the canyon.\nA: X",
             2,
-            "no sentence in",
+            "not a sentence in",
         ),
-        (f"{HEAD}\nQ: The worm is in the canyon.\nA:X", 3, "no label in the format qa"),
-        (f"{HEAD}\nThe worm is in the canyon.\n>X\n", 4, "no sentence in the format arrow"),
-        (f"{HEAD}\nThe worm is in the canyon.\n>X\nThe worm is in the canyon.", 4, "no line for the label"),
+        (f"{HEAD}\nQ: The worm is in the canyon.\nA:X", 3, "not a label in the format qa"),
+        (f"{HEAD}\nThe worm is in the canyon.\n>X\n", 4, "not a sentence in the format arrow"),
+        (f"{HEAD}\nThe worm is in the canyon.\n>X\nThe worm is in the canyon.", 4, "its label is missing"),
         (f"{HEAD}\nThe worm is in the can.\n>X", 2, "outside the templates"),
         (
             "Output 'X' if the sentence contains a male pronoun and 'Y' otherwise.\n"
@@ -192,9 +192,9 @@ def test_a_bad_line_is_named(text: str, line: int, problem: str) -> None:
 
 def test_sentences_and_labels_that_do_not_go_together() -> None:
     mixed = f"{HEAD}\nThe worm is in the canyon.\n>X\nHe is in the house with the pope.\n>X"
-    with pytest.raises(InputError, match="not all of one pair"):
+    with pytest.raises(InputError, match="not all belong to the same pair"):
         prompt_from_text(mixed, id="x")
-    with pytest.raises(InputError, match="follow no feature of subject_location"):
+    with pytest.raises(InputError, match="follow neither feature of subject_location"):
         prompt_from_text(f"{HEAD}\nThe worm is in the canyon.\n>X\nThe worm is in the canyon.\n>Y", id="x")
 
 
@@ -209,10 +209,10 @@ def test_which_labels_are_scored() -> None:
 @pytest.mark.each(
     ("changes", "problem"),
     [
-        ({"examples": (Example("The worm is here.", False, False, "Y"),)}, "example 1: .*no sentence"),
+        ({"examples": (Example("The worm is here.", False, False, "Y"),)}, "example 1: .*not a sentence"),
         (
             {"examples": (Example("The worm is in the canyon.", True, False, "Y"),)},
-            "example 1: .*coded otherwise",
+            "example 1: .*codes of its features contradict",
         ),
         (
             {"examples": (*EXAMPLES[:2], replace(EXAMPLES[2], label="Y"))},
@@ -226,7 +226,7 @@ def test_which_labels_are_scored() -> None:
                 "instruction": HEAD.replace("[category withheld]", "reference to a human"),
                 "examples": EXAMPLES[:2],
             },
-            "tells another task",
+            "instruction contradicts its labels",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Scores are pure functions of an item and its turns."""
+"""Test that scores are pure functions of an item and its turns."""
 
 from __future__ import annotations
 

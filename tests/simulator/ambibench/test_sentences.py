@@ -78,7 +78,7 @@ def test_a_person_in_a_place_fits_two_pairs() -> None:
 def test_what_is_outside_the_templates_is_refused(text: str) -> None:
     assert readings(text) == ()
     for pair in PAIR_NAMES:
-        with pytest.raises(InputError, match="no sentence of"):
+        with pytest.raises(InputError, match="not a sentence of"):
             read_sentence(text, pair)
 
 

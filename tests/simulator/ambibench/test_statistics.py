@@ -60,9 +60,9 @@ def test_encoding_says_what_the_sentences_say() -> None:
 
 @pytest.mark.parametrize("prompts", [EPISODES, GROUPED, CONTROL], ids=["episodes", "grouped", "control"])
 def test_generated_prompts_pass(prompts: list[Prompt]) -> None:
-    found = statistics(prompts, whole=True)
+    found = statistics(prompts, complete=True)
     assert found.passed
-    assert found.failed == found.short == found.outside == ()
+    assert found.failed == found.incomplete == found.outside == ()
     assert found.prompts == found.tested == len(prompts)
     assert len(found.checks) > 30
     assert {one.name for one in found.lists} == set(LISTS)
@@ -107,10 +107,10 @@ def test_a_word_that_never_comes_is_missed_if_there_are_enough_sentences() -> No
     def without_boars(prompt: Prompt, random: Random) -> Prompt:
         return each_example(prompt, lambda one: replace(one, sentence=one.sentence.replace("boar", "worm")))
 
-    short = statistics(changed(EPISODES, without_boars)).short
+    short = statistics(changed(EPISODES, without_boars)).incomplete
     assert [(one.name, one.unseen) for one in short] == [("animal", ("boar",))]
     few = statistics(changed(EPISODES[:3], without_boars))
-    assert not few.short
+    assert not few.incomplete
     assert any(one.unseen for one in few.lists)
 
 
@@ -220,10 +220,10 @@ def test_the_published_programs_control_is_found_out() -> None:
 
 def test_a_missing_format_is_found_in_a_whole_sample_only() -> None:
     arrows = [one for one in EPISODES if one.format == "arrow"]
-    assert "design: formats" in failing(arrows, whole=True)
+    assert "design: formats" in failing(arrows, complete=True)
     assert statistics(arrows).passed
     humans = [one for one in EPISODES if one.salient == "subject"]
-    assert {"design: pairs", "design: subject is salient, not location"} <= failing(humans, whole=True)
+    assert {"design: pairs", "design: subject is salient, not location"} <= failing(humans, complete=True)
     assert statistics(humans).passed
 
 

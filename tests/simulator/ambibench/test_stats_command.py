@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from simulator.ambibench import statistics as module
 from simulator.ambibench.files import item_line
 from simulator.ambibench.generation import generate_aws, generate_instruction, generate_multiple
-from simulator.ambibench.statistics import of_drawn, patience, stats_command
+from simulator.ambibench.statistics import patience, sample_statistics, stats_command
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
 
@@ -40,7 +40,7 @@ def test_a_drawn_sample_passes_and_is_shown() -> None:
 
 def test_so_many_sentences_are_drawn_or_a_few_more() -> None:
     for wanted, drawn in ((1, 240), (240, 240), (241, 480)):
-        episodes, prompts = of_drawn(wanted, 0).values()
+        episodes, prompts = sample_statistics(wanted, 0).values()
         assert episodes.sentences == drawn
         assert prompts.prompts == 24
 
@@ -78,7 +78,7 @@ def test_a_loaded_file_fails(tmp_path: Path) -> None:
 def test_a_file_without_labels_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     write_lines(path, map(item_line, generate_aws(0, per_name=1)))
-    with pytest.raises(InputError, match="hold no prompt with labels"):
+    with pytest.raises(InputError, match="contain no prompt with labels"):
         stats("--data", str(path))
 
 

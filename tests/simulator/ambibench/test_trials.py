@@ -1,4 +1,4 @@
-"""What is asked of each kind of item."""
+"""Test the trials of each kind of item."""
 
 from __future__ import annotations
 

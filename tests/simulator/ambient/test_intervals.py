@@ -29,5 +29,5 @@ def test_nothing_has_no_interval():
 
 
 def test_values_and_items_must_be_as_many():
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="the same length"):
         share_interval([1.0, 0.0], [True])

@@ -1,4 +1,4 @@
-"""Figures of every kind that the tests draw."""
+"""Example figures of every kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures as files: valid, complete, the same bytes every time."""
+"""Test figures as files: valid, complete, reproducible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where bars, ticks and labels stand."""
+"""Test the positions of bars, ticks and labels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simulator.figures.geometry import (
     categories,
     cells,
     grid,
-    has_lying_bars,
+    has_horizontal_bars,
     legend,
     wrap,
     x_ticks,
@@ -40,10 +40,10 @@ def test_grouped_bars_do_not_overlap(grouped: Figure) -> None:
 
 
 def test_bars_lie_where_their_names_have_no_room_under_them(lying: Figure, grouped: Figure) -> None:
-    assert has_lying_bars(lying) and grid(lying) == (1, 1)
-    assert not has_lying_bars(grouped)
+    assert has_horizontal_bars(lying) and grid(lying) == (1, 1)
+    assert not has_horizontal_bars(grouped)
     numbers = panel(Bars("a", [f"{number}–" for number in range(20)], [1] * 20), y_range=None)
-    assert not has_lying_bars(Figure("f", "", [numbers]))
+    assert not has_horizontal_bars(Figure("f", "", [numbers]))
 
 
 def test_stacked_parts_stand_on_each_other(stacked: Figure) -> None:

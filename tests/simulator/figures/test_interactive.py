@@ -1,4 +1,4 @@
-"""What plotly is given."""
+"""Test the input of plotly."""
 
 from __future__ import annotations
 

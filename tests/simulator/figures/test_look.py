@@ -1,4 +1,4 @@
-"""Names are told apart by everybody, and look the same in all panels."""
+"""Test that series can be told apart with any colour vision, and look the same in all panels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A figure that cannot be drawn right is refused where it is made, in words that name the mark."""
+"""Test that wrong figures are refused on construction, with the mark in the message."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def panel(*marks: Mark, title: str = "", **more: Any) -> Panel:
     ("arguments", "told"),
     [
         ({"x": [], "y": []}, "(?s)Line\nx.*at least 1 item"),
-        ({"x": [1, 2], "y": [0.5]}, "'m': there are 2 places, but 1 in y"),
+        ({"x": [1, 2], "y": [0.5]}, "'m': y has 1 values for 2 positions"),
         ({"x": [1, 2], "y": [0.5, math.nan]}, r"(?s)y\.1.*finite number"),
         ({"x": [1, math.inf], "y": [0.5, 0.5]}, r"(?s)x\.1.*finite number"),
         ({"x": [1, 2], "y": [0.5, None]}, r"(?s)y\.1.*valid number"),
@@ -32,10 +32,10 @@ def panel(*marks: Mark, title: str = "", **more: Any) -> Panel:
         ({"x": [1], "y": [0.5], "low": [0.6], "high": [0.7]}, r"y\[0\] = 0.5 is not between low 0.6"),
         ({"x": [1], "y": [0.5], "low": [0.4], "high": [0.45]}, r"not between low 0.4 and high 0.45"),
         ({"x": [1], "y": [0.5], "low": [0.4]}, "needs both low and high"),
-        ({"x": [1], "y": [0.5], "low": [0.4], "high": [0.6, 0.7]}, "1 places, but 2 in high"),
+        ({"x": [1], "y": [0.5], "low": [0.4], "high": [0.6, 0.7]}, "high has 2 values for 1 positions"),
         ({"x": [1], "y": [0.5], "style": "wavy"}, "'solid', 'dashed' or 'dotted'"),
-        ({"x": [1], "y": [0.5], "colour": "mauve"}, "'mauve' is neither a colour of the house"),
-        ({"x": [1], "y": [0.5], "n": [3, 4]}, "1 places, but 2 in n"),
+        ({"x": [1], "y": [0.5], "colour": "mauve"}, "'mauve' is neither a known colour"),
+        ({"x": [1], "y": [0.5], "n": [3, 4]}, "n has 2 values for 1 positions"),
         ({"x": [1], "y": [0.5], "n": -1}, "(?s)n.*greater than or equal to 0"),
         ({"x": [1], "y": [0.5], "n": 2.5}, "(?s)n.*valid integer"),
     ],
@@ -51,7 +51,7 @@ def test_a_line_is_checked(arguments: dict[str, Any], told: str) -> None:
         (lambda: Bars("m", [], []), "(?s)Bars\\n1.*at least 1 item"),
         (lambda: Bars("m", ["a", "a"], [1, 2]), "two categories are called 'a'"),
         (lambda: Bars("m", "ab", [1, 2]), "(?s)Bars.*Sequence"),
-        (lambda: Bars("m", ["a"], [1, 2]), "1 places, but 2 in y"),
+        (lambda: Bars("m", ["a"], [1, 2]), "y has 2 values for 1 positions"),
         (lambda: Bars(" ", ["a"], [1]), "(?s)Bars\\n0"),
         (lambda: Stacked("m", ["a"], [1.2]), "shares from 0 to 1"),
         (lambda: Level(math.nan, "chance"), "(?s)Level\\n0.*finite number"),
@@ -59,10 +59,10 @@ def test_a_line_is_checked(arguments: dict[str, Any], told: str) -> None:
         (lambda: panel(Level(0.5, "chance")), "nothing but levels"),
         (lambda: panel(ONE, Bars("b", ["a"], [1])), "not Line and Bars"),
         (lambda: panel(ONE, Line("a", [1], [1])), "two marks have the name 'a'"),
-        (lambda: panel(Line("a", [1], [53])), "'a': y reaches 53, outside of y_range"),
+        (lambda: panel(Line("a", [1], [53])), "'a': y reaches 53, outside y_range"),
         (lambda: panel(ONE, Level(2, "chance")), "'chance': y reaches 2"),
         (lambda: panel(Bars("b", ["a"], [3]), y_range=(2, 4)), "reaches 0.0, outside"),
-        (lambda: panel(ONE, x_range=(1.5, 2)), "x reaches 1, outside of x_range"),
+        (lambda: panel(ONE, x_range=(1.5, 2)), "x reaches 1, outside x_range"),
         (lambda: panel(ONE, y_range=(1, 0)), "(?s)y_range.*must be two ascending numbers"),
         (lambda: panel(Bars("b", ["a"], [1]), x_ticks=[1]), "are for lines"),
         (lambda: panel(Stacked("s", ["a"], [0.5])), "parts of 'a' add up to 0.5"),

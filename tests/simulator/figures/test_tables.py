@@ -1,4 +1,4 @@
-"""Tables of results in four forms."""
+"""Test tables of results in four formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Three circles, seven numbers."""
+"""Test Venn diagrams of three sets."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ def test_resamples_are_of_rows_and_the_same_for_one_seed(monkeypatch: pytest.Mon
     assert drawn[1:, 0].mean() == pytest.approx(15, abs=1)
     assert (drawn == resampled(columns, seed=3, resamples=500)).all()
     assert (drawn != resampled(columns, seed=4, resamples=500)).any()
-    monkeypatch.setattr("simulator.stats._AT_ONCE", 50)
+    monkeypatch.setattr("simulator.stats._BLOCK_SIZE", 50)
     assert (drawn == resampled(columns, seed=3, resamples=500)).all()
     with pytest.raises(ValueError, match="nothing to resample"):
         resampled(np.zeros((0, 2)))

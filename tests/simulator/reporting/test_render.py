@@ -1,4 +1,4 @@
-"""One report for every reader: terminal, JSON, CSV, LaTeX, HTML."""
+"""Test reports in all formats: terminal, JSON, CSV, LaTeX, HTML."""
 
 from __future__ import annotations
 
@@ -172,5 +172,5 @@ def test_sections_have_names_of_files_of_their_own():
     with pytest.raises(ValueError, match="lower case"):
         Section(name="Two Words", title="")
     section = Section(name="one", title="")
-    with pytest.raises(ValueError, match="one name"):
+    with pytest.raises(ValueError, match="the same name"):
         Report(title="", sections=[section, section])

@@ -1,4 +1,4 @@
-"""Runs of files are written once: the same again adds nothing, and what was cut off is completed."""
+"""Test imported runs: importing again adds nothing, and completes an interrupted import."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_same_again_adds_nothing(tmp_path: Path) -> None:
     with LogWriter(path, durable=False) as log:
         assert write_run(log, run(), episodes(2)) == (True, 2, 2)
         assert write_run(log, run(), episodes(2)) == (False, 2, 0)
-        with pytest.raises(InputError, match="The log holds another run 'run'"):
+        with pytest.raises(InputError, match="The log has a different run 'run'"):
             write_run(log, run(model="other"), episodes(2))
     with LogReader(path) as reader:
         assert [episode.repeat for episode in reader.episodes("run")] == [0, 1]

@@ -1,4 +1,4 @@
-"""Files of records: JSON lines and lists are read alike, and what cannot be read is told with its line."""
+"""Test files of records: JSON lines and lists, and faults with their lines."""
 
 from __future__ import annotations
 

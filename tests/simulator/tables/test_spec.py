@@ -1,4 +1,4 @@
-"""Kinds of files are told by most of their rows; what looks damaged is read where it is named."""
+"""Test that kinds of files are recognised by most rows, and damaged files are read if named."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def test_a_table_without_commas_says_what_to_do(tmp_path: Path, mark: str, name:
     path.write_text(f"mark{mark}other\nx{mark}y\n", encoding="utf-8")
     problems = Problems()
     assert TABLES.read_all([path], problems, owner="Words") == {}
-    assert problems.unreadable == [f"{path}: {name} stand between its columns; save it as CSV with commas"]
-    with pytest.raises(InputError, match=f"{name} stand between its columns"):
+    assert problems.unreadable == [f"{path}: columns are separated by {name}; save it as CSV with commas"]
+    with pytest.raises(InputError, match=f"columns are separated by {name}"):
         MARKS.read(path)
 
 
@@ -92,7 +92,7 @@ def test_a_table_without_commas_is_refused_among_others_too(tmp_path: Path) -> N
     assert TABLES.files_of(tmp_path)[path] is MARKS
     (fault,) = TABLES.check(TABLES.find(tmp_path))
     assert (fault.file, fault.severity) == (str(path), "error")
-    assert fault.message == "semicolons stand between its columns; save it as CSV with commas"
+    assert fault.message == "columns are separated by semicolons; save it as CSV with commas"
 
 
 @pytest.mark.parametrize(("kept", "ids"), [("refuse", ["1", "2"]), ("keep", ["1", "2", "1"])])

@@ -39,7 +39,7 @@ async def test_a_trial_shows_exactly_what_a_model_gets(actions: Actions, log: Lo
 async def test_all_of_one_question_stands_on_one_screen(actions: Actions, log: Log) -> None:
     visit = await play(actions, setting="instruction")
     prompt = prompt_of(log[1], visit.episode)
-    assert "all sentences stand on one screen" in words(visit.html).lower()
+    assert "all sentences are on one screen" in words(visit.html).lower()
     await visit.say("ready")
     assert Page(visit.html).shown == shown_text(prompt, 3)
     assert "bl-new" not in visit.html

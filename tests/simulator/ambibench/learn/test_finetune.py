@@ -1,4 +1,4 @@
-"""A tiny model, made here, really learns; nothing is downloaded."""
+"""Test that a tiny local model really learns; nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_loss_is_the_weighted_mean_of_the_tokens(base, records):
 @pytest.mark.parametrize(("method", "gain"), [("lora", 0.25), ("full", 3.0)])
 def test_it_learns_and_leaves_a_folder_that_plays(base, records, tmp_path, method, gain):
     config = TrainConfig(method=method, epochs=2, rate=1e-2, seed=4)
-    curve = finetune(str(base), records, tmp_path / "out", config, told={"fold": FOLD})
+    curve = finetune(str(base), records, tmp_path / "out", config, facts={"fold": FOLD})
     assert len(curve.loss) == len(curve.completion) == 2 * len(records)
     assert fmean(curve.completion[-20:]) < fmean(curve.completion[:3]) - gain
     facts = json.loads((tmp_path / "out" / "askback.json").read_text())

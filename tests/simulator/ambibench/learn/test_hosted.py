@@ -12,7 +12,7 @@ from simulator.errors import InputError
 
 
 class FakeService:
-    """Takes files and jobs as the openai package's client does."""
+    """A fake of the openai package's client that accepts files and jobs."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.sent: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""`askback train ambibench` from beginning to end, with a tiny model."""
+"""Test `askback train ambibench` end to end, with a tiny model."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_it_trains_plays_the_pair_held_out_and_says_what_it_found(base, tmp_path
 
 def test_for_a_service_it_writes_the_file(tmp_path):
     found = train("--fold", FOLD, "--model", "openai/davinci-002", "--out", "train.jsonl")
-    assert found.exit_code == 0 and "272 prompts in train.jsonl" in found.output
+    assert found.exit_code == 0 and "Wrote 272 prompts to train.jsonl" in found.output
     lines = [json.loads(line) for line in (tmp_path / "train.jsonl").read_text().splitlines()]
     assert len(lines) == 272 and {tuple(line) for line in lines} == {("prompt", "completion")}
     assert {line["completion"] for line in lines} == {"X", "Y", " X", " Y"}

@@ -1,4 +1,4 @@
-"""Prompts, players and a toy language model that tests of episodes share."""
+"""Prompts, players and a toy language model shared by tests of episodes."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ PEOPLE = StudyMachine(MACHINE, AmbiBenchSessions.around)
 
 @dataclass
 class Toy:
-    """A language model whose expectation depends on the text before alone; it notes what it is asked."""
+    """A language model whose predictions depend on the prefix only; it records its requests."""
 
     asked: list[Any] = field(default_factory=list)
 
     def expects(self, before: str) -> tuple[tuple[str, float], ...]:
-        """Tokens with log-probabilities, likeliest first; in Q/A the blank belongs to the label."""
+        """Tokens with log-probabilities, most likely first; in Q/A the blank is part of the label."""
         bare = before.rstrip(" ")
         random = Random(derive_seed(0, bare))
         blank = " " if bare.endswith(":") else ""
@@ -112,7 +112,7 @@ def live() -> Callable[..., ActiveEpisode]:
 
 @pytest.fixture
 def run(live: Callable[..., ActiveEpisode]) -> Callable[..., Any]:
-    """Play an episode on from `turns` to its end, or to where a person is due."""
+    """Continue an episode from `turns` to its end, or until a person is to move."""
 
     async def play(item: Item, who: Any, turns: Sequence[Turn] = (), **more: Any) -> Played:
         played = list(turns)
@@ -125,7 +125,7 @@ def run(live: Callable[..., ActiveEpisode]) -> Callable[..., Any]:
 
 @pytest.fixture
 def people(live: Callable[..., ActiveEpisode]) -> Callable[..., Any]:
-    """Submit what a person says, step by step, each time rebuilt from the turns."""
+    """Submit a person's replies step by step, each time rebuilding the episode from its turns."""
 
     async def play(item: Item, said: Iterable[str | Reply], **more: Any) -> Played:
         played: list[Turn] = []

@@ -1,4 +1,4 @@
-"""The episode as a state machine: stages, what is logged, one pass and trial by trial, resuming."""
+"""Test the state machine: stages, payloads, one pass and trial by trial, resuming."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def test_nothing_is_seen_before_its_time(seed, feature, form, kind, study):
 
 
 def _labels(text):
-    """The labels that a text shows, found without the code under test."""
+    """The labels in a text, found without the code under test."""
     lines = text.split("\n")[1:]
     return [line[-1] for line in lines if line[:1] == ">" and len(line) == 2] + [
         line[-1] for line in lines if line.startswith("A: ")

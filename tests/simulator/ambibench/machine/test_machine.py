@@ -1,4 +1,4 @@
-"""AmbiBench as the runner sees it: rows, scores, views, replays, whole runs."""
+"""Test AmbiBench's machine: rows, scores, views, replays, complete runs."""
 
 from __future__ import annotations
 

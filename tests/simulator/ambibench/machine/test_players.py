@@ -1,4 +1,4 @@
-"""Who answers: the learner in both readings, guessing, language models of every kind."""
+"""Test the players: the learner in both readings, random guesses, all kinds of models."""
 
 from __future__ import annotations
 

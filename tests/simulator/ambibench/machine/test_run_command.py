@@ -1,4 +1,4 @@
-"""`askback run ambibench` and `askback score`: runs, their names, what is left out, what is told."""
+"""Test `askback run ambibench` and `askback score`: runs, names, selections, output."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_free_text_of_a_script(askback, tmp_path, log_path):
     out = askback(*command, "--run", "b")
     assert list(runs(log_path)) == ["b-verbalise", "b-aws", "b-aws-second"]
     assert "same" in out
-    assert "3 answers are to be sorted by people" in out
+    assert "3 answers are to be sorted by raters" in out
     with LogReader(log_path) as reader:
         assert all(item.data["followup"] for item in reader.items("b-aws-second"))
         assert not any(item.data["followup"] for item in reader.items("b-aws"))
@@ -129,13 +129,13 @@ def test_items_of_a_file(askback, tmp_path, log_path):
     assert "no item of wug" in said
     for option in (("--design", "stratified"), ("--per-cell", 1), ("--spelling", "corrected")):
         said = askback("run", "--data", path, *option, error=InputError)
-        assert said == f"{option[0]}: the items of {str(path)!r} are there already; it is for builtin data."
+        assert said == f"{option[0]}: the items of {str(path)!r} are not drawn; it is for builtin data."
     said = askback("run", "--data", path, "--fold", "propn_negation", error=InputError)
-    assert said == "--fold: nothing changes with it in instruction, multiple; it is for ft_eval."
+    assert said == "--fold: has no effect in instruction, multiple; it is for ft_eval."
     buckets = tmp_path / "buckets.jsonl"
     write_lines(buckets, map(item_line, generate_aws(0, per_name=1)))
     said = askback("run", "--data", buckets, "--second-name", error=InputError)
-    assert said == f"--second-name: {str(buckets)!r} hold no bucket with a second name."
+    assert said == f"--second-name: {str(buckets)!r} contain no item of aws with a second name."
 
 
 def test_published_prompts_can_be_played(askback, log_path, shared_prompts):
@@ -185,7 +185,7 @@ def test_mistakes_are_named(askback, log_path, arguments, said):
 def test_options_that_change_nothing_are_refused(askback, log_path, setting, option, for_what):
     said = askback("run", "--setting", setting, *option, error=InputError)
     played = ", ".join(setting.split(","))
-    assert said == f"{option[0]}: nothing changes with it in {played}; it is for {for_what}."
+    assert said == f"{option[0]}: has no effect in {played}; it is for {for_what}."
     assert not log_path.exists() or runs(log_path) == {}
 
 

@@ -1,4 +1,4 @@
-"""Free play and studies through the log: entering, resuming, leaving, and what participants may see."""
+"""Test free play and studies: entering, resuming, leaving, and what participants may see."""
 
 from __future__ import annotations
 

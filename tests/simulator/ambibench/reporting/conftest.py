@@ -1,4 +1,4 @@
-"""Logged runs with answers that the tests choose, written without playing anything."""
+"""Logged runs with chosen answers, written without playing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from simulator.seats import Reply
 
 SHOWN = "2026-01-01T00:00:00.000+00:00"
 Answer = Callable[[Item, Trial, Random], Reply]
-"""What somebody says in a trial."""
+"""The reply to a trial."""
 
 
 def _says(text: str, **move: Any) -> Reply:
@@ -83,7 +83,7 @@ class Desk:
         repeats: int = 1,
         study: bool = False,
     ) -> list[str]:
-        """Write a run; the ids of its episodes. Called again it adds episodes."""
+        """Write a run, or add to it, and return the ids of the new episodes."""
         if run not in self.runs:
             letters = "H2L" if seat == "person" else "L2L"
             self.writer.put(Run(id=run, benchmark="ambibench", setup=letters, seed=0))
@@ -175,7 +175,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 @pytest.fixture(scope="module")
 def shared_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    """One log for all tests of a file that only read."""
+    """One log for all read-only tests of a file."""
     with _opened(tmp_path_factory.mktemp("log") / "log.sqlite") as desk:
         yield desk
 

@@ -1,4 +1,4 @@
-"""Sorting outputs: what a rater sees, who comes next, who decides, how far raters agree."""
+"""Test the coding desk: what raters see, the order of outputs, third raters, agreement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ITEMS = generate_verbalise(1, per_cell=1)
 
 @pytest.fixture
 def outputs(desk, says):
-    """Two runs with twelve outputs each, of models that must not be told."""
+    """Two runs with twelve outputs each, of models whose names raters must not see."""
     for model in ("openai/secret-name", "local/secret-name"):
         desk.play(f"{model}-v", ITEMS, model, lambda item, *_: says(f"It is {item.salient}."))
     return ["openai/secret-name-v", "local/secret-name-v"]
@@ -26,7 +26,7 @@ def outputs(desk, says):
 
 @pytest.fixture
 def sort(desk):
-    """Put a rater's mark into the log."""
+    """Log a rater's judgment."""
     count = iter(range(1000))
 
     def put(episode, rater, category):
@@ -36,17 +36,17 @@ def sort(desk):
 
 
 def of(*runs):
-    """The set that some runs are."""
+    """The set of outputs of some runs."""
     return ",".join(map(set_key, runs))
 
 
 def shown(case):
-    """All that a rater sees of an output."""
+    """Everything that a rater sees of an output."""
     return [block.text for block in case.show()]
 
 
 def waiting(desk, data, rater):
-    """The names of what waits for a rater, in their order: putting one off leads to the next."""
+    """The names of a rater's pending outputs, in order, found by skipping each."""
     names = [next_work(DESK, desk.reader, data, rater)]
     while (later := names[-1].later) and later != names[0].case.name:
         names.append(next_work(DESK, desk.reader, data, rater, name=later))

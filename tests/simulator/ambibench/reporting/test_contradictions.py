@@ -1,4 +1,4 @@
-"""Trials in files whose probabilities say otherwise than the trials do."""
+"""Test trials in files that contradict their probabilities."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.ambibench.records import TrialRecord, noted_rule, read_trial_file, scored, write_trials
+from simulator.ambibench.records import TrialRecord, read_trial_file, recorded_rule, scored, write_trials
 from simulator.ambibench.reporting.report import read_results
 from simulator.errors import InputError
 
@@ -50,15 +50,15 @@ def test_an_empty_table_contradicts_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("correct", "rule"), [(0, ("strip", "wrong")), (0.5, ("strip", "half"))])
 def test_a_tie_may_count_what_it_will(correct: float, rule: tuple[str, str]) -> None:
     tied = replace(TRIAL, top_logprobs=[("Y", -0.5), ("X", -0.5)], correct=correct)
-    assert noted_rule(tied) == rule
+    assert recorded_rule(tied) == rule
     assert scored(tied).correct == correct
 
 
 def test_a_mode_that_is_noted_is_the_one_that_counts() -> None:
     # By two tokens alone it would be right.
     other = replace(TRIAL, top_logprobs=[("Z", -0.1), ("X", -2.0)])
-    assert noted_rule(other) == ("forced", "wrong")
-    assert noted_rule(replace(other, score_mode="strip")) is None
+    assert recorded_rule(other) == ("forced", "wrong")
+    assert recorded_rule(replace(other, score_mode="strip")) is None
 
 
 def test_a_text_that_contradicts_its_trial_is_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Each figure draws the numbers that loops give, and says what it lacks."""
+"""Test that figures draw the numbers that loops give, and name missing data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COMMAND = "aws s3 mb s3://b --region ap-northeast-1"
 
 @pytest.fixture(scope="module")
 def whole(shared_desk, skilled, typed, says):
-    """Everything that the paper has, small: two models, and people where it has people."""
+    """A small version of the paper's data: two models, and people where the paper has them."""
     desk, both = shared_desk, ("uninformative", "informative")
     for model, skill in (("openai/m", 0.8), ("local/t0pp", 0.4)):
         for kind in both:

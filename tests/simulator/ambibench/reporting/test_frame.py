@@ -1,4 +1,4 @@
-"""Trials as a frame."""
+"""Test the frame of trials."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_the_oracles_two_readings(desk, skilled):
 
 @pytest.fixture
 def study(desk, typed, says):
-    """A good session of 4.3, one left early, a fast one, an odd one, and one of 4.2 that is fine."""
+    """Sessions of 4.3 (good, left early, fast, invalid) and a good one of 4.2."""
     items = generate_multiple(3, per_cell=1)
     nonsense = lambda item, trial, random: says("cat" if trial.k > 9 else str(trial.gold))  # noqa: E731
     episodes = [

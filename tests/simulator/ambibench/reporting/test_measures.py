@@ -1,4 +1,4 @@
-"""Means and intervals against plain loops and against the shared statistics."""
+"""Test means and intervals against plain loops and the shared statistics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from simulator.ambibench.records import TrialRecord
-from simulator.ambibench.reporting.frame import balanced, means, shares, trial_frame
+from simulator.ambibench.reporting.frame import macro_means, means, shares, trial_frame
 from simulator.stats import cluster_bootstrap
 
 
@@ -53,7 +53,7 @@ def names(records):
 
 
 def by_hand(records, *, picks=None):
-    """Percentile bootstrap of a mean, whole prompts resampled, by loops."""
+    """The percentile bootstrap of a mean over prompts, by loops."""
     of = {name: [one.correct for one in records if one.prompt_id == name] for name in names(records)}
     prompts = sorted(of, key=lambda name: (sum(of[name]), len(of[name])))
     resampled = []
@@ -115,7 +115,7 @@ def test_people_are_resampled_as_participants():
 
 def test_a_mean_of_means_counts_every_level_the_same():
     records = [one for one in episodes(length=4) if not (one.prompt_id in ("p1", "p2") and one.k > 2)]
-    told = balanced(trial_frame(records), "correct", "actor", "k")["m"]
+    told = macro_means(trial_frame(records), "correct", "actor", "k")["m"]
     at = {k: [one for one in records if one.k == k] for k in range(1, 5)}
     assert told.value == pytest.approx(fmean(fmean(one.correct for one in some) for some in at.values()))
     per_k = {
@@ -136,7 +136,7 @@ def test_a_mean_of_means_counts_every_level_the_same():
 
 def test_the_mean_over_models_resamples_the_prompts_that_they_share():
     records = [*episodes("m"), *episodes("other", prompts=5)]
-    told = balanced(trial_frame(records), "correct", "setting", "actor")["multiple"]
+    told = macro_means(trial_frame(records), "correct", "setting", "actor")["multiple"]
     each = [[one.correct for one in records if one.actor_id == name] for name in ("m", "other")]
     assert told.value == pytest.approx(fmean(map(fmean, each)))
     assert told.low < told.value < told.high

@@ -1,4 +1,4 @@
-"""The report of runs and the command that writes it."""
+"""Test the report of runs and its command."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from simulator.reports import build_report, print_whole
 
 @pytest.fixture(scope="module")
 def log(shared_desk, skilled, typed, says, table):
-    """Runs of one model and of people; the model's 4.2 holds ties."""
+    """Runs of one model and of people; the model's 4.2 has ties."""
     desk = shared_desk
     desk.play("m", generate_multiple(1, per_cell=1), "openai/m", skilled(0.8))
     desk.play("m-people", generate_multiple(1, per_cell=1)[:4], "person", typed(0.9))
@@ -41,7 +41,7 @@ def log(shared_desk, skilled, typed, says, table):
 
 @pytest.fixture
 def askback(log):
-    """Run the command against the log; its output."""
+    """Run the command on the log and return its output."""
     app = typer.Typer()
     app.command()(report_command(catalog.find("ambibench")))
 

@@ -1,4 +1,4 @@
-"""Tables against loops over the trials."""
+"""Test tables against loops over the trials."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from simulator.ambibench.trial_log import trials_of_runs
 
 
 def named_tables(trials, agreements=()):
-    """Every table that there is data for, by the name of its file."""
+    """Every table with data, by the name of its file."""
     return dict(table for section in table_sections(trials, agreements) for table in section.named_tables())
 
 

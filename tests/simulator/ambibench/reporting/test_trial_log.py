@@ -1,4 +1,4 @@
-"""Every field of a trial's record, out of logs and out of files."""
+"""Test every field of trial records, from logs and from files."""
 
 from __future__ import annotations
 
@@ -384,7 +384,7 @@ def test_two_trials_of_one_name_are_refused(tmp_path):
 def test_files_that_hold_no_trials(tmp_path):
     with pytest.raises(InputError, match=r"missing\.jsonl: cannot be read"):
         rows_of(tmp_path / "missing.jsonl")
-    with pytest.raises(InputError, match="holds no trials"):
+    with pytest.raises(InputError, match="contains no trials"):
         rows_of(write(tmp_path / "empty.jsonl", ""))
     with pytest.raises(InputError, match=r"line 1: is not JSON"):
         rows_of(write(tmp_path / "not.jsonl", "k=1"))

@@ -200,7 +200,7 @@ def test_faulty_rows_are_refused_with_a_list_and_nothing_stays(
     with pytest.raises(InputError) as error:
         DATA.register(path, "mine")
     lines = str(error.value).splitlines()
-    assert lines[0] == f"{path}: 6 faults (to leave such rows out: --partial)"
+    assert lines[0] == f"{path}: 6 faults (--partial leaves such rows out)"
     assert lines[1] == "  mine.jsonl:2: row bad-0: premise is 1, not a text"
     assert len(lines) == 7
     assert "askback check" in lines[-1]

@@ -183,7 +183,7 @@ def test_an_interrupted_import_is_completed(
             importing.import_file(path, writer)
     assert logged(log)["endings"] == 20
     result = call("import", path, "--log", log)
-    assert "36 episodes; 16 episodes added, which an import had left out" in " ".join(result.stdout.split())
+    assert "36 episodes; 16 episodes added, left out by an earlier import" in " ".join(result.stdout.split())
     whole = tmp_path / "whole.sqlite"
     call("import", path, "--log", whole)
     assert logged(log) == logged(whole)
@@ -252,7 +252,7 @@ def test_stored_scores_are_compared(tmp_path: Path, log: Path, call: Call) -> No
     ("rows", "reason"),
     [
         ([example(1)], "register them with `askback data add ambient`"),
-        ([{"what": "ever"}], "is none of AmbiEnt's files"),
+        ([{"what": "ever"}], "is not one of AmbiEnt's files"),
         ([estimates(1, 0.1, 0.2, 0.3)], "name the dataset with --data"),
     ],
 )

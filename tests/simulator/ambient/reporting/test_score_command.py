@@ -229,11 +229,11 @@ def test_a_file_without_a_field_is_compared_with_the_closest_kind(
     path = lines(tmp_path / "m.jsonl", [{"predicted": row.pop("prediction"), **row} for row in rows])
     more = ("--log", tmp_path / "log.sqlite") if command == "import" else ()
     told = " ".join(call(command, path, *more).stderr.split())
-    nearest = "it is most like statements judged true or false, but without `prediction`"
-    assert f"{path}: is none of AmbiEnt's files; {nearest}" in told
+    nearest = "it is closest to statements judged true or false, but lacks `prediction`"
+    assert f"{path}: is not one of AmbiEnt's files; {nearest}" in told
     other = lines(tmp_path / "other.jsonl", [{"what": "ever"}])
     told = " ".join(call(command, other, *more).stderr.split())
-    assert "is none of AmbiEnt's files; looked for were, by their fields: " in told
+    assert "is not one of AmbiEnt's files; its fields fit none of these kinds: " in told
     assert "linguists' annotations" in told
 
 
@@ -266,7 +266,7 @@ def test_a_file_that_cannot_be_read_makes_the_exit_code_1(tmp_path: Path, call: 
     other = lines(tmp_path / "other.jsonl", [{"what": "ever"}])
     for path, reason in (
         (tmp_path / "missing.jsonl", "there is no such file or folder"),
-        (other, "is none of AmbiEnt's files"),
+        (other, "is not one of AmbiEnt's files"),
     ):
         result = call("score", good, path)
         assert result.exit_code == 1
@@ -284,7 +284,7 @@ def test_a_file_without_a_row_that_can_be_read_makes_the_exit_code_1(tmp_path: P
     bad = lines(tmp_path / "bad.jsonl", [row | {"prediction": "perhaps"} for row in rows])
     result = call("score", good, bad)
     assert result.exit_code == 1
-    assert f"{bad}: no row of it can be read" in result.stderr
+    assert f"{bad}: no row can be read" in result.stderr
     assert "Statements judged true or false: good" in result.stdout
 
 

@@ -120,7 +120,7 @@ def test_drafts_can_be_brought(tmp_path: Path) -> None:
     assert (draft.id, draft.plan, list(draft.candidates)) == ("d1", (), ["preferences"])
     for text, message in (
         (DRAFT.replace("question: Which?, ", ""), "entry d1: candidates.preferences.question is missing"),
-        ("a: 1", "is no list of entries with fields"),
+        ("a: 1", "is not a list of entries with fields"),
         ("a: [", "is not YAML"),
     ):
         other = tmp_path / f"{len(text)}.yaml"

@@ -164,7 +164,7 @@ def test_faulty_rows_are_listed_and_can_be_left_out(row: NewRow, write: WriteCsv
     with pytest.raises(InputError) as error:
         DATA.register(folder)
     lines = str(error.value).split("\n")
-    assert lines[0] == f"{folder}: 6 faults (to leave such rows out: --partial)"
+    assert lines[0] == f"{folder}: 6 faults (--partial leaves such rows out)"
     assert lines[2].startswith("  pairs.csv:6: row 1: ambiguity_type is") or lines[1].startswith(
         "  pairs.csv:6"
     )
@@ -254,7 +254,7 @@ def test_of_a_run_that_breaks_off_the_records_before_are_registered_if_wanted(
     folder = folder_of(row, write, RECORD, {**RECORD, "item": 1}, {**RECORD, "item": 2})
     run = folder / "run.json"
     run.write_text(run.read_text(encoding="utf-8")[:-40], encoding="utf-8")
-    with pytest.raises(InputError, match=r"1 fault .*\n  run\.json:\d+: is not a whole JSON list"):
+    with pytest.raises(InputError, match=r"1 fault .*\n  run\.json:\d+: is not a complete JSON list"):
         say_added(DATA.register(folder, "whole", False))
     say_added(DATA.register(folder, "part", True))
     assert "log-probabilities of a KnowNo run 2, rows left out 1" in capsys.readouterr().out

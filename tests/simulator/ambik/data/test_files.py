@@ -199,7 +199,7 @@ def test_records_within_an_object_must_be_in_a_list(
     path.write_text(json.dumps(held, indent=indent), encoding="utf-8")
     assert list(TABLES.files_of(tmp_path)) == [path]
     (fault,) = TABLES.check([path])
-    assert fault.message.startswith("is not a JSON list: it does not begin with [; records belong in a list")
+    assert fault.message.startswith("is not a JSON list: it does not begin with [; put the records in a list")
 
 
 def test_a_run_that_breaks_off_is_scored_as_far_as_it_goes(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_a_run_that_breaks_off_is_scored_as_far_as_it_goes(tmp_path: Path) -> No
     assert [one.item for one in read.rows] == ["0", "1"]
     (fault,) = TABLES.check((path,))
     assert (fault.file, fault.line) == (str(path), 60)
-    assert fault.message.startswith("is not a whole JSON list") and str(path) not in fault.message
+    assert fault.message.startswith("is not a complete JSON list") and str(path) not in fault.message
     assert read.faults == (fault,)
 
 

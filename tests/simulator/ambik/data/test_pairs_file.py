@@ -146,7 +146,7 @@ def test_a_column_in_other_letters_yields_to_the_one_of_that_name(row: NewRow, w
     columns = (*COLUMNS, "number")
     file = read_pairs_file(write("a.csv", {**row(), "number": "3"}, columns=columns, names={"number": "ID"}))
     assert [pair.id for pair in file.rows] == ["7"] and "ID" in file.table.columns
-    with pytest.raises(InputError, match="the column 'Id' and 'ID', which are one"):
+    with pytest.raises(InputError, match="the column 'Id' and 'ID', which are the same"):
         read_pairs_file(
             write("b.csv", {**row(), "number": "3"}, columns=columns, names={"number": "ID", "id": "Id"})
         )
@@ -229,7 +229,7 @@ def test_files_that_cannot_be_read_at_all_say_why(row: NewRow, write: WriteCsv, 
     with pytest.raises(InputError, match="the header has the column 'question' twice; leave one of them out"):
         read_pairs_file(twice)
     both = write("c.csv", row(), names={"answer": "start_of_ambiguity"})
-    with pytest.raises(InputError, match="'start_of_ambiguity' and 'end_of_ambiguity', which are one"):
+    with pytest.raises(InputError, match="'start_of_ambiguity' and 'end_of_ambiguity', which are the same"):
         read_pairs_file(both)
     assert faults(write("d.csv")) == [(0, "", "holds no rows")]
     empty = tmp_path / "e.csv"

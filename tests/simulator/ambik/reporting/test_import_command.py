@@ -262,7 +262,7 @@ def test_stored_sets_and_scores_that_differ_are_reported_and_kept(tmp_path, call
     file, log = written(tmp_path / "a.jsonl", *lines), tmp_path / "log.sqlite"
     result = call(file, "--data", "builtin", "--log", log)
     assert result.exit_code == 0
-    assert "4 stored values of a are not those recomputed" in result.stdout
+    assert "4 stored values of a differ from the recomputed ones" in result.stdout
     assert "line 1: prediction_set is stored as ['take the cup'] but recomputed as ['take the mug']" in (
         result.stdout
     )

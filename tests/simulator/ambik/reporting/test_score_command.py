@@ -186,7 +186,11 @@ def test_what_cannot_be_read_ends_with_1(call, tmp_path):
     (tmp_path / "other.json").write_text('[{"a": 1}]')
     result = call("score", tmp_path / "empty.csv", tmp_path / "other.json", tmp_path / "none.csv")
     assert result.exit_code == 1
-    for said in ("empty.csv: is empty", "other.json: is none of AmbiK's files", "none.csv: there is no such"):
+    for said in (
+        "empty.csv: is empty",
+        "other.json: is not one of AmbiK's files",
+        "none.csv: there is no such",
+    ):
         assert said in result.stderr
 
 
